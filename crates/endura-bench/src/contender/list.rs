@@ -108,14 +108,14 @@ contenders! {
     Lmdb = Listing::peer("LMDB", "lmdb", 3).always(|it, options| {
         let bytes = options.lmdb_map_size();
         match options.shape == Shape::WORDS {
-            true => it.each(options, |dir| Lmdb::open(dir, bytes)),
+            true => it.each(options, |dir| Lmdb::open(dir, bytes, options.survives)),
             false => it.each(options, |dir| LmdbBytes::open(dir, bytes, options.shape)),
         }
     }),
     /// redb.
     Redb = needs!("redb", Listing::peer("redb", "redb", 4), |it, options| {
         match options.shape == Shape::WORDS {
-            true => it.each(options, crate::store::RedbWords::open),
+            true => it.each(options, |dir| crate::store::RedbWords::open(dir, options.survives)),
             false => it.each(options, |dir| crate::store::RedbStrings::open(dir, options.shape)),
         }
     }),
@@ -125,7 +125,7 @@ contenders! {
     }),
     /// RocksDB, the system's library.
     RocksDb = needs!("rocksdb", Listing::peer("RocksDB", "rocksdb", 7), |it, options| {
-        it.each(options, |dir| crate::store::RocksDbStore::open(dir, options.shape))
+        it.each(options, |dir| crate::store::RocksDbStore::open(dir, options.shape, options.survives))
     }),
     /// The standard library's B-tree.
     BTreeMap = Listing::bound("BTreeMap", "btreemap", 5).always(|it, options| {

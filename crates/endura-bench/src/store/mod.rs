@@ -13,7 +13,7 @@ pub use contract::{Client, Footprint, Store};
 #[cfg(feature = "congee")]
 pub use dram::CongeeStore;
 pub use dram::{BTreeBytes, BTreeStore};
-pub use options::{StoreOptions, measured_pool, temporary};
+pub use options::{StoreOptions, Survives, measured_pool, temporary};
 pub use ours::{EnduraStore, RoartClient};
 #[cfg(feature = "fjall")]
 pub use peers::FjallStore;

@@ -1,11 +1,26 @@
 //! Where the maps of a store lie, and how large they may become.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use endura::{Checkpoints, NodeLayout, Pool, PoolOptions};
 
 use super::shape::Shape;
 use crate::{Error, Result};
+
+/// How long before a power loss writes may be lost with [`Survives::PowerLossASecondLater`].
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+
+/// What a write that returned survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub enum Survives {
+    /// The end of the process. endura without checkpoints; peers without a sync.
+    Kill,
+    /// A power loss a second later. endura with a checkpoint each second, RocksDB with its log synced each second.
+    PowerLossASecondLater,
+    /// A power loss. LMDB and redb with a sync in each commit.
+    PowerLoss,
+}
 
 /// Where the maps of a store lie, and how they are made. A store that is there is opened.
 #[derive(Clone)]
@@ -20,6 +35,8 @@ pub struct StoreOptions {
     pub entries: u64,
     /// How endura's pools are made.
     pub pool: PoolOptions,
+    /// What a write survives.
+    pub survives: Survives,
     /// Sizes of FAST & FAIR's nodes; none means the default.
     pub layout: Option<NodeLayout>,
 }
@@ -33,7 +50,18 @@ pub fn measured_pool() -> PoolOptions {
 impl StoreOptions {
     /// One map of so many entries in `dir`.
     pub fn new(dir: PathBuf, shape: Shape, entries: u64) -> Self {
-        Self { dir, maps: 1, shape, entries, pool: measured_pool(), layout: None }
+        let (pool, survives) = (measured_pool(), Survives::Kill);
+        Self { dir, maps: 1, shape, entries, pool, survives, layout: None }
+    }
+
+    /// The same maps with writes that survive this.
+    #[must_use]
+    pub fn surviving(mut self, survives: Survives) -> Self {
+        self.survives = survives;
+        if survives == Survives::PowerLossASecondLater {
+            self.pool = Pool::options().checkpoints(Checkpoints::every(SECOND));
+        }
+        self
     }
 
     /// The names of the maps in one pool.

@@ -8,8 +8,18 @@ use std::time::{Duration, Instant};
 use endura::{Checkpoints, Event, Kind, Map, MapOptions, Pool};
 use tempfile::TempDir;
 
+use crate::Result;
 use crate::keys::key;
-use crate::{Error, Result};
+use crate::store::temporary;
+
+/// Where the pool lies.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'p> {
+    /// The folder of the pool.
+    pub pool: &'p Path,
+    /// That of its checkpoint, if it is another one.
+    pub checkpoint: Option<&'p Path>,
+}
 
 /// Told what is being done.
 pub type Watch<'w> = dyn Fn(String) + 'w;
@@ -22,6 +32,8 @@ const MAP: &str = "map";
 #[derive(Debug)]
 pub struct Bed {
     folder: TempDir,
+    /// Where the checkpoint is if it is elsewhere.
+    elsewhere: Option<TempDir>,
     keys: u64,
     used_bytes: u64,
 }
@@ -54,8 +66,8 @@ impl Opened {
 
 impl Bed {
     /// Keys in ascending order, until so many bytes are in use: neighbours are in the same page.
-    pub fn of_bytes(dir: &Path, bytes: u64, watch: &Watch<'_>) -> Result<Self> {
-        let mut bed = Self::empty(dir)?;
+    pub fn of_bytes(place: Place<'_>, bytes: u64, watch: &Watch<'_>) -> Result<Self> {
+        let mut bed = Self::empty(place)?;
         let Opened { pool, map, .. } = bed.open(Checkpoints::off())?;
         let step = (bytes / 1024).clamp(1 << 8, 1 << 16);
         while bed.used_bytes < bytes {
@@ -69,8 +81,8 @@ impl Bed {
     }
 
     /// So many keys of [`key`], which are scattered.
-    pub fn of_keys(dir: &Path, keys: u64, watch: &Watch<'_>) -> Result<Self> {
-        let mut bed = Self::empty(dir)?;
+    pub fn of_keys(place: Place<'_>, keys: u64, watch: &Watch<'_>) -> Result<Self> {
+        let mut bed = Self::empty(place)?;
         watch("loading".into());
         let Opened { pool, map, .. } = bed.open(Checkpoints::off())?;
         (0..keys).try_for_each(|i| map.put(key(i), i).map(drop))?;
@@ -79,11 +91,10 @@ impl Bed {
         Ok(bed)
     }
 
-    fn empty(dir: &Path) -> Result<Self> {
-        let doing = || format!("making a folder in {}", dir.display());
-        let folder = tempfile::tempdir_in(dir);
-        let folder = folder.map_err(|source| Error::Io { doing: doing(), source })?;
-        Ok(Self { folder, keys: 0, used_bytes: 0 })
+    fn empty(place: Place<'_>) -> Result<Self> {
+        let (folder, elsewhere) =
+            (temporary(place.pool)?, place.checkpoint.map(temporary).transpose()?);
+        Ok(Self { folder, elsewhere, keys: 0, used_bytes: 0 })
     }
 
     /// Keys in the map.
@@ -106,7 +117,7 @@ impl Bed {
     }
 
     pub(super) fn checkpoint_path(&self) -> PathBuf {
-        self.folder.path().join("pool.checkpoint")
+        self.elsewhere.as_ref().unwrap_or(&self.folder).path().join("pool.checkpoint")
     }
 
     pub(super) fn copy_path(&self) -> PathBuf {
@@ -117,6 +128,7 @@ impl Bed {
     pub(super) fn open(&self, how: Checkpoints) -> Result<Opened> {
         let [made, failed] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
         let count = [&made, &failed].map(Arc::clone);
+        let how = if self.elsewhere.is_some() { how.in_file(self.checkpoint_path()) } else { how };
         let options = Pool::options().checkpoints(how).recovery_threads(0);
         let options = options.on_event(move |event| match event {
             Event::CheckpointEnded { .. } => _ = count[0].fetch_add(1, Ordering::Relaxed),

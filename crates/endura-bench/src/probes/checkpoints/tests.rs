@@ -1,5 +1,6 @@
-//! All four at a tiny size.
+//! All of them at a tiny size.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::bed::PAGE;
@@ -7,9 +8,13 @@ use super::*;
 
 const BYTES: u64 = 4 << 20;
 
+fn beside(dir: &Path) -> Place<'_> {
+    Place { pool: dir, checkpoint: None }
+}
+
 fn bed() -> (tempfile::TempDir, Bed) {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let bed = Bed::of_bytes(dir.path(), BYTES, &|_| ()).expect("a pool");
+    let bed = Bed::of_bytes(beside(dir.path()), BYTES, &|_| ()).expect("a pool");
     assert!((BYTES..2 * BYTES).contains(&bed.used_bytes()), "{bed:?}");
     (dir, bed)
 }
@@ -53,7 +58,7 @@ fn checkpoints_are_made_in_the_turns_that_have_them() {
 #[test]
 fn every_pace_has_its_turns() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let bed = Bed::of_keys(dir.path(), 5_000, &|_| ()).expect("a pool");
+    let bed = Bed::of_keys(beside(dir.path()), 5_000, &|_| ()).expect("a pool");
     let plan = ThroughputPlan { threads: 2, rounds: 2, turn: Duration::from_millis(1_300) };
     let found = throughput(&bed, plan, &|_| ()).expect("turns");
     let counts = |pace: Pace| found.turns[pace as usize].iter().map(|turn| turn.checkpoints);
@@ -89,4 +94,28 @@ fn a_torn_pool_is_restored() {
     }
     let median = Restore::median_ratio(&found, true);
     assert!(median.median > 0.0 && median != Restore::median_ratio(&[], true));
+}
+
+#[test]
+fn a_checkpoint_elsewhere_is_made_and_restored() {
+    let [dir, elsewhere] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
+    let place = Place { pool: dir.path(), checkpoint: Some(elsewhere.path()) };
+    let bed = Bed::of_bytes(place, BYTES, &|_| ()).expect("a pool");
+    let found = restore(&bed, 1, &|_| ()).expect("restores");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(bed.checkpoint_path().starts_with(elsewhere.path()) && bed.checkpoint_path().exists());
+}
+
+#[test]
+fn peers_take_turns() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let turn = Duration::from_millis(300);
+    let plan = PeersPlan { keys: 2_000, threads: 2, rounds: 2, turn };
+    let found = peers(dir.path(), plan, &|_| ()).expect("turns");
+    let names: Vec<_> = found.stores.iter().map(|peer| peer.store).collect();
+    assert!(names.starts_with(&["fast-fair"]) && names.contains(&"LMDB"), "{names:?}");
+    for (n, peer) in found.stores.iter().enumerate() {
+        assert!(peer.millions.len() == 2 && peer.millions.iter().all(|&m| m > 0.0), "{peer:?}");
+        assert!(found.ratio(n).median > 0.0);
+    }
 }

@@ -115,7 +115,7 @@ pub fn throughput(bed: &Bed, plan: ThroughputPlan, watch: &Watch<'_>) -> Result<
 }
 
 /// Keys, each with whether it is updated.
-fn draw(keys: u64, seed: u64) -> Vec<(u64, bool)> {
+pub(super) fn draw(keys: u64, seed: u64) -> Vec<(u64, bool)> {
     let (zipf, mut rng) = (Zipf::new(keys, Zipf::YCSB), fastrand::Rng::with_seed(seed + 1));
     // Neighbours in rank are no neighbours in the map.
     (0..DRAWN).map(|_| (key(zipf.draw(&mut rng)), rng.bool())).collect()

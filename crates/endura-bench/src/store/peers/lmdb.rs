@@ -1,5 +1,5 @@
 //! LMDB as a [`Store`], set up for its best speed under the same promise: what returned survives
-//! `kill -9`, not a power loss.
+//! `kill -9`, and a power loss if that is asked for.
 
 use std::path::Path;
 
@@ -12,6 +12,7 @@ use heed::{
 
 use super::snapshot::{Commits, Kept};
 use crate::store::contract::{Client, Footprint, Store};
+use crate::store::options::Survives;
 use crate::{Error, Result};
 
 type Word = U64<NativeEndian>;
@@ -30,16 +31,25 @@ impl Lmdb {
 
     /// Opens the environment in the directory `dir`, which may be empty, to grow up to `map_size`
     /// bytes.
-    pub fn open(dir: &Path, map_size: u64) -> Result<Self> {
-        Ok(Self { env: environment(dir, map_size)?, commits: Commits::default() })
+    pub fn open(dir: &Path, map_size: u64, survives: Survives) -> Result<Self> {
+        Ok(Self { env: environment(dir, map_size, survives)?, commits: Commits::default() })
     }
 }
 
-pub(super) fn environment(dir: &Path, map_size: u64) -> Result<Env<WithTls>> {
+pub(super) fn environment(dir: &Path, map_size: u64, survives: Survives) -> Result<Env<WithTls>> {
     let map_size = usize::try_from(map_size).map_err(|_| Error::Config("too many keys"))?;
     let mut options = EnvOpenOptions::new();
     options.map_size(map_size).max_readers(256);
-    Ok(open(&options, dir)?)
+    let flags = match survives {
+        Survives::Kill => EnvFlags::WRITE_MAP | EnvFlags::NO_SYNC,
+        Survives::PowerLoss => EnvFlags::WRITE_MAP,
+        Survives::PowerLossASecondLater => {
+            return Err(Error::Config(
+                "LMDB, without a sync in each commit, may be torn by a power loss",
+            ));
+        }
+    };
+    Ok(open(&options, flags, dir)?)
 }
 
 pub(super) fn footprint(env: &Env<WithTls>, stat: &DatabaseStat) -> Footprint {
@@ -53,14 +63,18 @@ pub(super) fn footprint(env: &Env<WithTls>, stat: &DatabaseStat) -> Footprint {
 
 /// Unsafe, for LMDB maps a file.
 #[expect(unsafe_code, reason = "heed's constructor is unsafe")]
-fn open(options: &EnvOpenOptions<WithTls>, dir: &Path) -> heed::Result<Env<WithTls>> {
+fn open(
+    options: &EnvOpenOptions<WithTls>,
+    flags: EnvFlags,
+    dir: &Path,
+) -> heed::Result<Env<WithTls>> {
     let mut options = options.clone();
     // SAFETY: `dir` is a temporary directory that this benchmark, or its parent, has made and that no
     // other program knows, so that nobody changes the mapped file behind LMDB's back; it is on a local
     // file system. The two flags weaken what survives a power loss, not memory safety: with WRITE_MAP
     // a stray write of this process could damage the file, and a benchmark's file is all it could be.
     unsafe {
-        options.flags(EnvFlags::WRITE_MAP | EnvFlags::NO_SYNC);
+        options.flags(flags);
         options.open(dir)
     }
 }
@@ -92,7 +106,7 @@ impl Store for Lmdb {
     }
 
     fn settings(&self) -> String {
-        "WRITE_MAP, NO_SYNC, integer keys, read transactions kept open until a commit".into()
+        "WRITE_MAP, NO_SYNC unless a power loss is to be survived, integer keys, read transactions kept open until a commit".into()
     }
 }
 

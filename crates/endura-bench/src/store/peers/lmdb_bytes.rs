@@ -10,6 +10,7 @@ use super::lmdb::{self, Lmdb, Transactions};
 use super::snapshot::Commits;
 use crate::store::bytes::{ByteClient, Numbers, copy};
 use crate::store::contract::{Footprint, Store};
+use crate::store::options::Survives;
 use crate::store::shape::Shape;
 use crate::{Error, Result};
 
@@ -28,7 +29,11 @@ impl LmdbBytes {
     /// bytes.
     pub fn open(dir: &Path, map_size: u64, shape: Shape) -> Result<Self> {
         shape.check()?;
-        Ok(Self { env: lmdb::environment(dir, map_size)?, commits: Commits::default(), shape })
+        Ok(Self {
+            env: lmdb::environment(dir, map_size, Survives::Kill)?,
+            commits: Commits::default(),
+            shape,
+        })
     }
 }
 

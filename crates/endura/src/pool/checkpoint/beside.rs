@@ -299,6 +299,9 @@ pub(crate) fn told(path: &Path, failure: Failure) -> Error {
         Failure::Io(error) | Failure::GivenUp(error) => {
             Error::io(format!("the checkpoint {}", path.display()), error)
         }
+        Failure::Pool(error) => {
+            Error::io(format!("writing the pool of the checkpoint {}", path.display()), error)
+        }
         Failure::Version(_) => {
             bad(path, "it was written by another version of endura; use that one")
         }

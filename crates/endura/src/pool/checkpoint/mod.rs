@@ -5,6 +5,7 @@
 //! | [`mod@file`] | one file of checkpoints: roots, runs, slots; how the next one is written |
 //! | [`copy`] | a round: what has changed, copied out of an open pool |
 //! | [`lineage`] | which checkpoint belongs to which pool |
+//! | [`pieces`] | several pieces of a file are worked on at once |
 //! | [`restore`] | a torn pool is made what a checkpoint is |
 //! | [`beside`] | the file beside a pool: found, locked, made |
 
@@ -12,6 +13,7 @@ pub(crate) mod beside;
 pub(crate) mod copy;
 pub(crate) mod file;
 mod lineage;
+mod pieces;
 pub(crate) mod restore;
 
 pub(crate) use file::Failure;

@@ -8,11 +8,13 @@
 //!
 //! (R1, the lock and the [lineage](super::lineage), and R3, a copy of the torn file, are the caller's; so is R5.) After a crash
 //! before R5 the next open begins again. The file is mended in place: its owner, links and attributes stay, and only
-//! pages that differ are written.
+//! pages that differ, and those in short gaps between them, are written. Several [`pieces`](super::pieces) are under way at once.
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::os::disk;
 use crate::os::door::DiskFile;
@@ -20,11 +22,16 @@ use crate::pool::checkpoint::copy::FIRST;
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::CheckpointFile;
 use crate::pool::checkpoint::file::root::SLOT;
+use crate::pool::checkpoint::pieces::each_piece;
 
 /// Bytes of a page.
 pub(crate) const PAGE_BYTES: u64 = SLOT as u64;
-/// Pages that are read at once.
+/// Pages that are worked on at once.
 const PIECE: u32 = 256;
+/// Pages that are as they should be, and are written where those beside them are.
+const GAP: u32 = 2;
+/// Bytes that are written between two syncs: the disk works while the rest is read.
+const SYNC_EACH: u64 = 32 << 20;
 
 /// Called with the bytes that are done, and with all; an error from it ends the work.
 pub(crate) type Progress<'p> = dyn FnMut(u64, u64) -> io::Result<()> + 'p;
@@ -34,7 +41,8 @@ pub(crate) type Progress<'p> = dyn FnMut(u64, u64) -> io::Result<()> + 'p;
 ///
 /// # Errors
 ///
-/// [`Failure::Damaged`] if a page that is needed is not what was written; nothing is changed then. [`Failure::Io`].
+/// [`Failure::Damaged`] if a page that is needed is not what was written; nothing is changed then. [`Failure::Io`],
+/// [`Failure::Pool`].
 pub(crate) fn restore<F: DiskFile>(
     file: &File,
     from: &CheckpointFile<F>,
@@ -43,44 +51,90 @@ pub(crate) fn restore<F: DiskFile>(
     let Some((moment, _)) = from.newest() else {
         return Err(Failure::Damaged("a file of checkpoints without one"));
     };
-    let (pages, have) = (moment.pages, file.metadata()?.len());
+    let (pages, have) = (moment.pages, file.metadata().map_err(Failure::Pool)?.len());
     let length = u64::from(pages) * SLOT as u64;
+    let pieces = pages.div_ceil(PIECE);
     // R2
-    let mut differing = Vec::new();
-    let mut bytes = vec![0; PIECE as usize * SLOT];
-    let mut page_bytes = [0; SLOT];
-    for first in (0..pages).step_by(PIECE as usize) {
-        let count = PIECE.min(pages - first);
-        let piece = &mut bytes[..count as usize * SLOT];
-        read_what_is_there(file, piece, u64::from(first) * SLOT as u64)?;
-        for (page, bytes) in
-            (first..).zip(piece.chunks_exact(SLOT)).filter(|&(page, _)| page >= FIRST)
-        {
-            page_bytes.copy_from_slice(bytes);
-            if !from.has(page, &page_bytes) {
-                from.read(page, &mut page_bytes)?;
-                differing.push(page);
+    let (mut differing, mut looked_at) = (Vec::new(), 0);
+    each_piece(
+        pieces,
+        |piece| differing_pages(file, from, piece * PIECE..pages.min((piece + 1) * PIECE)),
+        |found| {
+            looked_at += u64::from(PIECE) * SLOT as u64;
+            if !found.is_empty() {
+                differing.push(found);
             }
-        }
-        progress(u64::from(first + count) * SLOT as u64, length)?;
-    }
+            progress(looked_at.min(length), length).map_err(Failure::Pool)
+        },
+    )?;
+    differing.sort_unstable();
     // R4
     if have < length {
-        disk::allocate_blocks(file, have, length)?;
+        disk::allocate_blocks(file, have, length).map_err(Failure::Pool)?;
     }
-    for run in differing.chunk_by(|a, b| a + 1 == *b).flat_map(|run| run.chunks(PIECE as usize)) {
-        for (&page, out) in run.iter().zip(bytes.chunks_exact_mut(SLOT)) {
-            from.read(page, &mut page_bytes)?;
-            out.copy_from_slice(&page_bytes);
-        }
-        disk::refuse_beyond_limit(length)?;
-        file.write_all_at(&bytes[..run.len() * SLOT], u64::from(run[0]) * SLOT as u64)?;
-    }
+    disk::refuse_beyond_limit(length).map_err(Failure::Pool)?;
+    let (written, count) = (AtomicU64::new(0), differing.len() as u32);
+    let write = |piece: u32| write_pages(file, from, &differing[piece as usize], &written);
+    each_piece(count, write, Ok)?;
     if have > length {
-        file.set_len(length)?;
+        file.set_len(length).map_err(Failure::Pool)?;
     }
-    file.sync_all()?;
-    Ok(differing.len() as u64)
+    file.sync_all().map_err(Failure::Pool)?;
+    Ok(written.into_inner())
+}
+
+/// Those of the pages that are not as in the checkpoint, and short gaps between them. The checkpoint has all of these
+/// whole.
+fn differing_pages<F: DiskFile>(
+    file: &File,
+    from: &CheckpointFile<F>,
+    pages: Range<u32>,
+) -> Result<Vec<u32>, Failure> {
+    let mut bytes = vec![[0; SLOT]; pages.len()];
+    read_what_is_there(file, bytes.as_flattened_mut(), u64::from(pages.start) * SLOT as u64)
+        .map_err(Failure::Pool)?;
+    let all = pages.zip(&bytes).filter(|&(page, _)| page >= FIRST);
+    let differing = all.filter(|(page, bytes)| !from.has(*page, bytes)).map(|(page, _)| page);
+    let differing = with_short_gaps(differing);
+    from.read_pages(&differing, &mut bytes)?;
+    Ok(differing)
+}
+
+/// Ascending pages, and those between two that are close: a disk writes one piece sooner than two.
+fn with_short_gaps(pages: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut all: Vec<u32> = Vec::new();
+    for page in pages {
+        match all.last() {
+            Some(&last) if page - last <= GAP + 1 => all.extend(last + 1..=page),
+            _ => all.push(page),
+        }
+    }
+    all
+}
+
+/// Writes pages of the checkpoint, ascending, at most a piece.
+fn write_pages<F: DiskFile>(
+    file: &File,
+    from: &CheckpointFile<F>,
+    pages: &[u32],
+    written: &AtomicU64,
+) -> Result<(), Failure> {
+    let mut bytes = vec![[0; SLOT]; pages.len()];
+    from.read_pages(pages, &mut bytes)?;
+    let mut rest = &bytes[..];
+    for run in pages.chunk_by(|a, b| a + 1 == *b) {
+        let (now, later) = rest.split_at(run.len());
+        let at = u64::from(run[0]) * SLOT as u64;
+        file.write_all_at(now.as_flattened(), at).map_err(Failure::Pool)?;
+        rest = later;
+    }
+    // Relaxed: a sum of what is written orders nothing; the last sync, after all threads, has all.
+    let before = written.fetch_add(pages.len() as u64, Ordering::Relaxed);
+    let syncs = |pages: u64| pages * SLOT as u64 / SYNC_EACH;
+    if syncs(before) < syncs(before + pages.len() as u64) {
+        file.sync_data().map_err(Failure::Pool)?;
+    }
+    Ok(())
 }
 
 /// Reads as many bytes as the file has; the others are zeros.
@@ -96,4 +150,16 @@ fn read_what_is_there(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> 
     }
     bytes[have..].fill(0);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_gaps_are_written_too() {
+        let found = |pages: &[u32]| with_short_gaps(pages.iter().copied());
+        assert!(found(&[]).is_empty());
+        assert_eq!(found(&[5, 6, 8, 11, 15]), [5, 6, 7, 8, 9, 10, 11, 15]);
+    }
 }

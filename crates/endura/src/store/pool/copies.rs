@@ -66,6 +66,32 @@ impl Pool {
         }
     }
 
+    /// A [`backup`](Self::backup) at `to`, opened for reading only: a state of the pool that stays as it is, for long
+    /// scans, reports and tests, while the pool goes on. It is an ordinary file; remove it when it is closed.
+    ///
+    /// # Errors
+    ///
+    /// As there; those of [`PoolOptions::open_existing`](crate::PoolOptions::open_existing).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// let pool = endura::Pool::open(&path)?;
+    /// let orders = pool.map::<u64, u64>("orders")?;
+    /// orders.put(1, 100)?;
+    /// let snapshot = pool.snapshot_to(folder.path().join("noon.endura"))?;
+    /// orders.put(2, 200)?;
+    ///
+    /// assert_eq!(snapshot.map::<u64, u64>("orders")?.len()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn snapshot_to(&self, to: impl AsRef<Path>) -> Result<Pool> {
+        self.backup(&to)?;
+        Self::options().read_only(true).open_existing(to)
+    }
+
     /// Takes the pool at `path` back to a checkpoint: to the one beside it, or in `from`. An open does that by itself after a
     /// power loss; this does it also with the copy of a pool that was open. If there is no pool at `path`, it is
     /// made. With `keep_torn` the file as it was is kept as `<path>.torn` (for a look at what is torn).

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use endura_bench::probes::checkpoints::Place;
 use endura_console::text::{parse_number, parse_size};
 
 use crate::args::{flags, one_of};
 
 const ABOUT: &str = "\
-Without options all four run:
+Without options all five run:
 
   holds       two writers that never rest update keys in evenly spread pages, such that the share --changed of
               all pages changes from checkpoint to checkpoint; Pool::checkpoint each --interval. For how long
@@ -19,11 +20,13 @@ Without options all four run:
   throughput  half updates, half gets, zipfian with 0.99, with a checkpoint a second after the last, with one
               each 30 s, and without, in turn. For 30 s, one checkpoint is made in the middle of a turn; if
               --turn is not 30, what it lost is scaled to 30 s.
+  peers       as in throughput, in turns of a third of --turn: endura with a checkpoint each second, RocksDB with
+              its log synced each second, and LMDB and redb with a sync in each commit. Those that this build has.
   restore     a third of the pool's pages are garbage and its superblock is that of another boot: how long the
               open takes, beside cp and a sync of the same file; with both files out of the page cache, as
               after a reboot, and with both in it.
 
-The pool lies in --dir, with its checkpoint beside it: five times --bytes have to be free there. A table is
+The pool lies in --dir, with its checkpoint beside it or in --checkpoint-dir: five times --bytes have to be free there. A table is
 written when its part has ended.";
 
 #[derive(clap::Args)]
@@ -35,6 +38,9 @@ pub(crate) struct Args {
     /// The folder for the pool and its checkpoint, on the disk in question
     #[arg(long, default_value = ".")]
     pub(super) dir: PathBuf,
+    /// The folder for the checkpoint, if it is another one: a pool on tmpfs with its checkpoint on a disk
+    #[arg(long)]
+    checkpoint_dir: Option<PathBuf>,
     /// Bytes that the pool of `holds`, `longest` and `restore` has in use
     #[arg(long, value_parser = parse_size, default_value = "1G")]
     pub(super) bytes: u64,
@@ -53,13 +59,13 @@ pub(crate) struct Args {
     /// Turns of `longest` with checkpoints, and as many without
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) turns: u32,
-    /// Keys of `throughput`
+    /// Keys of `throughput` and `peers`
     #[arg(long, value_parser = parse_number, default_value = "2000000")]
     pub(super) keys: u64,
-    /// Threads of `throughput`
+    /// Threads of `throughput` and `peers`
     #[arg(long, value_delimiter = ',', default_value = "1,2")]
     pub(super) threads: Vec<usize>,
-    /// Rounds of `throughput`
+    /// Rounds of `throughput` and `peers`
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) rounds_of_throughput: u32,
     /// Seconds of a turn of `throughput`
@@ -77,6 +83,10 @@ impl Args {
         self.only.is_empty() || self.only.contains(&part)
     }
 
+    pub(super) fn place(&self) -> Place<'_> {
+        Place { pool: &self.dir, checkpoint: self.checkpoint_dir.as_deref() }
+    }
+
     /// The shares of pages that change.
     pub(super) fn shares(&self) -> impl Iterator<Item = f64> {
         self.changed.iter().map(|percent| percent / 100.0)
@@ -89,17 +99,20 @@ pub(super) enum Part {
     Holds,
     Longest,
     Throughput,
+    Peers,
     Restore,
 }
 
 impl Part {
-    const ALL: [Self; 4] = [Self::Holds, Self::Longest, Self::Throughput, Self::Restore];
+    const ALL: [Self; 5] =
+        [Self::Holds, Self::Longest, Self::Throughput, Self::Peers, Self::Restore];
 
     fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
             Self::Longest => "longest",
             Self::Throughput => "throughput",
+            Self::Peers => "peers",
             Self::Restore => "restore",
         }
     }

@@ -3,7 +3,8 @@
 use std::io::{Write, stdout};
 
 use endura_bench::probes::checkpoints::{
-    Bed, HoldsPlan, LongestPlan, ThroughputPlan, holds, longest, restore, throughput,
+    Bed, HoldsPlan, LongestPlan, PeersPlan, ThroughputPlan, holds, longest, peers, restore,
+    throughput,
 };
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
@@ -47,7 +48,7 @@ fn on_bytes(args: &Args, watch: &dyn Fn(String), tell: &mut Tell<'_>) -> Result<
     if ![Part::Holds, Part::Longest, Part::Restore].into_iter().any(|part| args.wants(part)) {
         return Ok(());
     }
-    let bed = Bed::of_bytes(&args.dir, args.bytes, watch)?;
+    let bed = Bed::of_bytes(args.place(), args.bytes, watch)?;
     if args.wants(Part::Holds) {
         let (rounds, interval) = (args.rounds, args.interval);
         let of = |share| holds(&bed, HoldsPlan { share, rounds, interval }, watch);
@@ -67,14 +68,20 @@ fn on_bytes(args: &Args, watch: &dyn Fn(String), tell: &mut Tell<'_>) -> Result<
     Ok(())
 }
 
-/// The part whose pool has so many keys.
+/// The parts whose pools have so many keys.
 fn on_keys(args: &Args, watch: &dyn Fn(String), tell: &mut Tell<'_>) -> Result<()> {
-    if !args.wants(Part::Throughput) {
-        return Ok(());
-    }
-    let bed = Bed::of_keys(&args.dir, args.keys, watch)?;
     let (rounds, turn) = (args.rounds_of_throughput, args.turn);
-    let of = |&threads| throughput(&bed, ThroughputPlan { threads, rounds, turn }, watch);
-    let found = args.threads.iter().map(of).collect::<endura_bench::Result<Vec<_>>>()?;
-    tell("throughput", json!(found), &|out| tables::throughput(out, &found))
+    if args.wants(Part::Throughput) {
+        let bed = Bed::of_keys(args.place(), args.keys, watch)?;
+        let of = |&threads| throughput(&bed, ThroughputPlan { threads, rounds, turn }, watch);
+        let found = args.threads.iter().map(of).collect::<endura_bench::Result<Vec<_>>>()?;
+        tell("throughput", json!(found), &|out| tables::throughput(out, &found))?;
+    }
+    if args.wants(Part::Peers) {
+        let (keys, turn) = (args.keys, turn / 3);
+        let of = |&threads| peers(&args.dir, PeersPlan { keys, threads, rounds, turn }, watch);
+        let found = args.threads.iter().map(of).collect::<endura_bench::Result<Vec<_>>>()?;
+        tell("peers", json!(found), &|out| tables::peers(out, &found))?;
+    }
+    Ok(())
 }

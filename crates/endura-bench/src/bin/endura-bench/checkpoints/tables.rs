@@ -3,7 +3,10 @@
 use std::io::Write;
 
 use endura_bench::figures::Median;
-use endura_bench::probes::checkpoints::{Holds, Longest, LongestTurn, Pace, Restore, Throughput};
+use endura_bench::probes::checkpoints::{
+    Holds, Longest, LongestTurn, Pace, Peers, Restore, Throughput,
+};
+use endura_bench::store::Survives;
 use endura_console::outcome::Result;
 use endura_console::text::{Table, bold, bytes, counted, grouped};
 
@@ -130,6 +133,35 @@ pub(super) fn throughput(out: &mut dyn Write, all: &[Throughput]) -> Result<()> 
             let scale = "what one checkpoint in a turn cost is scaled to 30 s";
             writeln!(out, "  each 30 s, to none: {scale}")?;
         }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// A table for each number of threads.
+pub(super) fn peers(out: &mut dyn Write, all: &[Peers]) -> Result<()> {
+    for found in all {
+        let (keys, threads) = (grouped(found.keys), counted(found.threads as u64, "thread"));
+        let rounds = counted(found.stores[0].millions.len() as u64, "round");
+        let turn = found.turn_seconds;
+        let title = format!(
+            "Peers: {keys} keys, zipf 0.99, half updates, {threads}, {rounds} of turns of {turn} s"
+        );
+        writeln!(out, "{}", bold(&title))?;
+        let header = ["store", "a power loss", "million/s", "+-", "endura : it", "+-"];
+        let mut table = Table::new(2, &header);
+        for (n, peer) in found.stores.iter().enumerate() {
+            let loses = match peer.survives {
+                Survives::Kill => "is not survived",
+                Survives::PowerLossASecondLater => "takes a second",
+                Survives::PowerLoss => "takes nothing",
+            };
+            let (millions, ratio) = (Median::of(peer.millions.clone()), found.ratio(n));
+            let figures = [number(millions.median), spread(millions), number(ratio.median)];
+            let first = [peer.store.to_string(), loses.to_string()];
+            table.row(first.into_iter().chain(figures).chain([spread(ratio)]));
+        }
+        table.write(out)?;
         writeln!(out)?;
     }
     Ok(())

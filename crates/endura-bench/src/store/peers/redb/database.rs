@@ -1,5 +1,5 @@
 //! redb, a copy-on-write B-tree in one file: each write is a transaction that is committed, its fsync answered without
-//! asking the disk. What was written is then in the page cache, where it survives the process, as with the other
+//! asking the disk unless a power loss is to be survived. What was written is then in the page cache, where it survives the process, as with the other
 //! stores.
 
 use std::fs::{File, OpenOptions};
@@ -11,37 +11,41 @@ use std::path::{Path, PathBuf};
 use redb::{Key, ReadOnlyTable, ReadableDatabase, StorageBackend, Table, TableDefinition, Value};
 
 use crate::store::contract::Footprint;
+use crate::store::options::Survives;
 use crate::store::peers::cache::CACHE;
 use crate::store::peers::files::size_of_files;
 use crate::store::peers::snapshot::{Commits, Kept};
 use crate::{Error, Result};
 
 /// The settings that matter for a comparison.
-pub(super) const SETTINGS: &str = "a commit per write, fsync made a no-op, cache of 1 GiB, read transactions kept open until a commit";
+pub(super) const SETTINGS: &str = "a commit per write, fsync made a no-op unless a power loss is to be survived, cache of 1 GiB, read transactions kept open until a commit";
 
-/// A file whose fsync does nothing.
+/// A file whose fsync does something only if a power loss is to be survived.
 #[derive(Debug)]
-struct PageCacheFile(File);
+struct PageCacheFile {
+    file: File,
+    is_synced: bool,
+}
 
 impl StorageBackend for PageCacheFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read_exact_at(out, offset)
+        self.file.read_exact_at(out, offset)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
+        self.file.set_len(len)
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        Ok(())
+        if self.is_synced { self.file.sync_data() } else { Ok(()) }
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.0.write_all_at(data, offset)
+        self.file.write_all_at(data, offset)
     }
 }
 
@@ -61,13 +65,17 @@ impl<K: Key + 'static, V: Value + 'static> Database<K, V> {
     const TABLE: TableDefinition<'static, K, V> = TableDefinition::new("bench");
 
     /// Opens the database in the directory `dir`, which may be empty.
-    pub(super) fn open(dir: &Path) -> Result<Self> {
+    pub(super) fn open(dir: &Path, survives: Survives) -> Result<Self> {
+        if survives == Survives::PowerLossASecondLater {
+            return Err(Error::Config("redb here syncs each commit or none"));
+        }
         let path = dir.join("redb");
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(&path);
         let failure =
             |source| Error::Io { doing: format!("cannot open {}", path.display()), source };
-        let backend = PageCacheFile(file.map_err(failure)?);
+        let (file, is_synced) = (file.map_err(failure)?, survives == Survives::PowerLoss);
+        let backend = PageCacheFile { file, is_synced };
         let mut builder = redb::Database::builder();
         let database = builder.set_cache_size(CACHE).create_with_backend(backend);
         let (database, commits) = (database.map_err(refused)?, Commits::default());

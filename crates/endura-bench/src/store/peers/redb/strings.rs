@@ -6,6 +6,7 @@ use super::database::{Database, SETTINGS, Transactions, refused};
 use crate::Result;
 use crate::store::bytes::{ByteClient, Numbers, copy};
 use crate::store::contract::{Footprint, Store};
+use crate::store::options::Survives;
 use crate::store::shape::Shape;
 
 type Bytes = &'static [u8];
@@ -20,7 +21,7 @@ impl RedbStrings {
     /// Opens the database in the directory `dir`, which may be empty.
     pub fn open(dir: &Path, shape: Shape) -> Result<Self> {
         shape.check()?;
-        Ok(Self { database: Database::open(dir)?, shape })
+        Ok(Self { database: Database::open(dir, Survives::Kill)?, shape })
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::database::{Database, SETTINGS, Transactions, refused};
 use crate::Result;
 use crate::store::contract::{Client, Footprint, Store};
+use crate::store::options::Survives;
 
 /// A database with a table of numbers.
 pub struct RedbWords {
@@ -13,8 +14,8 @@ pub struct RedbWords {
 
 impl RedbWords {
     /// Opens the database in the directory `dir`, which may be empty.
-    pub fn open(dir: &Path) -> Result<Self> {
-        Ok(Self { database: Database::open(dir)? })
+    pub fn open(dir: &Path, survives: Survives) -> Result<Self> {
+        Ok(Self { database: Database::open(dir, survives)? })
     }
 }
 

@@ -89,6 +89,7 @@ unsafe extern "C" {
         name: *const c_char,
         error: *mut *mut c_char,
     ) -> *mut RawDb;
+    fn rocksdb_flush_wal(db: *mut RawDb, sync: c_uchar, error: *mut *mut c_char);
     fn rocksdb_close(db: *mut RawDb);
     fn rocksdb_put(
         db: *mut RawDb,
@@ -166,6 +167,12 @@ impl Db {
                 writes: NonNull::new(rocksdb_writeoptions_create()).ok_or(OUT_OF_MEMORY)?,
             })
         }
+    }
+
+    /// Makes the log durable as far as it is written.
+    pub(super) fn sync_log(&self) -> Result<()> {
+        // SAFETY: the database lives as long as `self`.
+        call(|error| unsafe { rocksdb_flush_wal(self.db.as_ptr(), 1, error) })
     }
 
     pub(super) fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {

@@ -13,6 +13,8 @@ pub enum Failure {
     Damaged(&'static str),
     /// The pool has more pages than this file may name.
     TooLarge,
+    /// The system says so of the pool that is taken back to the checkpoint.
+    Pool(io::Error),
     /// It is not known what is durable: another file has to be made.
     GivenUp(io::Error),
 }

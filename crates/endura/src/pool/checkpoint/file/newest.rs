@@ -7,7 +7,7 @@ use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::root::{Moment, NoRoot, ROOTS, Root, SLOT, at, can_hold_a_page};
 use crate::pool::checkpoint::file::runs::{self, slots_of};
 use crate::pool::checkpoint::file::slots::Slots;
-use crate::pool::checkpoint::file::table::{Entry, Table, hash_of, is_zeros};
+use crate::pool::checkpoint::file::table::{Entry, Place, Table, hash_of, is_zeros};
 
 /// A file of checkpoints, of which the newest is known. One thread at a time writes to it.
 ///
@@ -150,6 +150,41 @@ impl<F: DiskFile> CheckpointFile<F> {
         }
     }
 
+    /// Reads pages of the newest checkpoint, in the given order, as [`read`](Self::read) does. Those whose slots are near
+    /// each other are read together.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub(crate) fn read_pages(
+        &self,
+        pages: &[u32],
+        bytes: &mut [[u8; SLOT]],
+    ) -> Result<(), Failure> {
+        let places: Vec<Place> = pages.iter().map(|&page| self.table.get(page)).collect();
+        let mut window = Vec::new();
+        let mut rest = bytes;
+        for near in places.chunk_by(are_near) {
+            let (now, later) = rest.split_at_mut(near.len());
+            rest = later;
+            let first = near[0].slot;
+            if near[0].is_of_zeros() {
+                now.fill([0; SLOT]);
+                continue;
+            }
+            window.resize((near[near.len() - 1].slot - first + 1) as usize, [0; SLOT]);
+            self.file.read_at(window.as_flattened_mut(), at(first))?;
+            for (place, bytes) in near.iter().zip(now) {
+                let page = &window[(place.slot - first) as usize];
+                if hash_of(page) != place.hash {
+                    return Err(Failure::Damaged("a page of a checkpoint"));
+                }
+                bytes.copy_from_slice(page);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the newest checkpoint has a page with these bytes. It compares their hash of 64 bits, and reads nothing.
     pub fn has(&self, page: u32, bytes: &[u8; SLOT]) -> bool {
         let place = self.table.get(page);
@@ -174,6 +209,18 @@ pub(crate) fn newest_moment(file: &impl DiskFile) -> Result<Option<Moment>, Fail
 /// Entries of all runs of a checkpoint of so many pages.
 pub(super) fn most_entries(pages: u32) -> u64 {
     u64::from(pages) + u64::from(slots_of(pages))
+}
+
+/// Slots between two pages that are read as well, rather than beginning another read.
+const NEAR: u32 = 4;
+
+/// Whether a page lies so shortly behind another that both are read together. Pages of zeros lie nowhere.
+fn are_near(a: &Place, b: &Place) -> bool {
+    match (a.is_of_zeros(), b.is_of_zeros()) {
+        (true, true) => true,
+        (false, false) => (a.slot + 1..=a.slot.saturating_add(NEAR)).contains(&b.slot),
+        _ => false,
+    }
 }
 
 type Roots = [Result<Root, NoRoot>; ROOTS as usize];

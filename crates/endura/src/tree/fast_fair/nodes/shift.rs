@@ -32,8 +32,10 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
 ) {
     locked.begin(Primitive::Insert);
     let (node, media) = (*locked.node(), guard.media());
-    // Asked once: if stores become durable in their order, nothing has to be done between lines.
-    let flushes = media.needs_flush();
+    // Asked once: if nobody hears flushes, there is nothing to do for them, and if stores become durable in their order,
+    // nothing between lines.
+    let hears = media.hears_flushes();
+    let flushes = hears && media.needs_flush();
     for slot in (place.slot..place.count).rev() {
         node.set_value(slot + 1, node.value(slot));
         node.set_key(slot + 1, node.key(slot));
@@ -47,7 +49,9 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
     node.set_value(place.slot, value);
     node.set_key(place.slot, key);
     media.mark(Mark::Step("fast_insert.commit"));
-    node.flush_slot(place.slot);
+    if hears {
+        node.flush_slot(place.slot);
+    }
     // Before the unlock: a reader that finds the node quiet does not flush.
     media.drain();
     // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
@@ -69,7 +73,8 @@ pub(crate) fn fast_delete<M: Media, const W: usize>(
     // needs its order.
     locked.begin(Primitive::Delete);
     let (node, media) = (*locked.node(), guard.media());
-    let flushes = media.needs_flush();
+    let hears = media.hears_flushes();
+    let flushes = hears && media.needs_flush();
     let dead = node.fences().dead();
     let last = place.count - 1;
     node.set_key(place.slot, node.key_or_dead(place.slot + 1, dead));
@@ -84,7 +89,9 @@ pub(crate) fn fast_delete<M: Media, const W: usize>(
         node.set_key(slot + 1, node.key_or_dead(slot + 2, dead));
         media.mark(Mark::Step("fast_delete.shift"));
     }
-    node.flush_slot(last);
+    if hears {
+        node.flush_slot(last);
+    }
     // Before the unlock, as in `fast_insert`.
     media.drain();
     // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
