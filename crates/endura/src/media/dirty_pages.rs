@@ -68,14 +68,41 @@ impl DirtyPages {
         // Pairs with the heavy barrier of a copier.
         self.barriers.light();
         let (first, last) = (at / DIRTY_GRAIN, (at + len - 1) / DIRTY_GRAIN);
-        for page in first..=last {
+        // SAFETY: the caller's promise.
+        unsafe { self.note_page(first) };
+        if first != last {
+            // SAFETY: as above.
+            unsafe { self.note_others(first + 1, last) };
+        }
+    }
+
+    /// Apart, because nearly all that is flushed lies in one page.
+    ///
+    /// # Safety
+    ///
+    /// These pages were covered.
+    #[cold]
+    #[inline(never)]
+    unsafe fn note_others(&self, from: u64, to: u64) {
+        for page in from..=to {
             // SAFETY: the caller's promise.
-            let byte = unsafe { self.byte(page) };
-            // Relaxed: the barrier orders it.
-            if byte.load(Ordering::Relaxed) == 0 {
-                // Release: after the store that it stands for. Pairs with the exchange in `take`.
-                byte.store(1, Ordering::Release);
-            }
+            unsafe { self.note_page(page) };
+        }
+    }
+
+    /// After the light barrier.
+    ///
+    /// # Safety
+    ///
+    /// The page was covered.
+    #[inline(always)]
+    unsafe fn note_page(&self, page: u64) {
+        // SAFETY: the caller's promise.
+        let byte = unsafe { self.byte(page) };
+        // Relaxed: the barrier orders it.
+        if byte.load(Ordering::Relaxed) == 0 {
+            // Release: after the store that it stands for. Pairs with the exchange in `take`.
+            byte.store(1, Ordering::Release);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use endura::{Checkpoints, Event, Kind, Map, MapOptions, Pool};
+use endura::{Checkpoints, Event, Kind, Map, MapOptions, Pool, PoolOptions};
 use tempfile::TempDir;
 
 use crate::Result;
@@ -124,13 +124,17 @@ impl Bed {
         self.folder.path().join("copy")
     }
 
+    /// How the pool is opened.
+    pub(super) fn options(&self, how: Checkpoints) -> PoolOptions {
+        let how = if self.elsewhere.is_some() { how.in_file(self.checkpoint_path()) } else { how };
+        Pool::options().checkpoints(how).recovery_threads(0)
+    }
+
     /// Opens the pool.
     pub(super) fn open(&self, how: Checkpoints) -> Result<Opened> {
         let [made, failed] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
         let count = [&made, &failed].map(Arc::clone);
-        let how = if self.elsewhere.is_some() { how.in_file(self.checkpoint_path()) } else { how };
-        let options = Pool::options().checkpoints(how).recovery_threads(0);
-        let options = options.on_event(move |event| match event {
+        let options = self.options(how).on_event(move |event| match event {
             Event::CheckpointEnded { .. } => _ = count[0].fetch_add(1, Ordering::Relaxed),
             Event::CheckpointFailed { .. } => _ = count[1].fetch_add(1, Ordering::Relaxed),
             _ => {}

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use endura::Checkpoints;
 use endura::lab::pool::superblock::Superblock;
-use endura::{Checkpoints, Pool};
 use rustix::fs::{Advice, fadvise};
 
 use super::bed::{Bed, Opened, PAGE, Watch};
@@ -72,7 +72,7 @@ fn once(bed: &Bed, round: u32, is_cached: bool) -> Result<Restore> {
     let copy_seconds = copy(&path, &bed.copy_path()).map_err(doing("copying the pool"))?;
     prepare().map_err(doing("emptying the page cache"))?;
     let begun = Instant::now();
-    let pool = Pool::options().recovery_threads(0).open_existing(&path)?;
+    let pool = bed.options(Checkpoints::as_left()).open_existing(&path)?;
     let open_seconds = begun.elapsed().as_secs_f64();
     let Some(restored) = pool.stats()?.restored else {
         return Err(Error::Config("the torn pool was opened without its checkpoint"));

@@ -88,8 +88,8 @@ fn a_torn_pool_is_restored() {
     );
     for one in &found {
         let share = one.written_bytes as f64 / one.file_bytes as f64;
-        // Of a pool's file not all is in use.
-        assert!((0.05..0.45).contains(&share), "{one:?}");
+        // Of a pool's file not all is in use; a third is torn, and short gaps between torn pages are written, too.
+        assert!((0.05..0.65).contains(&share), "{one:?}");
         assert!(one.copy_seconds > 0.0 && one.open_seconds > 0.0 && one.ratio() > 0.0);
     }
     let median = Restore::median_ratio(&found, true);
