@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use endura::Checkpoints;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::{Signal, raise};
@@ -54,6 +55,8 @@ pub enum InstructionCounts {
 pub enum Counted {
     /// Those of all operations of our indexes, on integers.
     Words,
+    /// The same in a pool that makes checkpoints: flushes note pages.
+    NotedWords,
     /// Those of scans of strings, an entry, of ours and of LMDB's.
     StringScans,
 }
@@ -61,7 +64,7 @@ pub enum Counted {
 impl Counted {
     fn contenders(self) -> Vec<Contender> {
         match self {
-            Self::Words => Contender::ours().collect(),
+            Self::Words | Self::NotedWords => Contender::ours().collect(),
             Self::StringScans => vec![Contender::Roart, Contender::Lmdb],
         }
     }
@@ -69,7 +72,9 @@ impl Counted {
     /// What is counted, by name, and how many times it is done for each operation of the extent.
     fn operations(self) -> Vec<(&'static str, u64)> {
         match self {
-            Self::Words => OPERATIONS.iter().map(|&(name, _)| (name, 1)).collect(),
+            Self::Words | Self::NotedWords => {
+                OPERATIONS.iter().map(|&(name, _)| (name, 1)).collect()
+            }
             Self::StringScans => SCANS.map(|name| (name, ENTRIES as u64)).to_vec(),
         }
     }
@@ -119,8 +124,11 @@ pub fn count(
 /// What a counted child does: loads, then stops between the operations, first around none at all.
 pub fn work(counted: Counted, contender: Contender, sizes: Sizes, dir: &Path) -> Result<()> {
     let folder = temporary(dir)?;
-    let shape = if counted == Counted::Words { Shape::WORDS } else { Shape::STRINGS };
-    let options = StoreOptions::new(folder.path().to_path_buf(), shape, 2 * sizes.keys);
+    let shape = if counted == Counted::StringScans { Shape::STRINGS } else { Shape::WORDS };
+    let mut options = StoreOptions::new(folder.path().to_path_buf(), shape, 2 * sizes.keys);
+    if counted == Counted::NotedWords {
+        options.pool = options.pool.checkpoints(Checkpoints::on_demand());
+    }
     let stop = || raise(Signal::SIGSTOP).map_err(|errno| failure("stop for the tracer", errno));
     if counted == Counted::StringScans {
         return string_scans::work(contender, &options, sizes.operations, ask_to_be_traced, stop);

@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Scans of 100 strings in place of all operations on integers, beside LMDB's; counted in entries
     #[arg(long)]
     strings: bool,
+    /// In a pool that makes checkpoints: flushes note which pages have changed
+    #[arg(long, conflicts_with = "strings")]
+    checkpoints: bool,
     /// Search by these vectors in place of the best that this processor has: sse2, avx2, avx512, neon
     #[arg(long, value_parser = vectors)]
     vectors: Option<Vectors>,
@@ -39,7 +42,8 @@ pub(crate) fn run(args: &Args) -> Result {
     let operations = args.operations.min(args.keys);
     let spinner = progress::spinner();
     let sizes = Sizes { keys: args.keys, operations };
-    let counter = count_by_children(args.strings, args.vectors, sizes, &dir, |what| {
+    let counted = counted(args.strings, args.checkpoints);
+    let counter = count_by_children(counted, args.vectors, sizes, &dir, |what| {
         spinner.set_message(what.to_string());
     });
     spinner.finish_and_clear();
@@ -72,19 +76,25 @@ pub(crate) struct ChildArgs {
     dir: PathBuf,
     #[arg(long)]
     strings: bool,
+    #[arg(long)]
+    checkpoints: bool,
     #[arg(long, value_parser = vectors)]
     vectors: Option<Vectors>,
 }
 
-fn counted(strings: bool) -> Counted {
-    if strings { Counted::StringScans } else { Counted::Words }
+fn counted(strings: bool, checkpoints: bool) -> Counted {
+    match (strings, checkpoints) {
+        (true, _) => Counted::StringScans,
+        (false, true) => Counted::NotedWords,
+        (false, false) => Counted::Words,
+    }
 }
 
 pub(crate) fn work_stepwise(args: &ChildArgs) -> Result {
     let sizes = Sizes { keys: args.keys, operations: args.operations };
     // Those that the arguments let through are there.
     args.vectors.inspect(|vectors| assert!(vectors.force(), "{vectors} can be forced"));
-    work(counted(args.strings), args.store, sizes, &args.dir)?;
+    work(counted(args.strings, args.checkpoints), args.store, sizes, &args.dir)?;
     Ok(Answer::Yes)
 }
 
@@ -94,11 +104,11 @@ pub(super) fn all(
     dir: &Path,
     observe: impl FnMut(&str),
 ) -> endura_bench::Result<InstructionCounts> {
-    count_by_children(false, None, sizes, dir, observe)
+    count_by_children(Counted::Words, None, sizes, dir, observe)
 }
 
 fn count_by_children(
-    strings: bool,
+    counted: Counted,
     vectors: Option<Vectors>,
     sizes: Sizes,
     dir: &Path,
@@ -112,9 +122,14 @@ fn count_by_children(
         let (keys, operations) = (sizes.keys.to_string(), sizes.operations.to_string());
         let words = ["instructions-child", store.argument(), &keys, &operations];
         let vectors = vectors.iter().flat_map(|vectors| ["--vectors", vectors.name()]);
-        let options = strings.then_some("--strings").into_iter().chain(vectors);
+        let counted = match counted {
+            Counted::Words => None,
+            Counted::NotedWords => Some("--checkpoints"),
+            Counted::StringScans => Some("--strings"),
+        };
+        let options = counted.into_iter().chain(vectors);
         let options = options.map(OsString::from);
         words.into_iter().map(OsString::from).chain([dir.into()]).chain(options).collect()
     };
-    count(&program, counted(strings), sizes, arguments, observe)
+    count(&program, counted, sizes, arguments, observe)
 }
