@@ -1,7 +1,7 @@
 //! Damaged pools: whatever a word of a pool is changed to, every operation answers or fails. It
 //! does not panic, it does not hang, and it does not touch what lies outside the pool.
 //!
-//! `ENDURA_FUZZ_SECONDS` sets how long each test runs (4 if unset; 60 before a release), and
+//! `ENDURA_FUZZ_SECONDS` sets how long each test runs (2 or 4 if unset; 60 before a release), and
 //! `ENDURA_FUZZ_SEED` where it starts. A failure prints the bytes that lead to it; put them into
 //! `KNOWN`, and the first test replays them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
@@ -9,6 +9,8 @@
 #[path = "../map/cases.rs"]
 #[allow(dead_code, reason = "the tests of maps count, too")]
 mod cases;
+mod checkpoints;
+mod choices;
 mod every_operation;
 #[path = "../support/killed_file.rs"]
 mod killed_file;
@@ -21,6 +23,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use checkpoints::backup::damaged_backup;
+use checkpoints::superblock::damaged_superblock;
+use checkpoints::torn::damaged_checkpoint;
 use endura::Kind;
 use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
 
@@ -112,10 +117,15 @@ fn watched(run: &dyn Fn(&[u8]), inputs: impl FnOnce(&Trial<'_>)) {
 }
 
 fn fuzz(run: &dyn Fn(&[u8])) {
+    fuzz_for(4, run);
+}
+
+/// For so many seconds, if nothing else is said.
+fn fuzz_for(seconds: u64, run: &dyn Fn(&[u8])) {
     let first = setting("ENDURA_FUZZ_SEED", 1) << 32;
     let mut seed = first;
     watched(run, |trial| {
-        let end = Instant::now() + Duration::from_secs(setting("ENDURA_FUZZ_SECONDS", 4));
+        let end = Instant::now() + Duration::from_secs(setting("ENDURA_FUZZ_SECONDS", seconds));
         while Instant::now() < end || seed < first + FEWEST {
             trial.of(random(seed));
             seed += 1;
@@ -140,6 +150,21 @@ fn what_was_found_once_stays_fixed() {
     for files in kinds.into_iter().chain([maps::files()]) {
         replay(&|bytes| files.on_file(bytes));
     }
+}
+
+#[test]
+fn a_torn_pool_beside_a_damaged_checkpoint_is_one_or_is_refused() {
+    fuzz_for(2, &damaged_checkpoint);
+}
+
+#[test]
+fn a_pool_with_a_damaged_superblock_is_what_it_was_or_is_refused() {
+    fuzz_for(2, &damaged_superblock);
+}
+
+#[test]
+fn a_backup_from_a_damaged_checkpoint_is_one_or_is_refused() {
+    fuzz_for(2, &damaged_backup);
 }
 
 #[test]
