@@ -37,6 +37,14 @@ const KNOWN: [&str; 4] = [
     "d327d8ee6d5f69aeabbb6a8dd8651e69cc92b624390eab763f9fec68e0ec73fc78da8c98c2cc365ed14956f30194379225c552771e92490af4f3b05dd8da43d64b3530e519813e8261e6892ab2fd2e48d6e612d5098407eaa6fd14e79bf1f54f",
 ];
 
+/// The same of pools with checkpoints.
+const KNOWN_OF_CHECKPOINTS: [&str; 2] = [
+    // The last sequence number of a superblock: none follows for the close.
+    "05fdd901d72086e35a5ff8debf9ce0abac6b8e657920327c0d72311ef286e35a5ff8debf9ce0abac6b657920327c0d7231e4",
+    // A file of checkpoints that is cut while the pool is open.
+    "db71082ea307e0000000016a3e6e7674c51682453072649efc60d2571a0e0d4b55cd157172649efc",
+];
+
 /// Fewer inputs say nothing, however slow the machine is.
 const FEWEST: u64 = 20;
 
@@ -144,6 +152,11 @@ fn what_was_found_once_stays_fixed() {
     let replay = |run: &dyn Fn(&[u8])| {
         watched(run, |trial| KNOWN.iter().for_each(|text| trial.of(bytes_of(text))));
     };
+    for run in [damaged_checkpoint, damaged_superblock, damaged_backup] {
+        watched(&run, |trial| {
+            KNOWN_OF_CHECKPOINTS.iter().for_each(|text| trial.of(bytes_of(text)));
+        });
+    }
     replay(&on_heap::<TinyFastFair>);
     replay(&on_heap::<TinyNbTree>);
     let kinds = [Kind::FastFair, Kind::NbTree].map(Files::of);
