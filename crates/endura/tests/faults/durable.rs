@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use endura::{Checkpoints, Pool};
@@ -107,7 +108,11 @@ fn a_pool_that_was_taken_back_is_on_the_disk() {
     fs::write(checkpoint_of(&path), kept).unwrap();
     let mut torn = image;
     torn[8 * PAGE as usize..48 * PAGE as usize].fill(0xAB);
-    fs::write(&path, torn).unwrap();
+    // By pages, as stores bring them into the cache: what dirties one of these dirties no other.
+    let file = File::options().write(true).open(&path).unwrap();
+    for (at, page) in (0..).step_by(PAGE as usize).zip(torn.chunks(PAGE as usize)) {
+        file.write_all_at(page, at).unwrap();
+    }
     patch(&path, |superblock| (superblock.boot, superblock.is_marked) = ([0xEE; 16], false));
     File::open(&path).unwrap().sync_all().unwrap();
     let restored = Pool::restore(&path, None, false).unwrap();
