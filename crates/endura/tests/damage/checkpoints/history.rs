@@ -42,9 +42,8 @@ impl Contents {
         let names = pool.maps()?.into_iter().map(|map| map.name).collect();
         let maps = Maps::of(pool)?;
         let [blocks, leaves] = maps.words.each_ref().map(|map| map.iter().collect::<Result<_>>());
-        let texts =
-            maps.texts.iter().map(|entry| entry.map(|(key, value)| (key.into(), value.into())));
-        Ok(Self { names, words: [blocks?, leaves?], texts: texts.collect::<Result<_>>()? })
+        let texts = maps.texts.iter().collect::<Result<_>>()?;
+        Ok(Self { names, words: [blocks?, leaves?], texts })
     }
 }
 
