@@ -5,6 +5,9 @@
 #[path = "../../crates/endura/tests/map/cases.rs"]
 #[allow(dead_code, reason = "the tests count, too")]
 mod cases;
+#[path = "../../crates/endura/tests/damage/choices.rs"]
+#[allow(dead_code, reason = "other damage chooses among more")]
+mod choices;
 #[path = "../../crates/endura/tests/damage/every_operation.rs"]
 #[allow(dead_code, reason = "the tests also damage files of one kind")]
 mod every_operation;

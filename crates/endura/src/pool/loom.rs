@@ -1,6 +1,7 @@
 //! All executions of what hands chunks from thread to thread: limbo, caches, slabs, epochs together.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::media::loom::Modelled;
 use crate::media::{Media, Ordering, Region};
@@ -10,7 +11,7 @@ use crate::pool::directory::map_state::{MapFacts, MapState};
 use crate::pool::session::Session;
 use crate::pool::space::Space;
 use crate::runtime::thread::be;
-use crate::sync::loom::{Fault, check, check_finds, spawn};
+use crate::sync::loom::{Fault, check, check_finds, fenced, spawn};
 use crate::types::Types;
 
 const CHUNK: u64 = 64;
@@ -143,4 +144,36 @@ fn a_count_is_that_of_one_moment() {
 #[test]
 fn a_count_beside_writers() {
     check(Some(3), a_count_is_that_of_one_moment);
+}
+
+/// One thread stores two words in a pin, the other one holds the writers and looks: it finds both or none, and as often as it
+/// looks.
+fn nothing_is_stored_in_a_hold() {
+    let space = space();
+    space.media().fill(FIRST, 2 * CHUNK);
+    let writer = {
+        let space = Arc::clone(&space);
+        spawn(move || {
+            be(1);
+            let guard = space.pin_mut().unwrap();
+            word(&space, FIRST).store(0, 1, Ordering::Relaxed);
+            word(&space, FIRST + CHUNK).store(0, 1, Ordering::Relaxed);
+            drop(guard);
+        })
+    };
+    if let Some(hold) = fenced(|| space.hold(Duration::ZERO)).unwrap() {
+        let look = || [FIRST, FIRST + CHUNK].map(|at| word(&space, at).load(0, Ordering::Relaxed));
+        let [first, second] = look();
+        assert_eq!(first, second, "half an operation");
+        assert_eq!(look(), [first, second], "stored in a hold");
+        drop(hold);
+    }
+    writer.join().unwrap();
+}
+
+/// The barrier of the hold is `membarrier`, that of the writers nothing but an order for the compiler.
+#[test]
+fn a_hold_keeps_stores_out_by_its_barrier() {
+    check(Some(2), nothing_is_stored_in_a_hold);
+    check_finds(Fault::NoFencesOfOne, Some(2), nothing_is_stored_in_a_hold);
 }

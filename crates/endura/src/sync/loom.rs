@@ -30,6 +30,8 @@ impl<T> Mutex<T> {
 pub(crate) enum Fault {
     /// Fences do nothing.
     NoFences,
+    /// Those in [`fenced`] do nothing.
+    NoFencesOfOne,
     /// Stores to persistent words are `Relaxed`.
     RelaxedStores,
     /// Loads of persistent words are `Relaxed`.
@@ -46,9 +48,23 @@ pub(crate) fn has(fault: Fault) -> bool {
     FAULT.get() == Some(fault)
 }
 
+thread_local! {
+    /// The thread of a model that is in [`fenced`].
+    static FENCED: Cell<Option<loom::thread::ThreadId>> = const { Cell::new(None) };
+}
+
+/// Work of one thread of a model, whose fences a fault may take away while those of the others stay.
+pub(crate) fn fenced<T>(work: impl FnOnce() -> T) -> T {
+    FENCED.set(Some(loom::thread::current().id()));
+    let done = work();
+    FENCED.set(None);
+    done
+}
+
 /// A fence, unless the fault is that there are none.
 pub(crate) fn fence(order: Ordering) {
-    if !has(Fault::NoFences) {
+    let is_of_one = || FENCED.get() == Some(loom::thread::current().id());
+    if !has(Fault::NoFences) && !(has(Fault::NoFencesOfOne) && is_of_one()) {
         loom::sync::atomic::fence(order);
     }
 }

@@ -15,6 +15,7 @@ use endura::lab::tree::{Index, fast_fair, nbtree};
 use endura::{Kind, Map, MapOptions, NodeLayout, Pool, Result};
 use endura_variants::handles::WordMap;
 
+use crate::choices::{Choices, EXTREMES};
 use crate::killed_file::leave_as_killed;
 
 type Damaged = Arc<Space<Arc<Heap>>>;
@@ -71,39 +72,8 @@ const STEP: u64 = u64::MAX / 700;
 /// The session that meets the damage.
 const GENERATION: u64 = 2;
 
-/// Numbers at which sums and differences run over.
-const EXTREMES: [u64; 8] = [
-    u64::MAX,
-    i64::MAX as u64,
-    1 << 63,
-    1 << 62,
-    u64::MAX - 63,
-    (1 << 48) - 1,
-    (1 << 48) - 64,
-    u32::MAX as u64,
-];
-
 /// The words of a pool that are not zero, with their numbers.
 pub(crate) struct Image(Vec<(usize, u64)>);
-
-/// The bytes that say what is to be damaged; zeros follow the last.
-pub(crate) struct Choices<'b>(&'b [u8]);
-
-impl Choices<'_> {
-    fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        *first
-    }
-
-    fn number(&mut self) -> u64 {
-        u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (u64::from(self.byte()) << 8 | u64::from(self.byte())) as usize % n
-    }
-}
 
 impl Image {
     fn of_sessions<T: Tiny>() -> [Self; 2] {

@@ -1,7 +1,7 @@
 //! Damaged pools: whatever a word of a pool is changed to, every operation answers or fails. It
 //! does not panic, it does not hang, and it does not touch what lies outside the pool.
 //!
-//! `ENDURA_FUZZ_SECONDS` sets how long each test runs (4 if unset; 60 before a release), and
+//! `ENDURA_FUZZ_SECONDS` sets how long each test runs (2 or 4 if unset; 60 before a release), and
 //! `ENDURA_FUZZ_SEED` where it starts. A failure prints the bytes that lead to it; put them into
 //! `KNOWN`, and the first test replays them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
@@ -9,6 +9,8 @@
 #[path = "../map/cases.rs"]
 #[allow(dead_code, reason = "the tests of maps count, too")]
 mod cases;
+mod checkpoints;
+mod choices;
 mod every_operation;
 #[path = "../support/killed_file.rs"]
 mod killed_file;
@@ -21,6 +23,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use checkpoints::backup::damaged_backup;
+use checkpoints::superblock::damaged_superblock;
+use checkpoints::torn::damaged_checkpoint;
 use endura::Kind;
 use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
 
@@ -30,6 +35,14 @@ const KNOWN: [&str; 4] = [
     "d9eef0c3e5b043274e5f7a1796f6df3b509caf49d2fd4c5c97bf5d1f9776cc21cda664470d732cb8022a732a89fb43ec214779de3a262fd3b21cc0ca345f6366f8ef2226baa59f22c11dc20a0a5885dc9bd1c1800c79aa0b26a0d67f18cd6949",
     "5b0f63e7b19493997fdde31cdd4c38400671b7d176a370b2bf30658ad08811a77c5374084992ddabde4907140e76db2a99f10ee9d0dc3ad52fef21ec1a7ee39e4892197ba1ad253cda092268c830195b3a495c50b25d8aa22aee2f3241d84282",
     "d327d8ee6d5f69aeabbb6a8dd8651e69cc92b624390eab763f9fec68e0ec73fc78da8c98c2cc365ed14956f30194379225c552771e92490af4f3b05dd8da43d64b3530e519813e8261e6892ab2fd2e48d6e612d5098407eaa6fd14e79bf1f54f",
+];
+
+/// The same of pools with checkpoints.
+const KNOWN_OF_CHECKPOINTS: [&str; 2] = [
+    // The last sequence number of a superblock: none follows for the close.
+    "05fdd901d72086e35a5ff8debf9ce0abac6b8e657920327c0d72311ef286e35a5ff8debf9ce0abac6b657920327c0d7231e4",
+    // A file of checkpoints that is cut while the pool is open.
+    "db71082ea307e0000000016a3e6e7674c51682453072649efc60d2571a0e0d4b55cd157172649efc",
 ];
 
 /// Fewer inputs say nothing, however slow the machine is.
@@ -112,10 +125,15 @@ fn watched(run: &dyn Fn(&[u8]), inputs: impl FnOnce(&Trial<'_>)) {
 }
 
 fn fuzz(run: &dyn Fn(&[u8])) {
+    fuzz_for(4, run);
+}
+
+/// For so many seconds, if nothing else is said.
+fn fuzz_for(seconds: u64, run: &dyn Fn(&[u8])) {
     let first = setting("ENDURA_FUZZ_SEED", 1) << 32;
     let mut seed = first;
     watched(run, |trial| {
-        let end = Instant::now() + Duration::from_secs(setting("ENDURA_FUZZ_SECONDS", 4));
+        let end = Instant::now() + Duration::from_secs(setting("ENDURA_FUZZ_SECONDS", seconds));
         while Instant::now() < end || seed < first + FEWEST {
             trial.of(random(seed));
             seed += 1;
@@ -134,12 +152,32 @@ fn what_was_found_once_stays_fixed() {
     let replay = |run: &dyn Fn(&[u8])| {
         watched(run, |trial| KNOWN.iter().for_each(|text| trial.of(bytes_of(text))));
     };
+    for run in [damaged_checkpoint, damaged_superblock, damaged_backup] {
+        watched(&run, |trial| {
+            KNOWN_OF_CHECKPOINTS.iter().for_each(|text| trial.of(bytes_of(text)));
+        });
+    }
     replay(&on_heap::<TinyFastFair>);
     replay(&on_heap::<TinyNbTree>);
     let kinds = [Kind::FastFair, Kind::NbTree].map(Files::of);
     for files in kinds.into_iter().chain([maps::files()]) {
         replay(&|bytes| files.on_file(bytes));
     }
+}
+
+#[test]
+fn a_torn_pool_beside_a_damaged_checkpoint_is_one_or_is_refused() {
+    fuzz_for(2, &damaged_checkpoint);
+}
+
+#[test]
+fn a_pool_with_a_damaged_superblock_is_what_it_was_or_is_refused() {
+    fuzz_for(2, &damaged_superblock);
+}
+
+#[test]
+fn a_backup_from_a_damaged_checkpoint_is_one_or_is_refused() {
+    fuzz_for(2, &damaged_backup);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use endura::{Map, Pool, Value};
 
 use crate::cases::{self, Case, Visitor};
-use crate::every_operation::{Choices, Files};
+use crate::choices::Choices;
+use crate::every_operation::Files;
 
 const KEYS: u64 = 120;
 /// Each size of value takes pages of its own.

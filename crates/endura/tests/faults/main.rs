@@ -3,6 +3,7 @@
 
 mod copies;
 mod create;
+mod durable;
 mod full;
 mod generation_turn;
 mod identity;

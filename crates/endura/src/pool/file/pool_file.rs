@@ -272,8 +272,9 @@ impl PoolFile {
     }
 
     /// The superblock that [`end`](Self::end) will write.
-    pub(crate) fn closed_superblock(&self) -> Superblock {
-        Superblock { clean: true, sequence: self.superblock.sequence + 1, ..self.superblock }
+    pub(crate) fn closed_superblock(&self) -> Result<Superblock> {
+        let sequence = self.superblock.next_sequence()?;
+        Ok(Superblock { clean: true, sequence, ..self.superblock })
     }
 
     /// Gives blocks to the holes that a copying tool may have left: a store to one of them on a

@@ -268,10 +268,7 @@ impl Superblock {
     /// [`Error::Io`]; the file then holds the old superblock, the new one, or both. [`Error::Corrupt`] if no
     /// sequence number follows.
     pub fn write(&mut self, file: &File) -> Result<()> {
-        let what = "a superblock that was written more often than any can be";
-        let next = self.sequence.checked_add(1);
-        // It must not start over: of two copies the one with the higher number counts.
-        self.sequence = next.ok_or(Error::Corrupt { offset: SUPERBLOCK_A, what })?;
+        self.sequence = self.next_sequence()?;
         let bytes = self.encode();
         let (first, second) = self.order();
         // Of two copies of which one may not be written neither is.
@@ -279,6 +276,12 @@ impl Superblock {
             .and_then(|()| disk::write_durably(file, &bytes, first))
             .and_then(|()| file.write_all_at(&bytes, second))
             .map_err(|error| Error::io("writing the pool's superblock", error))
+    }
+
+    /// The sequence number of the next write. It must not start over: of two copies the one with the higher number counts.
+    pub(crate) fn next_sequence(&self) -> Result<u64> {
+        let what = "a superblock that was written more often than any can be";
+        self.sequence.checked_add(1).ok_or(Error::Corrupt { offset: SUPERBLOCK_A, what })
     }
 
     /// Which copy is written first, and which one then.

@@ -429,7 +429,7 @@ impl Inner {
         self.space.media().sync().inspect_err(|_| self.space.poison())?;
         if let Some(keeper) = &self.keeper {
             // If it fails there is an older one, and all of the pool is on the disk.
-            let _ = keeper.close(file.closed_superblock(), length);
+            let _ = keeper.close(file.closed_superblock()?, length);
         }
         file.end()?;
         if length < self.space.media().len() {

@@ -20,7 +20,11 @@ pub enum Failure {
 }
 
 impl From<io::Error> for Failure {
+    /// That the file ends before what it names is no error of the system: it was cut, and another file is to be made.
     fn from(error: io::Error) -> Self {
-        Self::Io(error)
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Damaged("a file of checkpoints that was cut"),
+            _ => Self::Io(error),
+        }
     }
 }

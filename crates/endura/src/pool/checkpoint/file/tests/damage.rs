@@ -88,6 +88,17 @@ fn roots_that_change_places_and_a_file_that_is_cut_are_refused() {
     }
 }
 
+/// It has read by then where the pages lie.
+#[test]
+fn a_file_that_is_cut_while_it_is_open_is_damaged() {
+    let disk = Losing::ending_at(u64::MAX);
+    let mut file = open_file(disk.clone()).unwrap();
+    let model = Model { pages: 9, round: 1, bytes: [(1, 7)].into() };
+    model.write(&mut file, &[1]).unwrap();
+    disk.0.lock().now.truncate(2 * SLOT + 5);
+    assert!(matches!(file.read(1, &mut [0; SLOT]), Err(Failure::Damaged(_))));
+}
+
 #[test]
 fn no_damaged_file_makes_it_panic_or_read_another_page() {
     let (mut random, disk) = (Random(5), Losing::ending_at(u64::MAX));

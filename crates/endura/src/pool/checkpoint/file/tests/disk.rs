@@ -1,15 +1,42 @@
 //! A disk that loses power.
 
+use std::collections::BTreeSet;
+use std::fmt::{self, Debug, Formatter};
 use std::io;
+use std::panic::Location;
 use std::sync::Arc;
 
 use super::random::Random;
 use crate::os::door::DiskFile;
-use crate::pool::checkpoint::file::root::{ROOTS, SLOT};
 use crate::sync::Mutex;
 
 /// A sector, which is written whole or not at all.
 const SECTOR: usize = 512;
+
+/// A call of a write or a sync in the source.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Site {
+    at: &'static Location<'static>,
+    pub(crate) is_sync: bool,
+}
+
+impl Debug for Site {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let file = self.at.file().rsplit('/').next().unwrap_or_default();
+        write!(f, "{} at {file}:{}", if self.is_sync { "sync" } else { "write" }, self.at.line())
+    }
+}
+
+/// What the disk does otherwise than the program says: as if the program said so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mutant {
+    /// It does nothing in this sync.
+    Without(Site),
+    /// What is written there comes behind the next sync.
+    Behind(Site),
+    /// This sync comes behind the write that follows it, where that is at the second place.
+    Ahead(Site, Site),
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
@@ -26,13 +53,75 @@ pub(crate) struct State {
     pub(crate) fails: Option<(u64, bool)>,
     /// Bytes of the disk.
     pub(crate) room: Option<usize>,
-    /// A sync that does nothing: `true` for that of a root.
-    pub(crate) skips: Option<bool>,
+    pub(crate) mutant: Option<Mutant>,
+    /// All mutants of what was called until now.
+    pub(crate) mutants: BTreeSet<Mutant>,
+    last: Option<Site>,
+    /// Where what a mutant moves behind a sync was written, and how much.
+    behind: Vec<(usize, usize)>,
+    /// A sync that comes later, and whether the write was there that comes ahead of it.
+    late: Option<(Site, bool)>,
     /// Which of the writes before a sync that failed come to be durable.
     pub(crate) chance: u64,
 }
 
 impl State {
+    /// Does what the program says, or what the mutant makes of that.
+    fn write(&mut self, at: usize, length: usize, site: Site) {
+        self.mutants.insert(Mutant::Behind(site));
+        if let Some(last) = self.last.replace(site).filter(|last| last.is_sync) {
+            self.mutants.insert(Mutant::Ahead(last, site));
+        }
+        match self.late.take() {
+            Some((sync, false)) if self.mutant == Some(Mutant::Ahead(sync, site)) => {
+                self.late = Some((sync, true));
+            }
+            Some(_) => self.make_durable(),
+            None => {}
+        }
+        if self.mutant == Some(Mutant::Behind(site)) {
+            self.behind.push((at, length));
+        } else {
+            self.open.push((at, self.now[at..at + length].to_vec()));
+        }
+    }
+
+    fn sync(&mut self, site: Site) {
+        self.mutants.insert(Mutant::Without(site));
+        self.last = Some(site);
+        if self.late.take().is_some() {
+            self.make_durable();
+        }
+        match self.mutant {
+            Some(Mutant::Without(this)) if this == site => {}
+            Some(Mutant::Ahead(this, _)) if this == site => self.late = Some((site, false)),
+            _ => self.make_durable(),
+        }
+    }
+
+    fn make_durable(&mut self) {
+        let length = self.now.len();
+        self.durable.resize(length, 0);
+        // What a sync that failed has dropped is not among it.
+        for (at, written) in std::mem::take(&mut self.open) {
+            self.durable[at..at + written.len()].copy_from_slice(&written);
+        }
+        self.write_what_is_behind();
+    }
+
+    fn write_what_is_behind(&mut self) {
+        for (at, length) in std::mem::take(&mut self.behind) {
+            self.open.push((at, self.now[at..at + length].to_vec()));
+        }
+    }
+
+    /// The process ends. A sync whose write has not come is where it was.
+    fn end(&mut self) {
+        if let Some((_, false)) = self.late.take() {
+            self.make_durable();
+        }
+    }
+
     /// Of each sector that was written since the last sync the old contents or those of one of the writes become durable.
     fn keep_some(&mut self, random: &mut Random) {
         for (at, written) in std::mem::take(&mut self.open) {
@@ -95,6 +184,7 @@ impl Losing {
     /// What the disk holds when the power is back.
     pub(crate) fn cut(&self, random: &mut Random, ends_at: u64) -> Self {
         let mut state = self.0.lock();
+        state.end();
         state.keep_some(random);
         let mut bytes = std::mem::take(&mut state.durable);
         if random.below(2) == 0 {
@@ -107,6 +197,9 @@ impl Losing {
     /// What the next process finds after a kill: all that was written, though it may not be durable.
     pub(crate) fn kill(&self, ends_at: u64) -> Self {
         let mut state = self.0.lock();
+        state.end();
+        // It is in the page cache.
+        state.write_what_is_behind();
         let next = State {
             now: state.now.clone(),
             durable: std::mem::take(&mut state.durable),
@@ -130,13 +223,15 @@ impl DiskFile for Losing {
         Ok(())
     }
 
+    #[track_caller]
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        let site = Site { at: Location::caller(), is_sync: false };
         self.call(|state| {
             let end = at as usize + bytes.len();
             let length = state.now.len().max(end);
             state.now.resize(length, 0);
             state.now[at as usize..end].copy_from_slice(bytes);
-            state.open.push((at as usize, bytes.to_vec()));
+            state.write(at as usize, bytes.len(), site);
         })
     }
 
@@ -151,18 +246,12 @@ impl DiskFile for Losing {
         })
     }
 
+    #[track_caller]
     fn sync(&self) -> io::Result<()> {
+        let site = Site { at: Location::caller(), is_sync: true };
         let done = self.call(|state| {
             state.syncs += 1;
-            let is_of_root = state.open.last().is_none_or(|&(at, _)| at < ROOTS as usize * SLOT);
-            if state.skips != Some(is_of_root) {
-                let length = state.now.len();
-                state.durable.resize(length, 0);
-                // What a sync that failed has dropped is not among it.
-                for (at, written) in std::mem::take(&mut state.open) {
-                    state.durable[at..at + written.len()].copy_from_slice(&written);
-                }
-            }
+            state.sync(site);
         });
         if done.is_err() && !self.has_ended() {
             // The kernel takes what it could not write for written.

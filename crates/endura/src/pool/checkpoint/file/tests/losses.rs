@@ -1,6 +1,8 @@
 //! Power losses, kills and errors at every step of a round.
 
-use super::disk::Losing;
+use std::collections::BTreeSet;
+
+use super::disk::{Losing, Mutant};
 use super::model::{Model, open};
 use super::random::Random;
 use crate::pool::checkpoint::file::root::{ROOTS, SLOT};
@@ -14,12 +16,20 @@ struct Troubles {
     kills: bool,
     /// Single calls fail.
     errors: bool,
-    /// A sync that does nothing: `true` for that of a root.
-    skips: Option<bool>,
+    mutant: Option<Mutant>,
 }
 
 /// Rounds and power losses, at every kind of moment. What was found wrong.
 fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
+    lose_power_with(seed, troubles, &mut BTreeSet::new())
+}
+
+/// The same; adds the mutants of what it calls.
+fn lose_power_with(
+    seed: u64,
+    troubles: Troubles,
+    mutants: &mut BTreeSet<Mutant>,
+) -> Option<String> {
     let mut random = Random(seed);
     let (mut disk, mut kept) = (Losing::ending_at(random.below(60)), Model::default());
     // What the disk may hold in place of `kept`.
@@ -27,7 +37,7 @@ fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
     for life in 0..16 {
         {
             let mut state = disk.0.lock();
-            (state.skips, state.chance) = (troubles.skips, random.next());
+            (state.mutant, state.chance) = (troubles.mutant, random.next());
             if troubles.errors && random.below(2) == 0 {
                 state.fails = Some((1 + random.below(30), random.below(2) == 0));
             }
@@ -49,6 +59,7 @@ fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
         {
             return Some(format!("life {life}: {wrong}"));
         }
+        mutants.append(&mut disk.0.lock().mutants);
         let ends_at = random.below(60);
         disk = match troubles.kills && random.below(2) == 0 {
             true => disk.kill(ends_at),
@@ -98,7 +109,13 @@ fn write_until_the_end(
     }
 }
 
-const POWER_ONLY: Troubles = Troubles { kills: false, errors: false, skips: None };
+const KINDS: [Troubles; 3] = [
+    POWER_ONLY,
+    Troubles { kills: true, ..POWER_ONLY },
+    Troubles { kills: true, errors: true, ..POWER_ONLY },
+];
+
+const POWER_ONLY: Troubles = Troubles { kills: false, errors: false, mutant: None };
 
 #[test]
 fn a_power_loss_leaves_the_last_checkpoint_or_the_one_under_way() {
@@ -119,15 +136,14 @@ fn so_does_one_after_kills() {
 #[test]
 fn so_does_one_after_errors() {
     for seed in 0..3_000 {
-        let troubles = Troubles { kills: seed % 2 == 0, errors: true, skips: None };
+        let troubles = Troubles { kills: seed % 2 == 0, errors: true, mutant: None };
         assert_eq!(lose_power(seed, troubles), None, "seed {seed}");
     }
 }
 
 /// The last calls of a round fail, one at a time, having done nothing, all, or a part; then this process or the next one tries
-/// another round, and the power ends at each of its calls.
-#[test]
-fn a_round_that_fails_at_its_end_damages_nothing() {
+/// another round, of all pages or of one that is zeros, and the power ends at each of its calls. What was found wrong.
+fn fail_at_the_end(mutant: Option<Mutant>, mutants: &mut BTreeSet<Mutant>) -> Option<String> {
     let mut random = Random(11);
     let model = |round: u64| {
         let bytes = (0..4).map(|page| (page, round as u8)).collect();
@@ -135,8 +151,10 @@ fn a_round_that_fails_at_its_end_damages_nothing() {
     };
     let cases = (0..40).flat_map(|_| (3..6).flat_map(|call| (0..9).map(move |end| (call, end))));
     for (call, ends_at) in cases {
-        let (models, all) = ([1, 2, 3].map(model), [0, 1, 2, 3]);
+        let (mut models, all) = ([1, 2, 3].map(model), [0, 1, 2, 3]);
+        let is_of_zeros = random.below(3) == 0;
         let disk = Losing::ending_at(u64::MAX);
+        disk.0.lock().mutant = mutant;
         let mut file = open(disk.clone()).unwrap();
         models[0].write(&mut file, &all).unwrap();
         {
@@ -148,16 +166,31 @@ fn a_round_that_fails_at_its_end_damages_nothing() {
         let disk = if random.below(2) == 0 {
             let calls = disk.0.lock().calls;
             disk.0.lock().ends_at = calls + ends_at;
-            let _ = models[2].write(&mut file, &all);
             disk
         } else {
             let disk = disk.kill(ends_at);
-            let _ = models[2].write(&mut open(disk.clone()).unwrap(), &all);
+            disk.0.lock().mutant = mutant;
+            file = open(disk.clone()).unwrap();
             disk
         };
-        let found = open(disk.cut(&mut random, 0)).unwrap();
-        assert!(models.iter().any(|model| model.is_in(&found)), "call {call}, end {ends_at}");
+        if is_of_zeros {
+            let found = usize::from(models[1].is_in(&file));
+            models[2] = Model { round: 3, ..models[found].clone() };
+            models[2].bytes.insert(0, 0);
+        }
+        let _ = models[2].write(&mut file, if is_of_zeros { &all[..1] } else { &all });
+        mutants.append(&mut disk.0.lock().mutants);
+        let found = open(disk.cut(&mut random, 0)).ok();
+        if !found.is_some_and(|found| models.iter().any(|model| model.is_in(&found))) {
+            return Some(format!("call {call}, end {ends_at}"));
+        }
     }
+    None
+}
+
+#[test]
+fn a_round_that_fails_at_its_end_damages_nothing() {
+    assert_eq!(fail_at_the_end(None, &mut BTreeSet::new()), None);
 }
 
 /// Then nothing but the root is written: a part of it may be all that there is.
@@ -172,12 +205,32 @@ fn the_first_round_may_have_no_pages() {
     }
 }
 
-/// Without the sync of the pages, or without that of the root, it shows.
+/// Where it was noticed first.
+fn noticed(mutant: Mutant) -> Option<String> {
+    let at_the_end = || fail_at_the_end(Some(mutant), &mut BTreeSet::new());
+    let lost = |seed: u64| {
+        let troubles = Troubles { mutant: Some(mutant), ..KINDS[seed as usize % KINDS.len()] };
+        lose_power(seed, troubles).map(|wrong| format!("seed {seed}, {wrong}"))
+    };
+    (0..90).find_map(lost).or_else(at_the_end).or_else(|| (90..900).find_map(lost))
+}
+
+/// Each sync that does nothing is noticed, each write that comes behind the sync that is to cover it, and each sync that comes
+/// behind the write that is to wait for it: of all that a round calls, wherever that is. Two writes between two syncs have no
+/// order.
 #[test]
-fn each_sync_is_needed() {
-    for is_of_root in [false, true] {
-        let troubles = Troubles { skips: Some(is_of_root), ..POWER_ONLY };
-        let finds = (0..300).filter(|&seed| lose_power(seed, troubles).is_some()).count();
-        assert!(finds > 10, "without that of a root, {is_of_root}: {finds}");
+fn each_sync_and_each_order_is_needed() {
+    let mut mutants = BTreeSet::new();
+    assert_eq!(fail_at_the_end(None, &mut mutants), None);
+    for seed in 0..90 {
+        let troubles = KINDS[seed as usize % KINDS.len()];
+        assert_eq!(lose_power_with(seed, troubles, &mut mutants), None);
+    }
+    let syncs = mutants.iter().filter(|mutant| matches!(mutant, Mutant::Without(_))).count();
+    assert!(syncs == 3 && mutants.len() >= 12, "{mutants:?}");
+    for &mutant in &mutants {
+        let noticed = noticed(mutant);
+        println!("{mutant:?}: {:.40}", noticed.as_deref().unwrap_or("not noticed"));
+        assert!(noticed.is_some(), "{mutant:?} is not noticed");
     }
 }
