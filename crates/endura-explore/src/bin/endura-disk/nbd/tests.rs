@@ -109,7 +109,7 @@ impl Pair {
     }
 
     /// Whether the server has refused the client, which leaves after what it has sent.
-    fn is_refused(self) -> bool {
+    fn refuses(self) -> bool {
         drop(self.client);
         self.server.stop().is_err()
     }
@@ -154,22 +154,22 @@ fn an_old_client_gets_its_zeros() {
     assert_eq!(export[10..], [0; 124]);
     assert_eq!(pair.write(0, &[5; 512], 0), 0);
     pair.send((DISCONNECT, 0), 0, 0, &[]);
-    assert!(!pair.is_refused());
+    assert!(!pair.refuses());
 }
 
 #[test]
-fn a_client_may_leave_and_a_stranger_is_refused() {
+fn a_client_may_leave_and_a_stranger_refuses() {
     let mut leaves = Pair::greeted(FIXED_NEWSTYLE);
     leaves.option(ABORT, &[]);
     assert_eq!(leaves.reply(ABORT).0, ACK);
-    assert!(!leaves.is_refused());
-    assert!(Pair::greeted(0).is_refused());
+    assert!(!leaves.refuses());
+    assert!(Pair::greeted(0).refuses());
     let mut strange = Pair::greeted(FIXED_NEWSTYLE);
     strange.client.write_all(&[7; 16]).unwrap();
-    assert!(strange.is_refused());
+    assert!(strange.refuses());
     let mut endless = Pair::greeted(FIXED_NEWSTYLE);
     endless.option(GO, &[0; 9 << 10]);
-    assert!(endless.is_refused());
+    assert!(endless.refuses());
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn what_cannot_be_done_is_answered_with_an_error() {
     assert_eq!(pair.answered(512), EINVAL);
     assert_eq!(pair.write(0, &[9; 512], 0), 0, "the next one is done");
     pair.send((WRITE, 0), 0, LARGEST + 1, &[]);
-    assert!(pair.is_refused());
+    assert!(pair.refuses());
 }
 
 #[test]
