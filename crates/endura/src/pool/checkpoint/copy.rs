@@ -92,6 +92,15 @@ impl From<Error> for NoRound {
     }
 }
 
+/// What a hold has copied.
+struct Held {
+    pages: Vec<u32>,
+    /// The length of the pool.
+    bytes: u64,
+    /// When nobody stored, in nanoseconds since 1970.
+    made: u64,
+}
+
 /// Makes rounds of one pool.
 #[derive(Debug, Default)]
 pub(crate) struct Copier {
@@ -157,12 +166,13 @@ impl Copier {
         // Touched before the hold.
         self.copied.resize(self.copied.len().max((left + left / 8) as usize * SLOT), 0);
         let mut outcome = Outcome::default();
-        let (in_hold, bytes) = match when {
+        let Held { pages: in_hold, bytes, made } = match when {
             When::Open => self.hold(space, noted, &mut outcome)?,
-            When::Closed { length } => (self.copy_in_hold(media, noted)?, length),
+            When::Closed { length } => {
+                Held { made: now(), pages: self.copy_in_hold(media, noted)?, bytes: length }
+            }
         };
         outcome.copied = in_hold.len() as u64;
-        let made = now();
         // K5
         round.add(&in_hold, &self.copied[..in_hold.len() * SLOT])?;
         // K6, K7
@@ -171,23 +181,25 @@ impl Copier {
         Ok(outcome)
     }
 
-    /// K3 and K4: the pages that were copied, and the length of the pool then.
+    /// K3 and K4.
     fn hold(
         &mut self,
         space: &Space<Mapped>,
         noted: &DirtyPages,
         outcome: &mut Outcome,
-    ) -> Result<(Vec<u32>, u64), NoRound> {
+    ) -> Result<Held, NoRound> {
         let mut pause = PAUSES[0];
         while outcome.tries < TRIES {
             outcome.tries += 1;
             let begun = Instant::now();
             if let Some(hold) = space.hold(PATIENCE)? {
+                // A later time would be that of stores which are not in the checkpoint.
+                let made = now();
                 let pages = self.copy_in_hold(space.media(), noted);
                 let bytes = space.media().len();
                 drop(hold);
                 outcome.held = begun.elapsed();
-                return Ok((pages?, bytes));
+                return Ok(Held { pages: pages?, bytes, made });
             }
             std::thread::sleep(pause);
             pause = PAUSES[1].min(2 * pause);

@@ -3,6 +3,7 @@
 mod copies;
 mod holds;
 mod idle;
+mod moments;
 mod pins;
 mod recoveries;
 mod rivals;
