@@ -1,0 +1,50 @@
+//! Threads for what takes long: other clients are served meanwhile.
+
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+
+use crate::redis::Context;
+use crate::store::Outcome;
+
+/// One that reads and one that need not wait for it.
+const THREADS: usize = 2;
+
+type Task = Box<dyn FnOnce() + Send>;
+
+static TASKS: OnceLock<Mutex<Sender<Task>>> = OnceLock::new();
+
+/// Starts the threads, once.
+pub(crate) fn start() -> io::Result<()> {
+    let (tasks, inbox) = channel::<Task>();
+    let inbox = Arc::new(Mutex::new(inbox));
+    for number in 0..THREADS {
+        let inbox = Arc::clone(&inbox);
+        let thread = thread::Builder::new().name(format!("endura-work-{number}"));
+        thread.spawn(move || work(&inbox))?;
+    }
+    let _ = TASKS.set(Mutex::new(tasks));
+    Ok(())
+}
+
+fn work(inbox: &Mutex<Receiver<Task>>) {
+    loop {
+        let next = inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(task) = next else { return };
+        task();
+    }
+}
+
+/// Answers the client on one of the threads; at once where a client cannot wait, in a transaction or a script.
+pub(super) fn on_a_thread(
+    context: &Context<'_>,
+    answer: impl FnOnce(&Context<'_>) -> Outcome + Send + 'static,
+) -> Outcome {
+    let Some(tasks) = TASKS.get() else { return answer(context) };
+    let Some(client) = context.block() else { return answer(context) };
+    let task = Box::new(move || client.answer(answer));
+    // The threads end with the process: there is always one that receives.
+    let _ = tasks.lock().unwrap_or_else(PoisonError::into_inner).send(task);
+    Ok(())
+}

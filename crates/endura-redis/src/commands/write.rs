@@ -1,0 +1,304 @@
+//! Commands that write fields.
+
+use super::edit::{delete_if_empty, edit};
+use crate::keys::session;
+use crate::redis::{Context, Text};
+use crate::store::{Digits, Failure, Form, Outcome, form_named, how_many, integer};
+use crate::store::{Order, Value};
+
+/// When EN.SET writes a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    /// NX.
+    Absent,
+    /// XX.
+    Present,
+}
+
+/// Fields and values, and what stands behind them: `NX` or `XX`, and `GET`.
+///
+/// One word too many is an option. Of an even number the last two may be a field and its value as well: they are options if
+/// one is `NX` or `XX` and the other is `GET`.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    /// How many of the words are fields and values.
+    pairs: usize,
+    when: When,
+    get: bool,
+}
+
+impl Options {
+    fn of(words: &[&[u8]]) -> Outcome<Self> {
+        let upper: Vec<Vec<u8>> = words.iter().map(|word| word.to_ascii_uppercase()).collect();
+        let when = |word: &[u8]| match word {
+            b"NX" => Some(When::Absent),
+            b"XX" => Some(When::Present),
+            _ => None,
+        };
+        let mut options = Self { pairs: words.len(), when: When::Always, get: false };
+        match upper.iter().map(Vec::as_slice).collect::<Vec<_>>().as_slice() {
+            [_, _, .., b"GET", condition] | [_, _, .., condition, b"GET"]
+                if words.len().is_multiple_of(2)
+                    && words.len() > 2
+                    && when(condition).is_some() =>
+            {
+                options.when = when(condition).unwrap_or(When::Always);
+                (options.pairs, options.get) = (words.len() - 2, true);
+            }
+            [_, _, .., b"GET"] if !words.len().is_multiple_of(2) => {
+                (options.pairs, options.get) = (words.len() - 1, true);
+            }
+            [_, _, .., condition] if !words.len().is_multiple_of(2) => {
+                options.when = when(condition).ok_or(Failure::Says("ERR syntax error"))?;
+                options.pairs = words.len() - 1;
+            }
+            [_, _, ..] => {}
+            _ => return Err(Failure::Arity),
+        }
+        if options.get && options.pairs > 2 {
+            return Err(Failure::Says("ERR GET takes one field and its value"));
+        }
+        Ok(options)
+    }
+}
+
+/// What a run of puts has come to.
+#[derive(Default)]
+struct Put<'a> {
+    /// Fields and values that were put.
+    done: Vec<&'a [u8]>,
+    added: i64,
+    old: Option<Vec<u8>>,
+    failure: Option<Failure>,
+}
+
+fn put_all<'a>(value: &Value, words: &[&'a [u8]], options: &Options) -> Put<'a> {
+    let (entries, when) = (&session().store.entries, options.when);
+    let mut put = Put::default();
+    for pair in words[..options.pairs].chunks_exact(2) {
+        let (field, new) = (pair[0], pair[1]);
+        let mut one = || {
+            if options.get {
+                put.old = entries.get(value, field)?;
+            }
+            if when != When::Always && entries.contains(value, field)? != (when == When::Present) {
+                return Ok(None);
+            }
+            entries.put(value, field, new).map(Some)
+        };
+        match one() {
+            Ok(None) => {}
+            Ok(Some(is_new)) => {
+                put.done.extend([field, new]);
+                put.added += i64::from(is_new);
+            }
+            Err(failure) => {
+                put.failure = Some(failure);
+                break;
+            }
+        }
+    }
+    put
+}
+
+pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
+    if arguments.len() < 4 {
+        return Err(Failure::Arity);
+    }
+    let words: Vec<&[u8]> = arguments[2..].iter().map(Text::bytes).collect();
+    let options = Options::of(&words)?;
+    if !session().is_ready(context) {
+        context.integer(0);
+        return Ok(());
+    }
+    let name = &arguments[1];
+    let put = edit(context, name, Form::Shared, |value| {
+        let put = put_all(value, &words, &options);
+        (!put.done.is_empty(), put)
+    })?;
+    if put.done.len() == words.len() {
+        context.replicate(c"EN.SET", &arguments[1..]);
+    } else if !put.done.is_empty() {
+        context.replicate_bytes(c"EN.SET", name, &put.done);
+    }
+    if !put.done.is_empty() {
+        context.changed(name, c"en.set");
+    }
+    if let Some(failure) = put.failure {
+        return Err(failure);
+    }
+    match put.old {
+        Some(old) => context.bulk(&old),
+        None if options.get => context.nil(),
+        None if options.when == When::Present => context.integer(put.done.len() as i64 / 2),
+        None => context.integer(put.added),
+    }
+    Ok(())
+}
+
+/// `EN.DEL key field [field ...]`.
+pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
+    if arguments.len() < 3 {
+        return Err(Failure::Arity);
+    }
+    let name = &arguments[1];
+    let (mut removed, mut failure) = (0, None);
+    if session().is_ready(context) {
+        let key = context.write(name);
+        if let Some(value) = key.value()? {
+            for field in &arguments[2..] {
+                match session().store.entries.remove(value, field.bytes()) {
+                    Ok(was_there) => removed += i64::from(was_there),
+                    Err(error) => {
+                        failure = Some(error);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    if removed > 0 {
+        context.replicate(c"EN.DEL", &arguments[1..]);
+        context.changed(name, c"en.del");
+        delete_if_empty(context, name)?;
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None => {
+            context.integer(removed);
+            Ok(())
+        }
+    }
+}
+
+/// `EN.INCRBY key field increment`. Replicas are told the sum.
+pub(crate) fn incrby(context: &Context<'_>, arguments: &[Text]) -> Outcome {
+    let [_, name, field, by] = arguments else { return Err(Failure::Arity) };
+    let by = integer(by.bytes())?;
+    if !session().is_ready(context) {
+        context.integer(0);
+        return Ok(());
+    }
+    let sum = edit(context, name, Form::Shared, |value| {
+        let sum = add(value, field.bytes(), by);
+        (sum.is_ok(), sum)
+    })??;
+    context.replicate_bytes(c"EN.SET", name, &[field.bytes(), Digits::of(sum).as_bytes()]);
+    context.changed(name, c"en.incrby");
+    context.integer(sum);
+    Ok(())
+}
+
+fn add(value: &Value, field: &[u8], by: i64) -> Outcome<i64> {
+    let entries = &session().store.entries;
+    let old = entries.get_with(value, field, integer)?.transpose()?.unwrap_or(0);
+    let overflow = Failure::Says("ERR increment or decrement would overflow");
+    let sum = old.checked_add(by).ok_or(overflow)?;
+    entries.put(value, field, Digits::of(sum).as_bytes())?;
+    Ok(sum)
+}
+
+/// `EN.CAS key field old new`: 1 if the field had the value `old`, and has `new` now.
+pub(crate) fn cas(context: &Context<'_>, arguments: &[Text]) -> Outcome {
+    let [_, name, field, old, new] = arguments else { return Err(Failure::Arity) };
+    let mut is_done = false;
+    if session().is_ready(context) {
+        let (entries, key) = (&session().store.entries, context.write(name));
+        if let Some(value) = key.value()? {
+            let found = entries.get_with(value, field.bytes(), |found| found == old.bytes())?;
+            is_done = found == Some(true);
+            if is_done {
+                entries.put(value, field.bytes(), new.bytes())?;
+            }
+        }
+    }
+    if is_done {
+        context.replicate_bytes(c"EN.SET", name, &[field.bytes(), new.bytes()]);
+        context.changed(name, c"en.cas");
+    }
+    context.integer(is_done.into());
+    Ok(())
+}
+
+/// `EN.POP key MIN|MAX [count]`. Replicas are told which fields are gone.
+pub(crate) fn pop(context: &Context<'_>, arguments: &[Text]) -> Outcome {
+    let (name, which, count) = match arguments {
+        [_, name, which] => (name, which, 1),
+        [_, name, which, count] => (name, which, how_many(count.bytes())?),
+        _ => return Err(Failure::Arity),
+    };
+    let order = match which.bytes().to_ascii_uppercase().as_slice() {
+        b"MIN" => Order::Ascending,
+        b"MAX" => Order::Descending,
+        _ => return Err(Failure::Says("ERR syntax error: MIN or MAX")),
+    };
+    let mut popped = Vec::new();
+    if session().is_ready(context) {
+        let (entries, key) = (&session().store.entries, context.write(name));
+        if let Some(value) = key.value()? {
+            while popped.len() < count {
+                let Some(entry) = entries.end(value, order)? else { break };
+                entries.remove(value, &entry.0)?;
+                popped.push(entry);
+            }
+        }
+    }
+    context.array(2 * popped.len());
+    for (field, value) in &popped {
+        context.bulk(field);
+        context.bulk(value);
+    }
+    if !popped.is_empty() {
+        let fields: Vec<&[u8]> = popped.iter().map(|(field, _)| field.as_slice()).collect();
+        context.replicate_bytes(c"EN.DEL", name, &fields);
+        context.changed(name, c"en.pop");
+        delete_if_empty(context, name)?;
+    }
+    Ok(())
+}
+
+/// `EN.CREATE key KIND nbtree|fastfair`.
+pub(crate) fn create(context: &Context<'_>, arguments: &[Text]) -> Outcome {
+    let [_, name, word, kind] = arguments else { return Err(Failure::Arity) };
+    if !word.bytes().eq_ignore_ascii_case(b"KIND") {
+        return Err(Failure::Says("ERR syntax error: EN.CREATE key KIND nbtree|fastfair"));
+    }
+    let form = form_named(kind.bytes())?;
+    if session().is_ready(context) {
+        if context.read(name).value()?.is_some() {
+            return Err(Failure::Says("BUSYKEY Target key name already exists."));
+        }
+        edit(context, name, form, |_| (true, ()))?;
+        context.replicate(c"EN.CREATE", &arguments[1..]);
+        context.changed(name, c"en.create");
+    }
+    context.ok();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_stand_behind_the_last_value() {
+        let of = |line: &str| {
+            let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+            Options::of(&words).ok().map(|options| (options.pairs, options.when, options.get))
+        };
+        assert_eq!(of("f v"), Some((2, When::Always, false)));
+        assert_eq!(of("f GET"), Some((2, When::Always, false)));
+        assert_eq!(of("NX GET"), Some((2, When::Always, false)));
+        assert_eq!(of("f v nx"), Some((2, When::Absent, false)));
+        assert_eq!(of("f v GET"), Some((2, When::Always, true)));
+        assert_eq!(of("f v GET xx"), Some((2, When::Present, true)));
+        assert_eq!(of("f v NX GET"), Some((2, When::Absent, true)));
+        assert_eq!(of("NX GET f v"), Some((4, When::Always, false)));
+        assert_eq!(of("f v NX NX"), Some((4, When::Always, false)));
+        assert_eq!(of("f v g w XX"), Some((4, When::Present, false)));
+        assert_eq!(of("f v g"), None);
+        assert_eq!(of("f v g w GET"), None);
+        assert_eq!(of("f"), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! What Redis does to keys, followed in the catalogue.
+//!
+//! Redis says when it has taken a key out of a database (`unlink`), when it has done something to one (notifications), and
+//! when a value is not needed any more (`free`). RENAME and MOVE also unlink: the value then comes back under another name.
+//! So an unlinked number is kept aside until the command says what it did, by a notification, which it does before its
+//! reply leaves. `rename_to` and `move_to` write the record with its new name, which is the moment at which the key has
+//! moved, and take the number out of those kept aside; the others are removed from the catalogue.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::PoisonError;
+
+use super::session::{Session, session};
+use crate::redis::api::{self, Event, RawContext, RawString, TwoNumbers, events, flags};
+use crate::redis::{Context, Level, OwnText, Text, subscribe};
+
+/// Subscribes; whether all went well.
+pub(crate) fn subscribe_to_all(context: &Context<'_>) -> bool {
+    let of_server: [(Event, api::EventFn); 5] = [
+        (events::EVENT_LOOP, on_event_loop),
+        (events::LOADING, on_loading),
+        (events::FLUSH, on_flush),
+        (events::SWAP, on_swap),
+        (events::SHUTDOWN, on_shutdown),
+    ];
+    context.subscribe_to_keys(on_notification)
+        && of_server.into_iter().all(|(event, call)| subscribe(context, event, call))
+}
+
+impl Session {
+    /// Redis has taken the key of this number out of a database.
+    pub(super) fn unlink(&self, id: u64) {
+        if id != 0 {
+            self.unlinked().push(id);
+        }
+    }
+
+    /// The keys that were taken out are gone for good.
+    pub(crate) fn commit_unlinked(&self) {
+        let gone = std::mem::take(&mut *self.unlinked());
+        for id in gone {
+            if let Err(error) = self.store.catalogue.remove(id) {
+                let text = format!("a deleted key could not be removed from the pool: {error}");
+                crate::redis::log(Level::Warning, text);
+            }
+        }
+    }
+
+    /// What Redis has of this key now is what the catalogue says.
+    fn follow(&self, context: &Context<'_>, name: &[u8]) {
+        // The name in the event of a loaded key lies on Redis' stack, and may not be kept: opening a key keeps it.
+        let own = OwnText::new(name);
+        let key = context.peek(&own);
+        let Ok(Some(value)) = key.value() else { return };
+        if value.id == 0 {
+            return;
+        }
+        let (database, expires) = (context.database(), key.expires());
+        let written = self.store.catalogue.write(value.id, value.form, database, expires, name);
+        match written {
+            Ok(()) => self.unlinked().retain(|&id| id != value.id),
+            Err(error) => {
+                let text = format!("what became of a key could not be written: {error}");
+                context.log(Level::Warning, text);
+            }
+        }
+    }
+
+    /// Whether this is the second event of a SET with a time. Nobody may look at that string now: the time may be over, and
+    /// then a look deletes it, which replicas would be told before the SET.
+    fn is_of_string(&self, class: c_int, event: &[u8], name: &Text) -> bool {
+        let mut last = self.last_string.lock().unwrap_or_else(PoisonError::into_inner);
+        if class == api::NOTIFY_STRING {
+            name.bytes().clone_into(&mut last);
+            return true;
+        }
+        let is_of_string = event == b"expire" && !last.is_empty() && *last == name.bytes();
+        last.clear();
+        is_of_string
+    }
+
+    fn notified(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) {
+        let is_of_string = self.is_of_string(class, event, name);
+        match event {
+            _ if is_of_string => {}
+            // The other half follows.
+            b"rename_from" | b"move_from" => return,
+            b"rename_to" | b"move_to" | b"copy_to" | b"restore" | b"expire" | b"persist"
+                if self.is_attached() =>
+            {
+                self.follow(context, name.bytes());
+            }
+            b"loaded" if self.takes_over(None) => self.follow(context, name.bytes()),
+            _ => {}
+        }
+        if !self.unlinked().is_empty() {
+            self.commit_unlinked();
+        }
+    }
+
+    fn spaces_changed(&self) {
+        if let Err(error) = self.store.catalogue.put_spaces() {
+            let text = format!("which database a key is in could not be written: {error}");
+            crate::redis::log(Level::Warning, text);
+        }
+    }
+}
+
+// SAFETY of the blocks below: the arguments are what Redis passes to such a callback.
+
+unsafe extern "C" fn on_notification(
+    raw: *mut RawContext,
+    class: c_int,
+    event: *const c_char,
+    name: *mut RawString,
+) -> c_int {
+    // SAFETY: see above.
+    let (context, event, name) =
+        unsafe { (Context::new(raw), CStr::from_ptr(event), Text::borrowed(&name)) };
+    session().notified(&context, class, event.to_bytes(), name);
+    0
+}
+
+unsafe extern "C" fn on_event_loop(
+    raw: *mut RawContext,
+    _event: Event,
+    which: u64,
+    _data: *mut c_void,
+) {
+    if which != events::BEFORE_SLEEP {
+        return;
+    }
+    let session = session();
+    if !session.is_attached() {
+        // SAFETY: see above.
+        session.attach(&unsafe { Context::new(raw) });
+    }
+    if !session.unlinked().is_empty() {
+        session.commit_unlinked();
+    }
+}
+
+unsafe extern "C" fn on_loading(
+    raw: *mut RawContext,
+    _event: Event,
+    which: u64,
+    _data: *mut c_void,
+) {
+    if which == events::LOADING_RDB || which == events::LOADING_AOF {
+        // SAFETY: see above.
+        let context = unsafe { Context::new(raw) };
+        session().loading(&context, which == events::LOADING_RDB);
+    }
+}
+
+/// A database is emptied, or all: from here on no key of it is in the pool. Their values are freed behind that.
+unsafe extern "C" fn on_flush(_raw: *mut RawContext, _event: Event, which: u64, data: *mut c_void) {
+    let session = session();
+    if which != events::FLUSH_STARTS || !(session.is_attached() || session.takes_over(None)) {
+        return;
+    }
+    // SAFETY: see above: `RedisModuleFlushInfo`.
+    let database = unsafe { (*data.cast::<TwoNumbers>()).second };
+    session.store.catalogue.spaces().renew(database);
+    session.spaces_changed();
+}
+
+unsafe extern "C" fn on_swap(_raw: *mut RawContext, _event: Event, _which: u64, data: *mut c_void) {
+    let session = session();
+    if !(session.is_attached() || session.takes_over(None)) {
+        return;
+    }
+    // SAFETY: see above: `RedisModuleSwapDbInfo`.
+    let swapped = unsafe { &*data.cast::<TwoNumbers>() };
+    session.store.catalogue.spaces().swap(swapped.first, swapped.second);
+    session.spaces_changed();
+}
+
+unsafe extern "C" fn on_shutdown(
+    raw: *mut RawContext,
+    _event: Event,
+    _which: u64,
+    _data: *mut c_void,
+) {
+    // SAFETY: see above.
+    let context = unsafe { Context::new(raw) };
+    if context.has(flags::LOADING) {
+        return;
+    }
+    session().commit_unlinked();
+    if let Err(error) = session().store.pool.close() {
+        context.log(Level::Warning, format!("the pool was not closed: {error}"));
+    }
+}

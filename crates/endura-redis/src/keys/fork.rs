@@ -1,0 +1,216 @@
+//! Children that save: they ask their parent for entries.
+//!
+//! BGSAVE, a full resync and the rewriting of the append-only file fork. A child may not look into the pool, which lies in
+//! memory that it shares with its parent: there is no moment of the fork in it. So a pair of sockets is made at each fork,
+//! and a thread of the parent answers what the child asks, from the pool as it is.
+//!
+//! What a child saves has the keys of the moment of the fork, and of each key entries of some moment between the fork and
+//! the end. For a replica that is right at the end: it gets all commands since the fork behind the file, in order, and each
+//! says what a field is after it, not what is to be done to it. Entries of keys that are deleted meanwhile stay until the
+//! child has ended.
+//!
+//! Whoever dies, the other notices the end of the socket: the child exits with an error, and Redis keeps the older file.
+
+use std::io::{self, BufReader, Read, Write};
+use std::ops::ControlFlow;
+use std::os::fd::{FromRawFd, IntoRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::session::session;
+use crate::redis::{Level, log};
+use crate::store::{Count, Form, Order, Outcome, Span, Value};
+
+/// The ends of the socket of the fork that is under way, -1: none.
+static OF_PARENT: AtomicI32 = AtomicI32::new(-1);
+static OF_CHILD: AtomicI32 = AtomicI32::new(-1);
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+/// What a child writes of the pool into its file: how often it was saved from, this time included.
+static SAVES: AtomicU64 = AtomicU64::new(0);
+static SERVING: AtomicU64 = AtomicU64::new(0);
+
+/// The socket of a child, read through a buffer.
+static ASKING: Mutex<Option<BufReader<UnixStream>>> = Mutex::new(None);
+
+/// Bytes that a thread gathers before it sends them: no lock and no epoch is held while it sends.
+const PIECE: usize = 64 << 10;
+/// In place of a length: the end of the entries, and a failure.
+const END: u64 = u64::MAX;
+const FAILED: u64 = u64::MAX - 1;
+
+/// From now on every fork of this process prepares for a child that asks.
+pub(crate) fn prepare_for_forks() -> io::Result<()> {
+    // SAFETY: the handlers stay, for the module is never unloaded. They run behind the library's own, which were
+    // registered when the pool was opened, in the child, and before them in the parent.
+    let status = unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+    if status == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(status)) }
+}
+
+/// Whether this process is a child of the server.
+pub(crate) fn is_child() -> bool {
+    // The handler of the fork stored it, before anything else in this process.
+    IS_CHILD.load(Ordering::Relaxed)
+}
+
+/// Whether a child may be asking.
+pub(crate) fn is_serving() -> bool {
+    SERVING.load(Ordering::Relaxed) > 0
+}
+
+/// Counts a file that is saved, by a child or here.
+pub(super) fn count_save() -> u64 {
+    if is_child() {
+        return SAVES.load(Ordering::Relaxed);
+    }
+    session().store.catalogue.count_save().unwrap_or_else(|error| {
+        log(Level::Warning, format!("that a file is saved could not be written: {error}"));
+        0
+    })
+}
+
+extern "C" fn before() {
+    if is_child() || !session().is_attached() {
+        return;
+    }
+    SAVES.store(count_save(), Ordering::Relaxed);
+    match UnixStream::pair() {
+        Ok((parent, child)) => {
+            session().store.sweeper.hold();
+            SERVING.fetch_add(1, Ordering::Relaxed);
+            OF_PARENT.store(parent.into_raw_fd(), Ordering::Relaxed);
+            OF_CHILD.store(child.into_raw_fd(), Ordering::Relaxed);
+        }
+        Err(error) => log(Level::Warning, format!("no socket for a child: {error}")),
+    }
+}
+
+extern "C" fn in_parent() {
+    drop(taken(&OF_CHILD));
+    let Some(socket) = taken(&OF_PARENT) else { return };
+    let thread = std::thread::Builder::new().name("endura-serve".into());
+    let started = thread.spawn(move || {
+        if let Err(error) = serve(socket) {
+            log(Level::Warning, format!("a child got no entries: {error}"));
+        }
+        served();
+    });
+    if let Err(error) = started {
+        log(Level::Warning, format!("no thread for a child: {error}"));
+        served();
+    }
+}
+
+fn served() {
+    SERVING.fetch_sub(1, Ordering::Relaxed);
+    session().store.sweeper.let_go();
+}
+
+extern "C" fn in_child() {
+    if IS_CHILD.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    drop(taken(&OF_PARENT));
+    *ASKING.lock().unwrap_or_else(PoisonError::into_inner) =
+        taken(&OF_CHILD).map(|socket| BufReader::with_capacity(PIECE, socket));
+}
+
+fn taken(end: &AtomicI32) -> Option<UnixStream> {
+    let descriptor: RawFd = end.swap(-1, Ordering::Relaxed);
+    // SAFETY: the descriptor was stored by `before`, which gave up the stream, and is taken once.
+    (descriptor >= 0).then(|| unsafe { UnixStream::from_raw_fd(descriptor) })
+}
+
+/// Passes the entries of a value to `save`, in a child: as its parent has them. Ends the process if the parent cannot.
+pub(super) fn ask(of: &Value, save: impl FnMut(&[u8], &[u8])) {
+    let mut socket = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let asked = match socket.as_mut() {
+        Some(socket) => ask_over(socket, of, save),
+        None => Err(io::ErrorKind::NotConnected.into()),
+    };
+    if asked.is_err() {
+        // SAFETY: a child of Redis ends so after a failure; the parent reads the status.
+        unsafe { libc::_exit(1) }
+    }
+}
+
+fn ask_over(
+    socket: &mut BufReader<UnixStream>,
+    of: &Value,
+    mut save: impl FnMut(&[u8], &[u8]),
+) -> io::Result<()> {
+    let mut question = [of.form.number(); 9];
+    question[..8].copy_from_slice(&of.id.to_le_bytes());
+    socket.get_mut().write_all(&question)?;
+    let (mut field, mut value) = (Vec::new(), Vec::new());
+    loop {
+        let mut lens = [[0; 8]; 2];
+        socket.read_exact(lens.as_flattened_mut())?;
+        let [field_len, value_len] = lens.map(u64::from_le_bytes);
+        match field_len {
+            END => return Ok(()),
+            FAILED => return Err(io::ErrorKind::Other.into()),
+            _ => {}
+        }
+        field.resize(field_len as usize, 0);
+        value.resize(value_len as usize, 0);
+        socket.read_exact(&mut field)?;
+        socket.read_exact(&mut value)?;
+        save(&field, &value);
+    }
+}
+
+/// Answers a child until it ends.
+fn serve(mut socket: UnixStream) -> io::Result<()> {
+    let mut question = [0; 9];
+    loop {
+        match socket.read_exact(&mut question) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let id = question.first_chunk().map_or(0, |id| u64::from_le_bytes(*id));
+        let form = Form::numbered(question[8].into()).unwrap_or(Form::Shared);
+        let end = if send_entries(&mut socket, id, form)? { END } else { FAILED };
+        socket.write_all([end.to_le_bytes(); 2].as_flattened())?;
+    }
+}
+
+/// Sends all entries of a number; `false` if they cannot be read.
+fn send_entries(socket: &mut UnixStream, id: u64, form: Form) -> io::Result<bool> {
+    let entries = &session().store.entries;
+    // A map of its own that was dropped has no entries.
+    let Ok(own) = entries.own_that_is_there(id, form) else { return Ok(false) };
+    if own.is_none() && form != Form::Shared {
+        return Ok(true);
+    }
+    let value = Value { id, form, own, count: Count::unknown() };
+    let mut span = Span::ALL;
+    loop {
+        let mut piece = Vec::with_capacity(PIECE + 4096);
+        let Ok(last) = gather(&value, &span, &mut piece) else { return Ok(false) };
+        socket.write_all(&piece)?;
+        match last {
+            Some(last) => span = Span::behind(&last),
+            None => return Ok(true),
+        }
+    }
+}
+
+/// Gathers entries up to the size of a piece; the last field, if there may be more.
+fn gather(of: &Value, span: &Span, piece: &mut Vec<u8>) -> Outcome<Option<Vec<u8>>> {
+    let mut last = None;
+    session().store.entries.visit(of, span, Order::Ascending, |field, value| {
+        for part in [field.len() as u64, value.len() as u64] {
+            piece.extend(part.to_le_bytes());
+        }
+        piece.extend(field);
+        piece.extend(value);
+        if piece.len() < PIECE {
+            return ControlFlow::Continue(());
+        }
+        last = Some(field.to_vec());
+        ControlFlow::Break(())
+    })?;
+    Ok(last)
+}

@@ -1,0 +1,243 @@
+//! The methods of the data type: what Redis calls to save, load, copy, measure and free a value.
+
+use std::ffi::{c_int, c_void};
+use std::ops::ControlFlow;
+use std::ptr;
+
+use super::fork;
+use super::session::session;
+use crate::redis::api::{AUX_BEFORE, RawDigest, RawIo, RawOptions, RawString, TypeMethods};
+use crate::redis::{
+    Aof, Context, Digest, Level, Rdb, from_raw, into_raw, lent, log, register_type,
+};
+use crate::store::{Count, Form, Order, Outcome, Span, Value};
+
+/// The version of what is written to an RDB: the form, then for each entry 1, its field and its value, then 0.
+const VERSION: c_int = 0;
+
+/// Makes the data type.
+pub(crate) fn register_methods(context: &Context<'_>) -> bool {
+    let mut methods = TypeMethods {
+        version: 4,
+        rdb_load: Some(rdb_load),
+        rdb_save: Some(rdb_save),
+        aof_rewrite: Some(aof_rewrite),
+        mem_usage: None,
+        digest: Some(digest),
+        free: Some(free),
+        aux_load: Some(aux_load),
+        aux_save: Some(aux_save),
+        aux_save_triggers: AUX_BEFORE,
+        free_effort: None,
+        unlink: None,
+        copy: None,
+        defrag: None,
+        mem_usage2: Some(mem_usage),
+        free_effort2: Some(free_effort),
+        unlink2: Some(unlink),
+        copy2: Some(copy),
+    };
+    register_type(context, c"endura-om", VERSION, &mut methods)
+}
+
+/// Passes all entries of a value to `take`: from the pool, or in a child from its parent.
+fn all_entries(of: &Value, mut take: impl FnMut(&[u8], &[u8])) {
+    if of.id == 0 {
+        return;
+    }
+    if fork::is_child() {
+        fork::ask(of, take);
+        return;
+    }
+    let visited =
+        session().store.entries.visit(of, &Span::ALL, Order::Ascending, |field, value| {
+            take(field, value);
+            ControlFlow::Continue(())
+        });
+    if let Err(failure) = visited {
+        log(Level::Warning, format!("entries could not be read: {}", failure.text()));
+    }
+}
+
+// SAFETY of the blocks below: Redis passes what such a callback is given; values are from `into_raw`.
+
+unsafe extern "C" fn rdb_save(raw: *mut RawIo, value: *mut c_void) {
+    // SAFETY: see above.
+    let (file, value) = unsafe { (Rdb::new(raw), lent(value)) };
+    file.save_number(value.form.number().into());
+    all_entries(value, |field, value| {
+        file.save_number(1);
+        file.save_bytes(field);
+        file.save_bytes(value);
+    });
+    file.save_number(0);
+}
+
+unsafe extern "C" fn rdb_load(raw: *mut RawIo, version: c_int) -> *mut c_void {
+    // SAFETY: see above.
+    let file = unsafe { Rdb::new(raw) };
+    if version > VERSION {
+        log(Level::Warning, "the file was written by a newer version of this module");
+        return ptr::null_mut();
+    }
+    load(&file).map_or(ptr::null_mut(), into_raw)
+}
+
+fn load(file: &Rdb) -> Option<Value> {
+    let session = session();
+    let form = Form::numbered(file.load_number()?)?;
+    let takes_over = session.takes_over(None);
+    let value = if takes_over {
+        session.store.make(form).map_err(|failure| log(Level::Warning, failure.text())).ok()?
+    } else {
+        session.ghost(file.database(), file.name());
+        Value { id: 0, form, own: None, count: Count::of(0) }
+    };
+    let loaded = load_entries(file, takes_over.then_some(&value));
+    match loaded {
+        Some(Ok(())) => Some(value),
+        Some(Err(failure)) => {
+            log(Level::Warning, format!("an entry could not be taken over: {}", failure.text()));
+            session.freed(&value);
+            None
+        }
+        None => {
+            session.freed(&value);
+            None
+        }
+    }
+}
+
+/// Reads entries, into `to` if they are taken over; `None` if the file ends or is damaged.
+fn load_entries(file: &Rdb, to: Option<&Value>) -> Option<Outcome> {
+    let entries = &session().store.entries;
+    loop {
+        match file.load_number()? {
+            0 => return Some(Ok(())),
+            1 => {}
+            _ => return None,
+        }
+        let field = file.load_bytes(<[u8]>::to_vec)?;
+        let put = file.load_bytes(|value| match to {
+            Some(to) => entries.put(to, &field, value).map(drop),
+            None => Ok(()),
+        })?;
+        if put.is_err() {
+            return Some(put);
+        }
+    }
+}
+
+unsafe extern "C" fn aux_save(raw: *mut RawIo, _when: c_int) {
+    // SAFETY: see above.
+    let file = unsafe { Rdb::new(raw) };
+    file.save_bytes(&session().store.uuid);
+    file.save_number(fork::count_save());
+}
+
+unsafe extern "C" fn aux_load(raw: *mut RawIo, _version: c_int, _when: c_int) -> c_int {
+    // SAFETY: see above.
+    let file = unsafe { Rdb::new(raw) };
+    let uuid = file.load_bytes(|bytes| bytes.try_into().ok()).flatten();
+    let (Some(uuid), Some(saves)) = (uuid, file.load_number()) else { return 1 };
+    session().takes_over(Some((uuid, saves)));
+    0
+}
+
+unsafe extern "C" fn aof_rewrite(raw: *mut RawIo, key: *mut RawString, value: *mut c_void) {
+    // SAFETY: see above.
+    let (file, value) = unsafe { (Aof::new(raw, key), lent(value)) };
+    if value.form != Form::Shared {
+        file.emit(c"EN.CREATE", b"KIND", value.form.name().as_bytes());
+    }
+    all_entries(value, |field, value| file.emit(c"EN.SET", field, value));
+}
+
+unsafe extern "C" fn digest(raw: *mut RawDigest, value: *mut c_void) {
+    // SAFETY: see above.
+    let (digest, value) = unsafe { (Digest::new(raw), lent(value)) };
+    all_entries(value, |field, value| digest.add(field, value));
+}
+
+unsafe extern "C" fn free(value: *mut c_void) {
+    // SAFETY: see above; Redis does not use the value again.
+    let value = unsafe { from_raw(value) };
+    if !fork::is_child() {
+        session().freed(&value);
+    }
+}
+
+unsafe extern "C" fn unlink(_options: *mut RawOptions, value: *const c_void) {
+    // SAFETY: see above.
+    let value = unsafe { lent(value) };
+    session().unlink(value.id);
+}
+
+/// Bytes of a key in the pool, from its first entries: those that are asked for, all if none is said.
+unsafe extern "C" fn mem_usage(
+    _options: *mut RawOptions,
+    value: *const c_void,
+    samples: usize,
+) -> usize {
+    // SAFETY: see above.
+    let value = unsafe { lent(value) };
+    if value.id == 0 || fork::is_child() {
+        return size_of::<Value>();
+    }
+    let samples = if samples == 0 { usize::MAX } else { samples };
+    let (mut seen, mut bytes) = (0, 0);
+    let visited =
+        session().store.entries.visit(value, &Span::ALL, Order::Ascending, |field, data| {
+            seen += 1;
+            bytes += ENTRY + field.len() + data.len();
+            if seen < samples { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+    let entries = value.count.known().and_then(|entries| usize::try_from(entries).ok());
+    match (visited, entries) {
+        (Ok(()), Some(entries)) if seen > 0 => size_of::<Value>() + bytes / seen * entries,
+        _ => size_of::<Value>() + bytes,
+    }
+}
+
+/// Bytes that an entry takes beside its field and value: its number, a header, its share of the nodes above it.
+const ENTRY: usize = 40;
+
+/// Freeing is O(1): entries are swept by a thread of this module.
+unsafe extern "C" fn free_effort(_options: *mut RawOptions, _value: *const c_void) -> usize {
+    1
+}
+
+/// COPY: a new number with the same entries. While a child saves it is refused: the child's file would have entries of
+/// another moment than this copy, and a replica copies what it got from that file.
+unsafe extern "C" fn copy(_options: *mut RawOptions, value: *const c_void) -> *mut c_void {
+    // SAFETY: see above.
+    let value = unsafe { lent(value) };
+    if fork::is_serving() {
+        log(Level::Notice, "COPY is refused while a child saves: try again");
+        return ptr::null_mut();
+    }
+    match copied(value) {
+        Ok(copy) => into_raw(copy),
+        Err(failure) => {
+            log(Level::Warning, format!("COPY failed: {}", failure.text()));
+            ptr::null_mut()
+        }
+    }
+}
+
+fn copied(from: &Value) -> Outcome<Value> {
+    let store = &session().store;
+    let to = store.make(from.form)?;
+    let mut put = Ok(false);
+    let visited = store.entries.visit(from, &Span::ALL, Order::Ascending, |field, value| {
+        put = store.entries.put(&to, field, value);
+        if put.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    match visited.and(put) {
+        Ok(_) => Ok(to),
+        Err(failure) => {
+            session().freed(&to);
+            Err(failure)
+        }
+    }
+}

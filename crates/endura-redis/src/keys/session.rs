@@ -1,0 +1,169 @@
+//! The module from load to shutdown: its pool, and how far its start has come.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::redis::api::flags;
+use crate::redis::{Context, Level, log};
+use crate::store::{Store, Value};
+
+/// Everything that lives as long as the server.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) store: Store,
+    /// Whether the keys of the pool are keys of Redis.
+    pub(super) attached: AtomicBool,
+    start: Mutex<Start>,
+    /// Numbers whose keys Redis has taken out of a database; see [`super::events`].
+    unlinked: Mutex<Vec<u64>>,
+    /// The key of the last event, if that was one of a string.
+    pub(super) last_string: Mutex<Vec<u8>>,
+    /// For INFO: how long attaching took, and how many keys it found.
+    pub(crate) attach_micros: AtomicU64,
+    pub(crate) attached_keys: AtomicU64,
+}
+
+/// What is known while the server starts.
+#[derive(Debug, Default)]
+pub(super) struct Start {
+    plan: Option<Plan>,
+    /// The file that is loaded is an RDB, not an append-only file.
+    pub(super) loads_rdb: bool,
+    is_replica: bool,
+    /// Keys of the file that are not taken over: they are deleted once the pool's are there.
+    pub(super) ghosts: Vec<(i32, Vec<u8>)>,
+}
+
+/// What becomes of the maps in the file that the server starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plan {
+    /// They replace what is in the pool.
+    TakeOver,
+    /// They are left out: the pool has the newer state.
+    LeaveOut,
+}
+
+static SESSION: OnceLock<Session> = OnceLock::new();
+
+/// The session of this server.
+pub(crate) fn session() -> &'static Session {
+    SESSION.get().unwrap_or_else(|| unreachable!("Redis calls a module after it was loaded"))
+}
+
+impl Session {
+    /// Begins it, once.
+    pub(crate) fn begin(store: Store) {
+        let _ = SESSION.set(Self {
+            store,
+            attached: AtomicBool::new(false),
+            start: Mutex::default(),
+            unlinked: Mutex::default(),
+            last_string: Mutex::default(),
+            attach_micros: AtomicU64::new(0),
+            attached_keys: AtomicU64::new(0),
+        });
+    }
+
+    pub(crate) fn is_attached(&self) -> bool {
+        // Acquire pairs with the Release at the end of an attach; both are on the thread of the server, but for a
+        // thread that frees.
+        self.attached.load(Ordering::Acquire)
+    }
+
+    pub(super) fn start(&self) -> MutexGuard<'_, Start> {
+        self.start.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn unlinked(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.unlinked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The server begins to load a file.
+    pub(super) fn loading(&self, context: &Context<'_>, is_rdb: bool) {
+        if !self.is_attached() {
+            let is_replica = is_rdb && context.is_replica();
+            let mut start = self.start();
+            (start.loads_rdb, start.is_replica) = (is_rdb, is_replica);
+        }
+    }
+
+    /// Whether what a file says of maps is carried out. Decided once a start, by the first who asks; `file` is the pool
+    /// that the file was saved from, and how often that had been saved from by then.
+    ///
+    /// A file is a state at or before the moment at which the server ended; the pool is the state of that moment. So the
+    /// pool wins, except:
+    /// * No start has come to an end with this pool: it is new.
+    /// * The pool is older than the file, for it has been saved from less often: somebody has put a copy back, or a power
+    ///   loss took it back to a checkpoint.
+    /// * A replica starts from an RDB: it will ask its master for what followed that file, and RENAME and the like would
+    ///   do another thing to a newer state.
+    pub(super) fn takes_over(&self, file: Option<([u8; 16], u64)>) -> bool {
+        if self.is_attached() {
+            return true;
+        }
+        let mut start = self.start();
+        let plan = start.plan.unwrap_or_else(|| self.plan(file, start.is_replica));
+        if start.plan.is_none()
+            && plan == Plan::TakeOver
+            && let Err(error) = self.store.catalogue.begin_anew()
+        {
+            log(Level::Warning, format!("the catalogue of the pool cannot be read: {error}"));
+        }
+        start.plan = Some(plan);
+        plan == Plan::TakeOver
+    }
+
+    fn plan(&self, file: Option<([u8; 16], u64)>, is_replica: bool) -> Plan {
+        if self.store.catalogue.is_fresh() {
+            return Plan::TakeOver;
+        }
+        if is_replica {
+            log(Level::Notice, "a replica starts from its RDB: its maps replace those of the pool");
+            return Plan::TakeOver;
+        }
+        let Some((uuid, saves)) = file else { return Plan::LeaveOut };
+        if uuid != self.store.uuid {
+            let text = "the file was saved from another pool: its maps are left out, for this pool has maps of its \
+                        own. To have those of the file, move the pool away and start again";
+            log(Level::Notice, text);
+            return Plan::LeaveOut;
+        }
+        match self.store.catalogue.saves() {
+            Ok(of_pool) if of_pool < saves => {
+                let text = "the pool is older than the file: the maps of the file replace those of the pool";
+                log(Level::Warning, text);
+                Plan::TakeOver
+            }
+            _ => Plan::LeaveOut,
+        }
+    }
+
+    /// A key of the file that is left out.
+    pub(super) fn ghost(&self, database: i32, name: Vec<u8>) {
+        self.start().ghosts.push((database, name));
+    }
+
+    pub(super) fn took_over(&self) -> bool {
+        self.start().plan == Some(Plan::TakeOver)
+    }
+
+    /// Whether a command is carried out now: not one of an append-only file that is older than the pool. The first
+    /// command of a client finds the pool's keys.
+    pub(crate) fn is_ready(&self, context: &Context<'_>) -> bool {
+        if self.is_attached() {
+            return true;
+        }
+        if context.has(flags::LOADING) {
+            return self.takes_over(None);
+        }
+        self.attach(context);
+        true
+    }
+
+    /// The key of a value is gone: its record at once, its entries by the thread that sweeps.
+    pub(super) fn freed(&self, value: &Value) {
+        if value.id != 0 {
+            self.store.sweeper.one(value.id);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What happens when Redis loads the module.
+
+use std::ffi::c_int;
+
+use crate::redis::api::{self, RawContext, RawString};
+use crate::redis::{Context, Level, Text};
+use crate::store::Store;
+use crate::{commands, keys, options};
+
+/// The version that MODULE LIST shows: a tenth for each minor one.
+const VERSION: c_int = 100;
+
+/// Redis calls it once, when it loads the module.
+///
+/// # Safety
+///
+/// The arguments are what Redis passes to a module.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, unreachable_pub, reason = "the name that Redis looks for")]
+pub unsafe extern "C" fn RedisModule_OnLoad(
+    raw: *mut RawContext,
+    arguments: *mut *mut RawString,
+    count: c_int,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let loaded = unsafe { api::load(raw) };
+    if loaded.is_err() {
+        // Not even a line of the log: that is one of the functions.
+        return 1;
+    }
+    // SAFETY: the caller's promise.
+    let (context, arguments) =
+        unsafe { (Context::new(raw), Text::all(arguments, usize::try_from(count).unwrap_or(0))) };
+    match load(&context, arguments) {
+        Ok(()) => 0,
+        Err(text) => {
+            context.log(Level::Warning, text);
+            1
+        }
+    }
+}
+
+fn load(context: &Context<'_>, arguments: &[Text]) -> Result<(), String> {
+    let words: Vec<String> =
+        arguments.iter().map(|word| String::from_utf8_lossy(word.bytes()).into_owned()).collect();
+    let settings = options::parse(&words)?;
+    if !context.name_module(c"endura", VERSION) {
+        return Err("a module called endura is loaded".into());
+    }
+    let store =
+        Store::open(&settings).map_err(|error| format!("{}: {error}", settings.path.display()))?;
+    keys::Session::begin(store);
+    keys::prepare_for_forks().map_err(|error| format!("handlers of forks: {error}"))?;
+    commands::start().map_err(|error| format!("threads: {error}"))?;
+    if !keys::register_methods(context) {
+        return Err("the server does not take the data type".into());
+    }
+    commands::register_all(context).map_err(|name| {
+        format!("the server does not take the command {}", name.to_string_lossy())
+    })?;
+    if !keys::subscribe_to_all(context) || !context.subscribe_to_info(commands::info_section) {
+        return Err("the server does not take a subscription".into());
+    }
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! What a command is given: replies, keys, replication.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_long};
+use std::marker::PhantomData;
+use std::ptr;
+
+use super::api::{self, RawContext, RawString, api};
+use super::key::Key;
+use super::text::{OwnText, Text};
+use crate::store::{Failure, Outcome};
+
+/// The context of a call by Redis, or of a thread that answers a blocked client.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(super) raw: *mut RawContext,
+    _call: PhantomData<&'a ()>,
+}
+
+impl Context<'_> {
+    /// # Safety
+    ///
+    /// `raw` is a context that is used by this thread alone as long as the result is.
+    pub(crate) unsafe fn new(raw: *mut RawContext) -> Self {
+        Self { raw, _call: PhantomData }
+    }
+
+    // SAFETY of the blocks below: the context is alive, as `new` was promised; buffers are as long as they say, names end
+    // with a zero; Redis keeps none of them.
+
+    pub(crate) fn integer(&self, number: i64) {
+        // SAFETY: see above.
+        unsafe { (api().ReplyWithLongLong)(self.raw, number) };
+    }
+
+    pub(crate) fn bulk(&self, bytes: &[u8]) {
+        // SAFETY: see above.
+        unsafe { (api().ReplyWithStringBuffer)(self.raw, bytes.as_ptr().cast(), bytes.len()) };
+    }
+
+    pub(crate) fn nil(&self) {
+        // SAFETY: see above.
+        unsafe { (api().ReplyWithNull)(self.raw) };
+    }
+
+    pub(crate) fn ok(&self) {
+        // SAFETY: see above.
+        unsafe { (api().ReplyWithSimpleString)(self.raw, c"OK".as_ptr()) };
+    }
+
+    pub(crate) fn array(&self, len: usize) {
+        // SAFETY: see above.
+        unsafe { (api().ReplyWithArray)(self.raw, len as c_long) };
+    }
+
+    pub(crate) fn map(&self, len: usize) {
+        // SAFETY: see above.
+        unsafe { (api().ReplyWithMap)(self.raw, len as c_long) };
+    }
+
+    /// An array whose length is said behind its elements, by [`end_of_array`](Self::end_of_array).
+    pub(crate) fn array_of_unknown(&self) {
+        // SAFETY: see above.
+        unsafe { (api().ReplyWithArray)(self.raw, api::POSTPONED) };
+    }
+
+    pub(crate) fn end_of_array(&self, len: usize) {
+        // SAFETY: see above.
+        unsafe { (api().ReplySetArrayLength)(self.raw, len as c_long) };
+    }
+
+    pub(crate) fn failure(&self, failure: &Failure) {
+        if let Failure::Arity = failure {
+            // SAFETY: see above.
+            unsafe { (api().WrongArity)(self.raw) };
+            return;
+        }
+        let text = c_string(failure.text());
+        // SAFETY: see above.
+        unsafe { (api().ReplyWithError)(self.raw, text.as_ptr()) };
+    }
+
+    pub(crate) fn has(&self, flags: c_int) -> bool {
+        // SAFETY: see above.
+        unsafe { (api().GetContextFlags)(self.raw) & flags != 0 }
+    }
+
+    pub(crate) fn database(&self) -> i32 {
+        // SAFETY: see above.
+        unsafe { (api().GetSelectedDb)(self.raw) }
+    }
+
+    /// Runs `run` with another database selected.
+    pub(crate) fn in_database<R>(&self, database: i32, run: impl FnOnce() -> R) -> R {
+        let before = self.database();
+        // SAFETY: see above.
+        unsafe { (api().SelectDb)(self.raw, database) };
+        let result = run();
+        // SAFETY: see above.
+        unsafe { (api().SelectDb)(self.raw, before) };
+        result
+    }
+
+    pub(crate) fn read(&self, name: &Text) -> Key<'_> {
+        self.open(name, api::READ)
+    }
+
+    pub(crate) fn write(&self, name: &Text) -> Key<'_> {
+        self.open(name, api::READ | api::WRITE)
+    }
+
+    /// As [`read`](Self::read), and it does not count as an access.
+    pub(crate) fn peek(&self, name: &Text) -> Key<'_> {
+        self.open(name, api::READ | api::PEEK)
+    }
+
+    fn open(&self, name: &Text, mode: c_int) -> Key<'_> {
+        // SAFETY: see above; the key is closed before the context ends.
+        Key::new(unsafe { (api().OpenKey)(self.raw, name.raw(), mode) })
+    }
+
+    /// Clients that watch this key, or cache it, are told; so are those that listen to events.
+    pub(crate) fn changed(&self, name: &Text, event: &CStr) {
+        // SAFETY: see above.
+        unsafe {
+            (api().SignalModifiedKey)(self.raw, name.raw());
+            (api().NotifyKeyspaceEvent)(self.raw, api::NOTIFY_MODULE, event.as_ptr(), name.raw());
+        }
+    }
+
+    /// The key was deleted.
+    pub(crate) fn deleted(&self, name: &Text) {
+        // SAFETY: see above.
+        unsafe {
+            (api().SignalModifiedKey)(self.raw, name.raw());
+            let event = c"del".as_ptr();
+            (api().NotifyKeyspaceEvent)(self.raw, api::NOTIFY_GENERIC, event, name.raw());
+        }
+    }
+
+    /// Tells replicas to run this command, with these arguments. The append-only file does not get it: the pool has the
+    /// effect, and a replay would come on top.
+    pub(crate) fn replicate(&self, command: &CStr, arguments: &[Text]) {
+        let from = arguments.as_ptr().cast::<*mut RawString>();
+        // SAFETY: see above; `A`: not to the append-only file; `v`: an array of strings and its length.
+        unsafe {
+            let (name, form) = (command.as_ptr(), c"Av".as_ptr());
+            (api().Replicate)(self.raw, name, form, from, arguments.len());
+        }
+    }
+
+    /// The same, with bytes behind the key.
+    pub(crate) fn replicate_bytes(&self, command: &CStr, key: &Text, parts: &[&[u8]]) {
+        let parts: Vec<OwnText> = parts.iter().map(|part| OwnText::new(part)).collect();
+        let raw: Vec<*mut RawString> =
+            std::iter::once(key.raw()).chain(parts.iter().map(|part| part.raw())).collect();
+        // SAFETY: as above; Redis counts itself among those who hold the strings.
+        unsafe {
+            let (name, form) = (command.as_ptr(), c"Av".as_ptr());
+            (api().Replicate)(self.raw, name, form, raw.as_ptr(), raw.len());
+        }
+    }
+
+    /// Deletes the key on replicas, and says so to the append-only file.
+    pub(crate) fn replicate_deletion(&self, key: &Text) {
+        // SAFETY: see above; `s`: a string.
+        unsafe { (api().Replicate)(self.raw, c"DEL".as_ptr(), c"s".as_ptr(), key.raw()) };
+    }
+
+    /// Runs a command of the server that has only words as arguments; whether that went well is not told.
+    pub(crate) fn call(&self, command: &CStr, word: &CStr) {
+        // SAFETY: see above; `c`: a string that ends with a zero. A reply is freed once.
+        unsafe {
+            let reply = (api().Call)(self.raw, command.as_ptr(), c"c".as_ptr(), word.as_ptr());
+            if !reply.is_null() {
+                (api().FreeCallReply)(reply);
+            }
+        }
+    }
+
+    /// Whether the server is a replica, or will be one as soon as it has joined its cluster.
+    pub(crate) fn is_replica(&self) -> bool {
+        if !self.has(api::flags::CLUSTER) {
+            return self.has(api::flags::REPLICA);
+        }
+        let (mut ip, mut master, mut port, mut flags) = ([0; 64], [0 as c_char; 64], 0, 0);
+        // SAFETY: Redis writes at most 46 bytes of an address and 40 of a name.
+        let status = unsafe {
+            let id = (api().GetMyClusterID)();
+            if id.is_null() {
+                return self.has(api::flags::REPLICA);
+            }
+            let (ip, master) = (ip.as_mut_ptr(), master.as_mut_ptr());
+            (api().GetClusterNodeInfo)(self.raw, id, ip, master, &raw mut port, &raw mut flags)
+        };
+        status == 0 && flags & api::NODE_REPLICA != 0
+    }
+
+    pub(crate) fn log(&self, level: Level, text: impl Into<String>) {
+        log_in(self.raw, level, text.into());
+    }
+}
+
+/// How important a line of the log is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Level {
+    Notice,
+    Warning,
+}
+
+/// Writes a line to the server's log, from any thread.
+pub(crate) fn log(level: Level, text: impl Into<String>) {
+    log_in(ptr::null_mut(), level, text.into());
+}
+
+fn log_in(context: *mut RawContext, level: Level, text: String) {
+    let level = match level {
+        Level::Notice => c"notice",
+        Level::Warning => c"warning",
+    };
+    let text = c_string(text);
+    // SAFETY: a log may have no context; the format has one string, which follows.
+    unsafe { (api().Log)(context, level.as_ptr(), c"endura: %s".as_ptr(), text.as_ptr()) };
+}
+
+pub(super) fn c_string(text: String) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+/// A command: it writes its reply, or fails.
+pub(crate) type Run = fn(&Context<'_>, &[Text]) -> Outcome;
+
+/// Runs a command as Redis calls it. A panic becomes an error of this command.
+///
+/// # Safety
+///
+/// The arguments are those of a call by Redis.
+pub(crate) unsafe fn enter(
+    raw: *mut RawContext,
+    arguments: *mut *mut RawString,
+    count: c_int,
+    run: Run,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let (context, arguments) =
+        unsafe { (Context::new(raw), Text::all(arguments, usize::try_from(count).unwrap_or(0))) };
+    let run = std::panic::AssertUnwindSafe(|| run(&context, arguments));
+    match std::panic::catch_unwind(run) {
+        Ok(Ok(())) => {}
+        Ok(Err(failure)) => context.failure(&failure),
+        Err(_) => {
+            context.failure(&Failure::Says("ERR endura: the command panicked; see the log"));
+        }
+    }
+    0
+}

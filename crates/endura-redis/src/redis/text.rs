@@ -1,0 +1,71 @@
+//! Strings of Redis.
+
+use std::ffi::c_char;
+use std::slice;
+
+use super::api::{RawContext, RawString, api};
+
+/// An argument of a command, or a name: Redis owns it, and keeps it as long as the call lasts.
+#[repr(transparent)]
+#[derive(Debug)]
+pub(crate) struct Text(*mut RawString);
+
+impl Text {
+    /// # Safety
+    ///
+    /// The string outlives the result, and is not changed meanwhile.
+    pub(crate) unsafe fn borrowed(raw: &*mut RawString) -> &Self {
+        // SAFETY: `Text` is transparent over the pointer.
+        unsafe { &*(&raw const *raw).cast() }
+    }
+
+    /// The arguments of a command.
+    ///
+    /// # Safety
+    ///
+    /// `raw` are `len` strings that outlive `'a`.
+    pub(crate) unsafe fn all<'a>(raw: *mut *mut RawString, len: usize) -> &'a [Self] {
+        // SAFETY: `Text` is transparent over the pointer.
+        unsafe { slice::from_raw_parts(raw.cast(), len) }
+    }
+
+    pub(crate) fn raw(&self) -> *mut RawString {
+        self.0
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let mut len = 0;
+        // SAFETY: the string is alive, and `len` has room.
+        let from = unsafe { (api().StringPtrLen)(self.0, &raw mut len) };
+        // SAFETY: Redis says how many bytes are there; they stay while the string does.
+        unsafe { slice::from_raw_parts(from.cast(), len) }
+    }
+}
+
+/// A string that was made here.
+#[derive(Debug)]
+pub(crate) struct OwnText(Text);
+
+impl OwnText {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let from = bytes.as_ptr().cast::<c_char>();
+        let context: *mut RawContext = std::ptr::null_mut();
+        // SAFETY: Redis copies the bytes; without a context the string is the module's to free.
+        Self(Text(unsafe { (api().CreateString)(context, from, bytes.len()) }))
+    }
+}
+
+impl std::ops::Deref for OwnText {
+    type Target = Text;
+
+    fn deref(&self) -> &Text {
+        &self.0
+    }
+}
+
+impl Drop for OwnText {
+    fn drop(&mut self) {
+        // SAFETY: it was made without a context, and nothing here keeps it; Redis has its own count of who does.
+        unsafe { (api().FreeString)(std::ptr::null_mut(), self.0.0) };
+    }
+}

@@ -1,0 +1,276 @@
+//! The entries of one key: in the map that all keys share, or in a map of its own.
+
+use std::ops::{Bound, ControlFlow};
+
+use endura::{Map, MapOptions, Pool, Result};
+
+use super::failure::{Failure, Outcome};
+use super::integer::{Digits, integer};
+use super::record::Form;
+use super::span::Span;
+use super::value::Value;
+
+/// Entries that a walk that counts takes at a time: some tens of microseconds.
+const STEP: usize = 1_000;
+
+/// The maps of entries.
+#[derive(Debug)]
+pub(crate) struct Entries {
+    pool: Pool,
+    shared: Map<[u8], [u8]>,
+}
+
+/// The lowest or the highest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    Ascending,
+    Descending,
+}
+
+impl Entries {
+    pub(crate) fn open(pool: &Pool) -> Result<Self> {
+        Ok(Self { pool: pool.clone(), shared: pool.map("redis:entries")? })
+    }
+
+    /// The map of its own of a key: made, if there is none.
+    pub(crate) fn own(&self, id: u64, form: Form) -> Result<Option<Map<i64, i64>>> {
+        let Form::Own(kind) = form else { return Ok(None) };
+        self.pool.map_with(&name_of_own(id), MapOptions::new().kind(kind)).map(Some)
+    }
+
+    /// The map of its own of a key, if it is there.
+    pub(crate) fn own_that_is_there(&self, id: u64, form: Form) -> Result<Option<Map<i64, i64>>> {
+        let Form::Own(kind) = form else { return Ok(None) };
+        let options = MapOptions::new().kind(kind).create(false);
+        match self.pool.map_with(&name_of_own(id), options) {
+            Err(endura::Error::NoSuchMap { .. }) => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    /// Looks at the value of a field: `look` gets it where it lies.
+    pub(crate) fn get_with<R>(
+        &self,
+        of: &Value,
+        field: &[u8],
+        look: impl FnOnce(&[u8]) -> R,
+    ) -> Outcome<Option<R>> {
+        match &of.own {
+            Some(own) => {
+                let found = own.get(integer(field)?)?;
+                Ok(found.map(|number| look(Digits::of(number).as_bytes())))
+            }
+            None => Ok(with_key(of.id, field, |key| self.shared.get_with(key, look))?),
+        }
+    }
+
+    pub(crate) fn get(&self, of: &Value, field: &[u8]) -> Outcome<Option<Vec<u8>>> {
+        self.get_with(of, field, <[u8]>::to_vec)
+    }
+
+    pub(crate) fn contains(&self, of: &Value, field: &[u8]) -> Outcome<bool> {
+        match &of.own {
+            Some(own) => Ok(own.contains_key(integer(field)?)?),
+            None => Ok(with_key(of.id, field, |key| self.shared.contains_key(key))?),
+        }
+    }
+
+    /// Gives a field a value; returns whether it was absent.
+    pub(crate) fn put(&self, of: &Value, field: &[u8], value: &[u8]) -> Outcome<bool> {
+        of.count.changing(field, || {
+            let is_new = match &of.own {
+                Some(own) => own.put(integer(field)?, integer(value)?)?,
+                None => with_key(of.id, field, |key| self.shared.put(key, value))?,
+            };
+            Ok((is_new, is_new.into()))
+        })
+    }
+
+    /// Removes a field; returns whether it was there.
+    pub(crate) fn remove(&self, of: &Value, field: &[u8]) -> Outcome<bool> {
+        of.count.changing(field, || {
+            let was_there = match &of.own {
+                Some(own) => own.delete(integer(field)?)?,
+                None => with_key(of.id, field, |key| self.shared.delete(key))?,
+            };
+            Ok((was_there, -i64::from(was_there)))
+        })
+    }
+
+    /// Passes the entries of a range to `visit`, where they lie, until it breaks.
+    pub(crate) fn visit(
+        &self,
+        of: &Value,
+        span: &Span,
+        order: Order,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Outcome {
+        if let Some(own) = &of.own {
+            let end = |bound: &Bound<Vec<u8>>| match bound {
+                Bound::Unbounded => Ok(Bound::Unbounded),
+                Bound::Included(field) => integer(field).map(Bound::Included),
+                Bound::Excluded(field) => integer(field).map(Bound::Excluded),
+            };
+            let range = own.range((end(&span.from)?, end(&span.to)?));
+            let visit =
+                |field, value| visit(Digits::of(field).as_bytes(), Digits::of(value).as_bytes());
+            let _ = match order {
+                Order::Ascending => range.visit(visit)?,
+                Order::Descending => range.visit_rev(visit)?,
+            };
+            return Ok(());
+        }
+        let end = |bound: &Bound<Vec<u8>>, open| match bound {
+            Bound::Unbounded => open,
+            Bound::Included(field) => Bound::Included(key_of(of.id, field)),
+            Bound::Excluded(field) => Bound::Excluded(key_of(of.id, field)),
+        };
+        let range = self.shared.range((
+            end(&span.from, Bound::Included(key_of(of.id, b""))),
+            end(&span.to, Bound::Excluded(key_of(of.id + 1, b""))),
+        ));
+        let visit = |key: &[u8], value: &[u8]| visit(field_of(key), value);
+        let _ = match order {
+            Order::Ascending => range.visit(visit)?,
+            Order::Descending => range.visit_rev(visit)?,
+        };
+        Ok(())
+    }
+
+    /// The first entry, or the last.
+    pub(crate) fn end(&self, of: &Value, order: Order) -> Outcome<Option<(Vec<u8>, Vec<u8>)>> {
+        let mut found = None;
+        self.visit(of, &Span::ALL, order, |field, value| {
+            found = Some((field.to_vec(), value.to_vec()));
+            ControlFlow::Break(())
+        })?;
+        Ok(found)
+    }
+
+    pub(crate) fn is_empty(&self, of: &Value) -> Outcome<bool> {
+        if let Some(entries) = of.count.known() {
+            return Ok(entries == 0);
+        }
+        let mut is_empty = true;
+        self.visit(of, &Span::ALL, Order::Ascending, |_, _| {
+            is_empty = false;
+            ControlFlow::Break(())
+        })?;
+        Ok(is_empty)
+    }
+
+    /// How many entries there are: at once if that is known, else by a walk.
+    pub(crate) fn count(&self, of: &Value) -> Outcome<i64> {
+        if let Some(own) = &of.own {
+            return Ok(i64::try_from(own.len()?).unwrap_or(i64::MAX));
+        }
+        if let Some(entries) = of.count.known() {
+            return Ok(entries);
+        }
+        let _walking = of.count.walking();
+        let mut span = Span::ALL;
+        loop {
+            let mut walk = of.count.walk();
+            if let Some(entries) = of.count.known() {
+                return Ok(entries);
+            }
+            let (mut seen, mut last) = (0, None);
+            self.visit(of, &span, Order::Ascending, |field, _| {
+                seen += 1;
+                if seen < STEP {
+                    return ControlFlow::Continue(());
+                }
+                last = Some(field.to_vec());
+                ControlFlow::Break(())
+            })?;
+            walk.counted += seen as i64;
+            let Some(last) = last else { return Ok(of.count.finish(&mut walk)) };
+            span = Span::behind(&last);
+            walk.behind = Some(last);
+        }
+    }
+
+    /// Removes all entries of a number that no key has: O(n).
+    pub(crate) fn sweep(&self, id: u64) -> Result<()> {
+        let (from, to) = (key_of(id, b""), key_of(id + 1, b""));
+        self.shared.remove_range(from..to)?;
+        self.pool.drop_map(&name_of_own(id)).map(drop)
+    }
+
+    /// The first number from `id` on that has entries in the shared map.
+    pub(crate) fn next_number(&self, id: u64) -> Result<Option<u64>> {
+        let mut found = None;
+        let _ = self.shared.range_with(key_of(id, b"").., |key, _| {
+            found = number_of(key);
+            ControlFlow::Break(())
+        })?;
+        Ok(found)
+    }
+
+    /// The highest number that has entries, or a map of its own.
+    pub(crate) fn last_number(&self) -> Result<u64> {
+        let shared = self.shared.keys().next_back().transpose()?;
+        let own = self.numbers_of_own()?.into_iter().max();
+        Ok(shared.and_then(|key| number_of(&key)).max(own).unwrap_or(0))
+    }
+
+    /// The numbers that have a map of their own.
+    pub(crate) fn numbers_of_own(&self) -> Result<Vec<u64>> {
+        let maps = self.pool.maps()?;
+        Ok(maps.iter().filter_map(|map| map.name.strip_prefix(OWN)?.parse().ok()).collect())
+    }
+}
+
+/// The names of maps of their own start with this.
+const OWN: &str = "redis:map:";
+
+fn name_of_own(id: u64) -> String {
+    format!("{OWN}{id}")
+}
+
+/// The key of a field in the shared map: the number of the Redis key, its most significant byte first, and the field.
+fn key_of(id: u64, field: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(8 + field.len());
+    key.extend(id.to_be_bytes());
+    key.extend(field);
+    key
+}
+
+/// The same, without an allocation where the field is short.
+fn with_key<R>(id: u64, field: &[u8], run: impl FnOnce(&[u8]) -> R) -> R {
+    let mut short = [0; 128];
+    match short.get_mut(..8 + field.len()) {
+        Some(key) => {
+            key[..8].copy_from_slice(&id.to_be_bytes());
+            key[8..].copy_from_slice(field);
+            run(key)
+        }
+        None => run(&key_of(id, field)),
+    }
+}
+
+fn field_of(key: &[u8]) -> &[u8] {
+    key.get(8..).unwrap_or_default()
+}
+
+fn number_of(key: &[u8]) -> Option<u64> {
+    key.first_chunk().map(|id| u64::from_be_bytes(*id))
+}
+
+impl Value {
+    /// A value without entries.
+    pub(crate) fn new(entries: &Entries, id: u64, form: Form) -> Outcome<Self> {
+        let own = entries.own(id, form)?;
+        Ok(Self { id, form, own, count: super::value::Count::of(0) })
+    }
+}
+
+/// The form that a client names.
+pub(crate) fn form_named(name: &[u8]) -> Outcome<Form> {
+    let name = name.to_ascii_lowercase();
+    [endura::Kind::NbTree, endura::Kind::FastFair]
+        .into_iter()
+        .map(Form::Own)
+        .find(|form| form.name().as_bytes() == name)
+        .ok_or(Failure::Says("ERR KIND is nbtree or fastfair"))
+}

@@ -1,0 +1,43 @@
+//! Why a command cannot be carried out.
+
+/// What a client is told in place of an answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The wrong number of arguments.
+    Arity,
+    /// The key holds another type.
+    WrongType,
+    /// A number was expected.
+    NotAnInteger,
+    /// A sentence with its code in front, as Redis words its errors.
+    Says(&'static str),
+    /// The pool refused.
+    Pool(endura::Error),
+}
+
+impl From<endura::Error> for Failure {
+    fn from(error: endura::Error) -> Self {
+        Self::Pool(error)
+    }
+}
+
+impl Failure {
+    /// The text of the error, on one line. Of [`Arity`](Self::Arity) Redis has its own, which names the command.
+    pub(crate) fn text(&self) -> String {
+        let text = match self {
+            Self::Arity => "ERR wrong number of arguments".into(),
+            Self::WrongType => {
+                "WRONGTYPE Operation against a key holding the wrong kind of value".into()
+            }
+            Self::NotAnInteger => "ERR value is not an integer or out of range".into(),
+            Self::Says(text) => (*text).into(),
+            // Clients know this code: it is what Redis answers above `maxmemory`.
+            Self::Pool(error @ endura::Error::Full { .. }) => format!("OOM endura: {error}"),
+            Self::Pool(error) => format!("ERR endura: {error}"),
+        };
+        text.replace(['\r', '\n', '\0'], " ")
+    }
+}
+
+/// The result of what a command does.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;

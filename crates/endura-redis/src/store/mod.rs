@@ -1,0 +1,23 @@
+//! What is kept in the pool, without a word of Redis: entries, and a catalogue of the keys they belong to.
+
+mod catalogue;
+mod entries;
+mod failure;
+mod integer;
+mod opened;
+mod record;
+mod spaces;
+mod span;
+mod sweeper;
+mod value;
+
+pub(crate) use entries::{Order, form_named};
+pub(crate) use failure::{Failure, Outcome};
+pub(crate) use integer::{Digits, how_many, integer};
+pub(crate) use opened::{Settings, Store};
+pub(crate) use record::{Form, Record};
+pub(crate) use span::Span;
+pub(crate) use value::{Count, Value};
+
+#[cfg(test)]
+mod tests;

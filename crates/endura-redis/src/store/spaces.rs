@@ -1,0 +1,95 @@
+//! Which database a key is in, by way of a number that the database has now.
+//!
+//! A record of the catalogue names a *space*. One small table says which space each database is. So SWAPDB exchanges two
+//! numbers and FLUSHALL gives every database a new one, each by replacing one value of the pool: a kill leaves all keys
+//! where they were, or none. Records whose space no database has are garbage.
+
+/// The space of each database.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Spaces {
+    of: Vec<u64>,
+    next: u64,
+}
+
+impl Spaces {
+    /// The space of a database, and whether it has just been given one: then the table must be written before a record.
+    pub(crate) fn space(&mut self, database: i32) -> (u64, bool) {
+        let database = usize::try_from(database).unwrap_or(0);
+        let is_new = database >= self.of.len();
+        while database >= self.of.len() {
+            self.of.push(self.next);
+            self.next += 1;
+        }
+        (self.of[database], is_new)
+    }
+
+    /// The database that has this space.
+    pub(crate) fn database(&self, space: u64) -> Option<i32> {
+        let at = self.of.iter().position(|&other| other == space)?;
+        i32::try_from(at).ok()
+    }
+
+    pub(crate) fn swap(&mut self, a: i32, b: i32) {
+        self.space(a.max(b));
+        if let (Ok(a), Ok(b)) = (usize::try_from(a), usize::try_from(b)) {
+            self.of.swap(a, b);
+        }
+    }
+
+    /// Gives a database a new space, or all if it is negative: their keys are gone.
+    pub(crate) fn renew(&mut self, database: i32) {
+        let next = &mut self.next;
+        let renew = |space: &mut u64| {
+            *space = *next;
+            *next += 1;
+        };
+        match usize::try_from(database) {
+            Ok(database) => self.of.get_mut(database).into_iter().for_each(renew),
+            Err(_) => self.of.iter_mut().for_each(renew),
+        }
+    }
+
+    /// No database gets this space from now on: there are records in it.
+    pub(crate) fn spare(&mut self, space: u64) {
+        self.next = self.next.max(space.saturating_add(1));
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        std::iter::once(self.next)
+            .chain(self.of.iter().copied())
+            .flat_map(u64::to_le_bytes)
+            .collect()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (words, []) = bytes.as_chunks::<8>() else { return None };
+        let (next, of) = words.split_first()?;
+        let of = of.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        Some(Self { next: u64::from_le_bytes(*next), of })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_are_swapped_and_renewed_by_their_spaces() {
+        let mut spaces = Spaces::default();
+        assert_eq!(spaces.space(2), (2, true));
+        assert_eq!(spaces.space(0), (0, false));
+        spaces.swap(0, 5);
+        assert_eq!(spaces.database(0), Some(5));
+        assert_eq!(spaces.database(5), Some(0));
+        spaces.renew(0);
+        assert_eq!(spaces.database(5), None);
+        assert_eq!(spaces.space(0), (6, false));
+        let read = Spaces::decode(&spaces.encode());
+        assert_eq!(read.as_ref(), Some(&spaces));
+        spaces.renew(-1);
+        assert_eq!((0..6).find_map(|space| spaces.database(space)), None);
+        assert_eq!(spaces.database(6), None);
+        assert_eq!(Spaces::decode(&[0; 7]), None);
+        assert_eq!(Spaces::decode(&[]), None);
+    }
+}

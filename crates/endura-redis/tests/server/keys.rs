@@ -1,0 +1,176 @@
+//! What Redis does to keys, before and after a kill.
+
+use super::support::{Client, Reply, Server};
+
+/// Every key of the first six databases: its name, type, whether it expires, and what is in it.
+pub(crate) fn contents(client: &mut Client) -> Vec<String> {
+    let mut all = Vec::new();
+    for database in 0..6 {
+        client.call(&format!("SELECT {database}"));
+        let mut names = client.call("KEYS *").texts();
+        names.sort();
+        for name in names {
+            if client.call(&format!("TYPE {name}")).text() != "endura-om" {
+                continue;
+            }
+            let expires = client.call(&format!("PEXPIRETIME {name}")).text();
+            let entries = client.call(&format!("EN.RANGE {name} - +")).text();
+            let count = client.call(&format!("EN.COUNT {name}")).text();
+            all.push(format!("{database} {name} {expires} {count}: {entries}"));
+        }
+    }
+    client.call("SELECT 0");
+    all
+}
+
+#[test]
+fn all_that_redis_does_to_keys_survives_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let mut client = server.client();
+    let c = &mut client;
+    for line in [
+        "EN.SET plain a 1 b 2",
+        "EN.SET expiring a 1",
+        "EXPIRE expiring 1000",
+        "EN.SET persistent a 1",
+        "EXPIRE persistent 1000",
+        "PERSIST persistent",
+        "EN.SET renamed a 1",
+        "EXPIRE renamed 500",
+        "RENAME renamed newname",
+        "EN.SET over a old",
+        "EN.SET source a new",
+        "RENAME source over",
+        "EN.SET moved a 1",
+        "MOVE moved 3",
+        "COPY plain copied",
+        "EN.SET target a old b old",
+        "COPY plain target REPLACE",
+        "COPY plain elsewhere DB 4",
+        "EN.SET deleted a 1",
+        "DEL deleted",
+        "EN.SET unlinked a 1",
+        "UNLINK unlinked",
+        "EN.SET overwritten a 1",
+        "SET overwritten text",
+        "EN.SET emptied a 1",
+        "EN.DEL emptied a",
+        "EN.SET again a old",
+        "DEL again",
+        "EN.SET again a new",
+        "SELECT 1",
+        "EN.SET one a 1",
+        "SWAPDB 1 2",
+        "SELECT 5",
+        "EN.SET flushed a 1",
+        "FLUSHDB",
+        "EN.SET kept a 1",
+        "SELECT 0",
+        "EN.CREATE numbers KIND nbtree",
+        "EN.SET numbers 10 1 9 2",
+        "RENAME numbers digits",
+        "EN.CREATE empty KIND fastfair",
+        "COPY digits digits2",
+        "RENAMENX digits2 digits3",
+        "MULTI",
+        "EN.SET transaction a 1",
+        "EN.SET transaction b 2",
+        "EXEC",
+    ] {
+        let answer = c.call(line);
+        assert!(!answer.is_error(), "{line}: {answer:?}");
+    }
+    let script =
+        b"redis.call('EN.SET',KEYS[1],'a','1') return redis.call('RENAME',KEYS[1],'luarenamed')";
+    assert_eq!(c.ask(&[b"EVAL", script, b"1", b"lua"]).unwrap(), Reply::Ok);
+    let Reply::Bulk(dump) = c.call("DUMP plain") else { panic!("no dump") };
+    assert_eq!(c.ask(&[b"RESTORE", b"restored", b"100000", &dump]).unwrap(), Reply::Ok);
+    assert_eq!(c.ask(&[b"RESTORE", b"over", b"0", &dump, b"REPLACE"]).unwrap(), Reply::Ok);
+    let binary: &[u8] = b"\x00\xFF key\r\n";
+    assert_eq!(c.ask(&[b"EN.SET", binary, b"\x00", b"\x00\x01"]).unwrap(), Reply::Integer(1));
+    c.call("DEL overwritten");
+    let names = c.ask(&[b"DEL", binary]).unwrap();
+    assert_eq!(names, Reply::Integer(1));
+    let before = contents(c);
+    assert!(before.len() > 15, "{before:#?}");
+    for _ in 0..2 {
+        server.kill_and_start();
+        let after = contents(&mut server.client());
+        assert_eq!(before, after);
+    }
+    let mut client = server.client();
+    assert_eq!(client.call("EN.RANGE over - +").text(), "a 1 b 2");
+    assert_eq!(client.call("FLUSHALL"), Reply::Ok);
+    client.call("EN.SET after a 1");
+    server.kill_and_start();
+    assert_eq!(contents(&mut server.client()), ["0 after -1 1: a 1"]);
+    // A shutdown closes the pool; the next start opens it.
+    let mut client = server.client();
+    let _ = client.ask(&[b"SHUTDOWN", b"NOSAVE"]);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    server.kill_and_start();
+    assert_eq!(contents(&mut server.client()), ["0 after -1 1: a 1"]);
+    assert!(!server.log().contains("panicked"));
+}
+
+#[test]
+fn redis_describes_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.client();
+    for field in 0..100 {
+        client.call(&format!("EN.SET k f{field} {}", "v".repeat(100)));
+    }
+    assert_eq!(client.call("TYPE k").text(), "endura-om");
+    let Reply::Integer(usage) = client.call("MEMORY USAGE k") else { panic!("no number") };
+    assert!((10_000..30_000).contains(&usage), "{usage}");
+    assert!(!client.call("OBJECT ENCODING k").is_error());
+    assert!(!client.call("OBJECT IDLETIME k").is_error());
+    // The digest is of the entries, however they came there.
+    for field in (0..100).rev() {
+        client.call(&format!("EN.SET other f{field} {}", "v".repeat(100)));
+    }
+    let digests = client.call("DEBUG DIGEST-VALUE k other").texts();
+    assert_eq!(digests[0], digests[1]);
+    client.call("EN.SET other f0 w");
+    let changed = client.call("DEBUG DIGEST-VALUE k other").texts();
+    assert_ne!(changed[0], changed[1]);
+}
+
+#[test]
+fn expired_keys_are_gone_for_good() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let mut client = server.client();
+    client.call("EN.SET soon a 1");
+    client.call("PEXPIRE soon 20");
+    client.call("EN.SET later a 1");
+    client.call("PEXPIRE later 60000");
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert_eq!(client.call("EN.GET soon a"), Reply::Nil);
+    client.call("EN.SET soon b 2");
+    server.kill_and_start();
+    let mut client = server.client();
+    assert_eq!(client.call("EN.RANGE soon - +").text(), "b 2");
+    assert_eq!(client.call("TTL soon"), Reply::Integer(-1));
+    assert!(matches!(client.call("TTL later"), Reply::Integer(50..=60)));
+}
+
+#[test]
+fn memory_is_bounded_by_eviction_of_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let mut client = server.client();
+    for key in 0..50 {
+        client.call(&format!("EN.SET k{key} a 1"));
+        client.call(&format!("EXPIRE k{key} 1000"));
+    }
+    client.call("CONFIG SET maxmemory-policy volatile-lru");
+    client.call("CONFIG SET maxmemory 1");
+    let refused = client.call("EN.SET more a 1").text();
+    assert!(refused.starts_with("OOM "), "{refused}");
+    assert_eq!(client.call("DBSIZE"), Reply::Integer(0), "all were evicted");
+    server.kill_and_start();
+    assert!(contents(&mut server.client()).is_empty());
+}

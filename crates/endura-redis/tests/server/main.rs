@@ -1,0 +1,13 @@
+//! The module in a real server: `redis-server` must be installed (Debian: `apt-get install redis-server`).
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(missing_docs, reason = "tests")]
+
+mod cluster;
+mod commands;
+mod files;
+mod forks;
+mod fuzz;
+mod keys;
+mod kills;
+mod replicas;
+mod support;

@@ -1,0 +1,150 @@
+//! Replicas: everything that a master does reaches them, also what it does while they are made.
+
+use std::time::{Duration, Instant};
+
+use super::support::model::{self, Keys, Reach};
+use super::support::server::free_port;
+use super::support::{Client, Random, Reply, Server};
+
+struct Pair {
+    _folder: tempfile::TempDir,
+    master: Server,
+    replica: Server,
+}
+
+fn pair(options: &[&str]) -> Pair {
+    let folder = tempfile::tempdir().unwrap();
+    let options = [options, &["--repl-diskless-sync-delay", "0"]].concat();
+    let start = |name| {
+        Server::start_with(&folder.path().join(name), free_port(), &["data.endura"], &options)
+    };
+    let (master, replica) = (start("master"), start("replica"));
+    Pair { _folder: folder, master, replica }
+}
+
+/// Waits until the replica has all that its master has sent.
+fn at_rest(master: &mut Client, replica: &mut Client) {
+    let begin = Instant::now();
+    let field = |client: &mut Client, name: &str| {
+        let info = client.call("INFO replication").text();
+        info.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))
+    };
+    loop {
+        let is_up = field(replica, "master_link_status:").as_deref() == Some("up");
+        let (sent, got) =
+            (field(master, "master_repl_offset:"), field(replica, "slave_repl_offset:"));
+        if is_up && sent == got {
+            return;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "{sent:?} {got:?} up: {is_up}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn write(
+    client: &mut Client,
+    random: &mut Random,
+    mut keys: Keys,
+    until: impl Fn(usize) -> bool,
+) -> Keys {
+    let mut done = 0;
+    while !until(done) {
+        let step = model::step(random, &keys, 0, 0, Reach::Own);
+        let answer = client.call(&step.line);
+        // While a child saves, COPY is refused.
+        if answer.text().contains("failed to copy") {
+            continue;
+        }
+        keys = step.states.into_iter().last().unwrap();
+        done += 1;
+    }
+    keys
+}
+
+#[test]
+fn commands_reach_a_replica_by_their_effects() {
+    let Pair { _folder, master, mut replica } = pair(&[]);
+    let (mut m, mut r) = (master.client(), replica.client());
+    r.call(&format!("REPLICAOF 127.0.0.1 {}", master.port()));
+    at_rest(&mut m, &mut r);
+    let mut random = Random::new(3);
+    let keys = write(&mut m, &mut random, Keys::new(), |done| done == 3_000);
+    m.call("EN.CREATE c0k9 KIND nbtree");
+    m.call("DEL c0k9");
+    at_rest(&mut m, &mut r);
+    assert_eq!(model::found(&mut r, 0), keys);
+    assert_eq!(m.call("DEBUG DIGEST"), r.call("DEBUG DIGEST"));
+    assert!(r.call("EN.SET x a 1").text().starts_with("READONLY"));
+    // The replica is killed, and has the keys before it has heard of its master.
+    r.call("REPLICAOF NO ONE");
+    replica.kill_and_start();
+    assert_eq!(model::found(&mut replica.client(), 0), keys);
+}
+
+/// A replica is made again and again while a client writes: its content is the master's at the end.
+#[test]
+fn a_full_resync_under_load_converges() {
+    for diskless in ["yes", "no"] {
+        let Pair { _folder, master, replica } = pair(&["--repl-diskless-sync", diskless]);
+        let (mut m, mut r) = (master.client(), replica.client());
+        let mut random = Random::new(5);
+        let mut keys = write(&mut m, &mut random, Keys::new(), |done| done == 500);
+        // Something that takes a child a while.
+        for key in 0..200 {
+            let mut line = format!("EN.SET big{key}");
+            (0..100).for_each(|field| line += &format!(" f{field} {}", "v".repeat(50)));
+            m.call(&line);
+        }
+        m.call("CONFIG SET rdb-key-save-delay 200");
+        for _ in 0..3 {
+            r.call("REPLICAOF NO ONE");
+            r.call("EN.SET stray a 1");
+            r.call(&format!("REPLICAOF 127.0.0.1 {}", master.port()));
+            let begin = Instant::now();
+            keys =
+                write(&mut m, &mut random, keys, |_| begin.elapsed() > Duration::from_millis(700));
+            at_rest(&mut m, &mut r);
+            assert_eq!(model::found(&mut r, 0), keys);
+            assert_eq!(r.call("EXISTS stray"), Reply::Integer(0));
+            assert_eq!(m.call("DEBUG DIGEST"), r.call("DEBUG DIGEST"));
+        }
+    }
+}
+
+/// Master and replica restart with RDB files of different ages: no partial resync may leave one behind.
+#[test]
+fn restarts_beside_files_do_not_part_them() {
+    let Pair { _folder, mut master, mut replica } = pair(&[]);
+    let (mut m, mut r) = (master.client(), replica.client());
+    let from = format!("REPLICAOF 127.0.0.1 {}", master.port());
+    r.call(&from);
+    at_rest(&mut m, &mut r);
+    let mut random = Random::new(11);
+    let keys = write(&mut m, &mut random, Keys::new(), |done| done == 400);
+    at_rest(&mut m, &mut r);
+    m.call("SAVE");
+    r.call("SAVE");
+    // The replica saw all until here, and then nothing; the master goes on, and is killed.
+    replica.kill();
+    let keys = write(&mut m, &mut random, keys, |done| done == 400);
+    drop(m);
+    master.kill_and_start();
+    replica.options.extend(["--replicaof".into(), "127.0.0.1".into(), master.port().to_string()]);
+    replica.again();
+    let (mut m, mut r) = (master.client(), replica.client());
+    at_rest(&mut m, &mut r);
+    assert_eq!(model::found(&mut m, 0), keys);
+    assert_eq!(model::found(&mut r, 0), keys);
+    // The replica alone is killed, with a file that is older than its pool.
+    r.call("SAVE");
+    let keys = write(&mut m, &mut random, keys, |done| done == 400);
+    at_rest(&mut m, &mut r);
+    drop(r);
+    replica.kill();
+    let keys = write(&mut m, &mut random, keys, |done| done == 400);
+    replica.again();
+    let mut r = replica.client();
+    at_rest(&mut m, &mut r);
+    assert_eq!(model::found(&mut r, 0), keys);
+    assert_eq!(m.call("DEBUG DIGEST"), r.call("DEBUG DIGEST"));
+}
