@@ -218,8 +218,10 @@ fn log_in(context: *mut RawContext, level: Level, text: String) {
         Level::Warning => c"warning",
     };
     let text = c_string(text);
+    // With a context the server writes the name of the module in front.
+    let form = if context.is_null() { c"endura: %s" } else { c"%s" };
     // SAFETY: a log may have no context; the format has one string, which follows.
-    unsafe { (api().Log)(context, level.as_ptr(), c"endura: %s".as_ptr(), text.as_ptr()) };
+    unsafe { (api().Log)(context, level.as_ptr(), form.as_ptr(), text.as_ptr()) };
 }
 
 pub(super) fn c_string(text: String) -> CString {

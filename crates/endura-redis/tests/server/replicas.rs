@@ -41,6 +41,14 @@ fn at_rest(master: &mut Client, replica: &mut Client) {
     }
 }
 
+/// What is in each key of this type. Strings whose time is over are left out: a replica keeps them until it is told.
+fn digests(client: &mut Client) -> Vec<String> {
+    let mut names = client.call("KEYS *").texts();
+    names.retain(|name| client.call(&format!("TYPE {name}")).text() == "endura-om");
+    names.sort();
+    names.iter().map(|name| client.call(&format!("DEBUG DIGEST-VALUE {name}")).text()).collect()
+}
+
 fn write(
     client: &mut Client,
     random: &mut Random,
@@ -73,7 +81,7 @@ fn commands_reach_a_replica_by_their_effects() {
     m.call("DEL c0k9");
     at_rest(&mut m, &mut r);
     assert_eq!(model::found(&mut r, 0), keys);
-    assert_eq!(m.call("DEBUG DIGEST"), r.call("DEBUG DIGEST"));
+    assert_eq!(digests(&mut m), digests(&mut r));
     assert!(r.call("EN.SET x a 1").text().starts_with("READONLY"));
     // The replica is killed, and has the keys before it has heard of its master.
     r.call("REPLICAOF NO ONE");
@@ -106,7 +114,7 @@ fn a_full_resync_under_load_converges() {
             at_rest(&mut m, &mut r);
             assert_eq!(model::found(&mut r, 0), keys);
             assert_eq!(r.call("EXISTS stray"), Reply::Integer(0));
-            assert_eq!(m.call("DEBUG DIGEST"), r.call("DEBUG DIGEST"));
+            assert_eq!(digests(&mut m), digests(&mut r));
         }
     }
 }
@@ -146,5 +154,5 @@ fn restarts_beside_files_do_not_part_them() {
     let mut r = replica.client();
     at_rest(&mut m, &mut r);
     assert_eq!(model::found(&mut r, 0), keys);
-    assert_eq!(m.call("DEBUG DIGEST"), r.call("DEBUG DIGEST"));
+    assert_eq!(digests(&mut m), digests(&mut r));
 }

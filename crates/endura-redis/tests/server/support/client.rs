@@ -90,10 +90,12 @@ impl Client {
     }
 
     pub(crate) fn receive(&mut self) -> io::Result<Reply> {
-        let mut line = String::new();
-        if self.0.read_line(&mut line)? == 0 || !line.ends_with("\r\n") {
+        let mut line = Vec::new();
+        if self.0.read_until(b'\n', &mut line)? == 0 || !line.ends_with(b"\r\n") {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        // An error may quote what was sent.
+        let line = String::from_utf8_lossy(&line).into_owned();
         let rest = line[1..].trim_end();
         let number = || rest.parse::<i64>().map_err(|_| io::Error::other(line.clone()));
         Ok(match line.as_bytes()[0] {
