@@ -9,7 +9,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::PoisonError;
 
-use super::session::{Session, session};
+use super::session::{Session, Unlinked, session};
 use crate::redis::api::{self, Event, RawContext, RawString, TwoNumbers, events, flags};
 use crate::redis::{Context, Level, OwnText, Text, subscribe};
 
@@ -30,17 +30,20 @@ impl Session {
     /// Redis has taken the key of this number out of a database.
     pub(super) fn unlink(&self, id: u64) {
         if id != 0 {
-            self.unlinked().push(id);
+            self.unlinked().push(Unlinked { id, is_freed: false });
         }
     }
 
     /// The keys that were taken out are gone for good.
     pub(crate) fn commit_unlinked(&self) {
         let gone = std::mem::take(&mut *self.unlinked());
-        for id in gone {
+        for Unlinked { id, is_freed } in gone {
             if let Err(error) = self.store.catalogue.remove(id) {
                 let text = format!("a deleted key could not be removed from the pool: {error}");
                 crate::redis::log(Level::Warning, text);
+            }
+            if is_freed {
+                self.store.sweeper.one(id);
             }
         }
     }
@@ -57,7 +60,7 @@ impl Session {
         let (database, expires) = (context.database(), key.expires());
         let written = self.store.catalogue.write(value.id, value.form, database, expires, name);
         match written {
-            Ok(()) => self.unlinked().retain(|&id| id != value.id),
+            Ok(()) => self.unlinked().retain(|unlinked| unlinked.id != value.id),
             Err(error) => {
                 let text = format!("what became of a key could not be written: {error}");
                 context.log(Level::Warning, text);

@@ -15,7 +15,7 @@ pub(crate) struct Session {
     pub(super) attached: AtomicBool,
     start: Mutex<Start>,
     /// Numbers whose keys Redis has taken out of a database; see [`super::events`].
-    unlinked: Mutex<Vec<u64>>,
+    unlinked: Mutex<Vec<Unlinked>>,
     /// The key of the last event, if that was one of a string.
     pub(super) last_string: Mutex<Vec<u8>>,
     /// For INFO: how long attaching took, and how many keys it found.
@@ -41,6 +41,15 @@ enum Plan {
     TakeOver,
     /// They are left out: the pool has the newer state.
     LeaveOut,
+}
+
+/// The number of a key that Redis has taken out of a database.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unlinked {
+    pub(super) id: u64,
+    /// Whether its value was freed too. Its entries stay nevertheless until the command has said what it did: a kill
+    /// before that leaves the key.
+    pub(super) is_freed: bool,
 }
 
 static SESSION: OnceLock<Session> = OnceLock::new();
@@ -74,7 +83,7 @@ impl Session {
         self.start.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn unlinked(&self) -> MutexGuard<'_, Vec<u64>> {
+    pub(super) fn unlinked(&self) -> MutexGuard<'_, Vec<Unlinked>> {
         self.unlinked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -160,10 +169,14 @@ impl Session {
         true
     }
 
-    /// The key of a value is gone: its record at once, its entries by the thread that sweeps.
+    /// Redis does not need a value any more: the thread that sweeps gets its entries, once its key is gone for good.
     pub(super) fn freed(&self, value: &Value) {
-        if value.id != 0 {
-            self.store.sweeper.one(value.id);
+        if value.id == 0 {
+            return;
+        }
+        match self.unlinked().iter_mut().find(|unlinked| unlinked.id == value.id) {
+            Some(unlinked) => unlinked.is_freed = true,
+            None => self.store.sweeper.one(value.id),
         }
     }
 }

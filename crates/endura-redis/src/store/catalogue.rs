@@ -16,6 +16,7 @@ use endura::{Map, Pool, Result};
 
 use super::record::{Form, Record};
 use super::spaces::Spaces;
+use super::steps::step;
 
 /// The records of all keys, and the table of spaces.
 #[derive(Debug)]
@@ -104,12 +105,16 @@ impl Catalogue {
         }
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
         let record = Record { space, sequence, expires, form, name: name.to_vec() };
-        self.keys.put(id, &record.encode()).map(drop)
+        self.keys.put(id, &record.encode())?;
+        step();
+        Ok(())
     }
 
     /// There is no such key any more.
     pub(crate) fn remove(&self, id: u64) -> Result<()> {
-        self.keys.delete(id).map(drop)
+        self.keys.delete(id)?;
+        step();
+        Ok(())
     }
 
     pub(crate) fn spaces(&self) -> MutexGuard<'_, Spaces> {
@@ -122,7 +127,9 @@ impl Catalogue {
             return Ok(());
         }
         let bytes = self.spaces().encode();
-        self.settings.put(SPACES, &bytes).map(drop)
+        self.settings.put(SPACES, &bytes)?;
+        step();
+        Ok(())
     }
 
     /// About how many keys there are.

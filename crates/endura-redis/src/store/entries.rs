@@ -8,6 +8,7 @@ use super::failure::{Failure, Outcome};
 use super::integer::{Digits, integer};
 use super::record::Form;
 use super::span::Span;
+use super::steps::step;
 use super::value::Value;
 
 /// Entries that a walk that counts takes at a time: some tens of microseconds.
@@ -82,6 +83,7 @@ impl Entries {
                 Some(own) => own.put(integer(field)?, integer(value)?)?,
                 None => with_key(of.id, field, |key| self.shared.put(key, value))?,
             };
+            step();
             Ok((is_new, is_new.into()))
         })
     }
@@ -93,6 +95,7 @@ impl Entries {
                 Some(own) => own.delete(integer(field)?)?,
                 None => with_key(of.id, field, |key| self.shared.delete(key))?,
             };
+            step();
             Ok((was_there, -i64::from(was_there)))
         })
     }

@@ -8,6 +8,7 @@ mod opened;
 mod record;
 mod spaces;
 mod span;
+mod steps;
 mod sweeper;
 mod value;
 

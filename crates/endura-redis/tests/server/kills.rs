@@ -96,6 +96,11 @@ fn rounds(rounds: u64, clients: usize, reach: Reach, options: &[&str]) {
     server.kill();
     let pool = endura::Pool::open(folder.path().join("data.endura")).unwrap();
     pool.verify().unwrap();
+    // What the pool has is not in the append-only file as well.
+    for file in std::fs::read_dir(folder.path().join("appendonlydir")).into_iter().flatten() {
+        let text = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!text.windows(6).any(|word| word == b"EN.SET"));
+    }
     assert_eq!(pool.map::<[u8], [u8]>("redis:entries").unwrap().len().unwrap(), entries);
 }
 

@@ -10,4 +10,5 @@ mod fuzz;
 mod keys;
 mod kills;
 mod replicas;
+mod steps;
 mod support;

@@ -156,3 +156,31 @@ fn restarts_beside_files_do_not_part_them() {
     assert_eq!(model::found(&mut r, 0), keys);
     assert_eq!(digests(&mut m), digests(&mut r));
 }
+
+/// RENAME does another thing to a state that is newer than the file from which a replica asks on.
+#[test]
+fn a_replica_goes_on_from_its_file_and_not_from_its_pool() {
+    let Pair { _folder, master, mut replica } = pair(&[]);
+    let (mut m, mut r) = (master.client(), replica.client());
+    replica.options.extend(["--replicaof".into(), "127.0.0.1".into(), master.port().to_string()]);
+    r.call(&format!("REPLICAOF 127.0.0.1 {}", master.port()));
+    at_rest(&mut m, &mut r);
+    m.call("EN.SET before x 0");
+    at_rest(&mut m, &mut r);
+    assert_eq!(r.call("SAVE"), Reply::Ok);
+    for line in ["EN.SET a x 1", "RENAME a b", "EN.SET a y 2", "EN.DEL before x"] {
+        m.call(line);
+    }
+    at_rest(&mut m, &mut r);
+    drop(r);
+    replica.kill_and_start();
+    let mut r = replica.client();
+    at_rest(&mut m, &mut r);
+    assert!(
+        replica.log().contains("Successful partial resynchronization"),
+        "else this tests nothing"
+    );
+    assert_eq!(r.call("EN.RANGE b - +").text(), "x 1");
+    assert_eq!(r.call("EN.RANGE a - +").text(), "y 2");
+    assert_eq!(r.call("EXISTS before"), Reply::Integer(0));
+}

@@ -1,6 +1,10 @@
 //! A real server with the module, on a socket in a folder of its own, and a client.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
-#![allow(dead_code, unused_imports, reason = "the tests and the program that measures use their parts")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the tests and the program that measures use their parts"
+)]
 
 pub(crate) mod client;
 pub(crate) mod model;

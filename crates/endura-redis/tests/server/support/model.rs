@@ -37,7 +37,13 @@ fn with(keys: &Keys, name: &(u32, String), key: Option<Key>) -> Keys {
 }
 
 /// A random command on keys of `client` in `database`, and what it does.
-pub(crate) fn step(random: &mut Random, keys: &Keys, client: usize, database: u32, reach: Reach) -> Step {
+pub(crate) fn step(
+    random: &mut Random,
+    keys: &Keys,
+    client: usize,
+    database: u32,
+    reach: Reach,
+) -> Step {
     let mut name = || (database, format!("c{client}k{}", random.below(5)));
     let (key, other) = (name(), name());
     let old = keys.get(&key);

@@ -176,6 +176,7 @@ fn spawn(folder: &Path, port: u16, options: &[String]) -> Child {
     let mut command = Command::new("redis-server");
     command.args(["--port", &port.to_string(), "--bind", "127.0.0.1"]);
     command.args(["--unixsocket", "socket", "--logfile", "log"]);
+    command.env("ENDURA_REDIS_STEPS", folder.join("steps"));
     command.arg("--dir").arg(folder).current_dir(folder);
     let has = |name| options.iter().any(|option| option == name);
     if !has("--save") {
