@@ -201,68 +201,67 @@ fn compare(nodes: &Nodes, model: &Model) -> usize {
     on_replicas
 }
 
+/// Waits until all slots are served.
+fn is_well(port: u16) {
+    let begin = Instant::now();
+    while !cli(&["-p", &port.to_string(), "cluster", "info"]).contains("cluster_state:ok") {
+        assert!(begin.elapsed() < Duration::from_secs(40), "the cluster does not come up");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Waits until so many more writes are done.
+fn advance(done: &AtomicU64, by: u64) {
+    let (from, begin) = (done.load(Ordering::Relaxed), Instant::now());
+    while done.load(Ordering::Relaxed) < from + by {
+        assert!(begin.elapsed() < Duration::from_secs(60), "writers stand still");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Moves slots from the first node to the second, and gives that one another replica.
+fn move_slots_and_add_a_replica(nodes: &Nodes, done: &AtomicU64) {
+    let ports = &nodes.ports;
+    let id = |port: u16| cli(&["-p", &port.to_string(), "cluster", "myid"]).trim().to_owned();
+    let node = format!("127.0.0.1:{}", ports[0]);
+    let (from, to) = (id(ports[0]), id(ports[1]));
+    let mut reshard =
+        vec!["--cluster", "reshard", &node, "--cluster-from", &from, "--cluster-to", &to];
+    reshard.extend(["--cluster-slots", "800", "--cluster-yes"]);
+    cli(&reshard);
+    advance(done, 1_000);
+    let newcomer = format!("127.0.0.1:{}", ports[6]);
+    let mut add = vec!["--cluster", "add-node", &newcomer, &node];
+    add.extend(["--cluster-slave", "--cluster-master-id", &to]);
+    cli(&add);
+}
+
 #[test]
 fn six_nodes_through_all_that_happens_to_a_cluster() {
     let mut nodes = nodes();
     let ports = nodes.ports[..6].to_vec();
     let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
-    let begin = Instant::now();
-    while !cli(&["-p", &ports[0].to_string(), "cluster", "info"]).contains("cluster_state:ok") {
-        assert!(begin.elapsed() < Duration::from_secs(30));
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    is_well(ports[0]);
     let model: Model = std::thread::scope(|scope| {
         let (ports, stop, done) = (&ports, &stop, &done);
         let writers: Vec<_> = (1..3)
             .map(|seed| scope.spawn(move || write(ports, stop, done, seed, Model::new())))
             .collect();
-        let advance = |by: u64| {
-            let (from, begin) = (done.load(Ordering::Relaxed), Instant::now());
-            while done.load(Ordering::Relaxed) < from + by {
-                assert!(begin.elapsed() < Duration::from_secs(60), "writers stand still");
-                std::thread::sleep(Duration::from_millis(10));
-            }
-        };
-        advance(1_000);
-        // Slots move while clients write.
-        let id = |port: u16| cli(&["-p", &port.to_string(), "cluster", "myid"]).trim().to_owned();
-        let node = format!("127.0.0.1:{}", ports[0]);
-        cli(&[
-            "--cluster",
-            "reshard",
-            &node,
-            "--cluster-from",
-            &id(ports[0]),
-            "--cluster-to",
-            &id(ports[1]),
-            "--cluster-slots",
-            "800",
-            "--cluster-yes",
-        ]);
-        advance(1_000);
-        // One more replica, under load.
-        let newcomer = format!("127.0.0.1:{}", nodes.ports[6]);
-        cli(&[
-            "--cluster",
-            "add-node",
-            &newcomer,
-            &node,
-            "--cluster-slave",
-            "--cluster-master-id",
-            &id(ports[1]),
-        ]);
-        advance(1_000);
+        advance(done, 1_000);
+        // While clients write.
+        move_slots_and_add_a_replica(&nodes, done);
+        advance(done, 1_000);
         // A master is killed, and comes back when its replica has taken over.
         nodes.servers[0].kill();
-        advance(500);
+        advance(done, 500);
         let begin = Instant::now();
         while roles_but(&nodes, 0).iter().filter(|(_, is_master)| *is_master).count() < 3 {
             assert!(begin.elapsed() < Duration::from_secs(40), "no failover");
             std::thread::sleep(Duration::from_millis(100));
         }
-        advance(500);
+        advance(done, 500);
         nodes.servers[0].again();
-        advance(1_000);
+        advance(done, 1_000);
         stop.store(true, Ordering::Relaxed);
         writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
     });
@@ -278,11 +277,7 @@ fn six_nodes_through_all_that_happens_to_a_cluster() {
     for server in &mut nodes.servers {
         server.again();
     }
-    let begin = Instant::now();
-    while !cli(&["-p", &ports[1].to_string(), "cluster", "info"]).contains("cluster_state:ok") {
-        assert!(begin.elapsed() < Duration::from_secs(40));
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    is_well(ports[1]);
     compare(&nodes, &model);
 }
 

@@ -36,6 +36,19 @@ fn with(keys: &Keys, name: &(u32, String), key: Option<Key>) -> Keys {
     keys
 }
 
+/// What a command is made of.
+struct Draw<'a> {
+    random: &'a mut Random,
+    keys: &'a Keys,
+    key: (u32, String),
+    other: (u32, String),
+    value: String,
+}
+
+fn simple(line: String, state: Keys) -> Step {
+    Step { line, states: vec![state], answer: None }
+}
+
 /// A random command on keys of `client` in `database`, and what it does.
 pub(crate) fn step(
     random: &mut Random,
@@ -46,28 +59,43 @@ pub(crate) fn step(
 ) -> Step {
     let mut name = || (database, format!("c{client}k{}", random.below(5)));
     let (key, other) = (name(), name());
+    let value = format!("v{}", random.below(1_000_000));
+    let which = random.below(if reach == Reach::All { 19 } else { 16 });
+    let draw = Draw { random, keys, key, other, value };
+    match which {
+        0..=4 => set_fields(draw),
+        5..11 => of_fields(draw, which),
+        11..16 => of_keys(draw, which),
+        _ => of_databases(draw, which),
+    }
+}
+
+/// EN.SET of up to three fields.
+fn set_fields(draw: Draw<'_>) -> Step {
+    let Draw { random, keys, key, value, .. } = draw;
+    let old = keys.get(&key);
+    let mut line = format!("EN.SET {}", key.1);
+    let mut now = old.cloned().unwrap_or((-1, BTreeMap::new()));
+    let mut states = Vec::new();
+    let (is_new, fields) = (old.is_none(), 1 + random.below(3));
+    for _ in 0..fields {
+        let field = format!("f{}", random.below(12));
+        line += &format!(" {field} {value}");
+        now.1.insert(field, value.clone());
+        // A new key comes with all its fields.
+        if !is_new {
+            states.push(with(keys, &key, Some(now.clone())));
+        }
+    }
+    states.push(with(keys, &key, Some(now)));
+    Step { line, states, answer: None }
+}
+
+fn of_fields(draw: Draw<'_>, which: u64) -> Step {
+    let Draw { random, keys, key, value, .. } = draw;
     let old = keys.get(&key);
     let field = |random: &mut Random| format!("f{}", random.below(12));
-    let value = format!("v{}", random.below(1_000_000));
-    let simple = |line: String, state: Keys| Step { line, states: vec![state], answer: None };
-    match random.below(if reach == Reach::All { 19 } else { 16 }) {
-        0..=4 => {
-            let mut line = format!("EN.SET {}", key.1);
-            let mut now = old.cloned().unwrap_or((-1, BTreeMap::new()));
-            let mut states = Vec::new();
-            let (is_new, fields) = (old.is_none(), 1 + random.below(3));
-            for _ in 0..fields {
-                let field = field(random);
-                line += &format!(" {field} {value}");
-                now.1.insert(field, value.clone());
-                // A new key comes with all its fields.
-                if !is_new {
-                    states.push(with(keys, &key, Some(now.clone())));
-                }
-            }
-            states.push(with(keys, &key, Some(now)));
-            Step { line, states, answer: None }
-        }
+    match which {
         5 | 6 => {
             let (first, second) = (field(random), field(random));
             let line = format!("EN.DEL {} {first} {second}", key.1);
@@ -100,17 +128,24 @@ pub(crate) fn step(
             now.1.pop_first();
             simple(line, with(keys, &key, Some(now).filter(|now| !now.1.is_empty())))
         }
-        10 => {
+        _ => {
             let found = old.and_then(|old| old.1.last_key_value());
             let (field, old_value) = found.map_or(("f", "x"), |(field, value)| (field, value));
             let line = format!("EN.CAS {} {field} {old_value} 5{}", key.1, random.below(9));
             let new = line.rsplit(' ').next().unwrap().to_owned();
-            let mut keys = keys.clone();
-            if let Some(entry) = keys.get_mut(&key).and_then(|key| key.1.last_entry()) {
+            let mut after = keys.clone();
+            if let Some(entry) = after.get_mut(&key).and_then(|key| key.1.last_entry()) {
                 *entry.into_mut() = new;
             }
-            simple(line, keys)
+            simple(line, after)
         }
+    }
+}
+
+fn of_keys(draw: Draw<'_>, which: u64) -> Step {
+    let Draw { random, keys, key, other, .. } = draw;
+    let old = keys.get(&key);
+    match which {
         11 => {
             let mut after = keys.clone();
             let line = format!("RENAME {} {}", key.1, other.1);
@@ -135,7 +170,7 @@ pub(crate) fn step(
             // Gone, for a string is in no pool; and then the string too.
             simple(format!("SET {} text PXAT 1", key.1), with(keys, &key, None))
         }
-        15 => {
+        _ => {
             let at = 4_000_000_000_000 + random.below(1_000_000) as i64;
             let mut after = keys.clone();
             if let Some(key) = after.get_mut(&key) {
@@ -143,6 +178,13 @@ pub(crate) fn step(
             }
             simple(format!("PEXPIREAT {} {at}", key.1), after)
         }
+    }
+}
+
+fn of_databases(draw: Draw<'_>, which: u64) -> Step {
+    let Draw { random, keys, key, .. } = draw;
+    let database = key.0;
+    match which {
         16 => {
             let (a, b) = (random.below(4) as u32, random.below(4) as u32);
             let swapped = |database| match database {
@@ -158,7 +200,8 @@ pub(crate) fn step(
         17 => {
             let to = random.below(4) as u32;
             let mut after = keys.clone();
-            if to != database && old.is_some() && !keys.contains_key(&(to, key.1.clone())) {
+            if to != database && keys.contains_key(&key) && !keys.contains_key(&(to, key.1.clone()))
+            {
                 let moved = after.remove(&key).unwrap();
                 after.insert((to, key.1.clone()), moved);
             }
