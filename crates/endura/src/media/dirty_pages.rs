@@ -98,12 +98,7 @@ impl DirtyPages {
     #[inline(always)]
     unsafe fn note_page(&self, page: u64) {
         // SAFETY: the caller's promise.
-        let byte = unsafe { self.byte(page) };
-        // Relaxed: the barrier orders it.
-        if byte.load(Ordering::Relaxed) == 0 {
-            // Release: after the store that it stands for. Pairs with the exchange in `take`.
-            byte.store(1, Ordering::Release);
-        }
+        note(unsafe { self.byte(page) });
     }
 
     /// The numbers of the noted pages of the first `len` bytes, ascending. They are noted no longer. The file is at least
@@ -114,10 +109,7 @@ impl DirtyPages {
     pub fn take(&self, len: u64) -> Vec<u64> {
         let is_noted = |&page: &u64| {
             // SAFETY: the file is so long, and so were its pages covered.
-            let byte = unsafe { self.byte(page) };
-            // Relaxed: most are not noted, and one that comes to be is for the next call.
-            // Acquire: pairs with the Release in `note`.
-            byte.load(Ordering::Relaxed) != 0 && byte.swap(0, Ordering::AcqRel) != 0
+            take(unsafe { self.byte(page) })
         };
         (0..len.div_ceil(DIRTY_GRAIN)).filter(is_noted).collect()
     }
@@ -143,6 +135,98 @@ impl DirtyPages {
     pub fn barrier(&self) -> bool {
         // Pairs with the light barrier in `note`.
         self.barriers.heavy()
+    }
+}
+
+/// The byte of a page. In models it is one of theirs.
+trait Byte {
+    fn load(&self, order: Ordering) -> u8;
+    fn store(&self, value: u8, order: Ordering);
+    fn swap(&self, value: u8, order: Ordering) -> u8;
+}
+
+macro_rules! byte {
+    ($type:ty) => {
+        impl Byte for $type {
+            #[inline(always)]
+            fn load(&self, order: Ordering) -> u8 {
+                self.load(order)
+            }
+            #[inline(always)]
+            fn store(&self, value: u8, order: Ordering) {
+                self.store(value, order);
+            }
+            #[inline(always)]
+            fn swap(&self, value: u8, order: Ordering) -> u8 {
+                self.swap(value, order)
+            }
+        }
+    };
+}
+
+byte!(AtomicU8);
+
+/// Notes a page, after the light barrier.
+#[inline(always)]
+fn note(byte: &impl Byte) {
+    // Relaxed: the barrier orders it.
+    if byte.load(Ordering::Relaxed) == 0 {
+        // Release: after the store that it stands for. Pairs with the exchange in `take`.
+        byte.store(1, Ordering::Release);
+    }
+}
+
+/// Whether a page was noted; it is no longer.
+#[inline(always)]
+fn take(byte: &impl Byte) -> bool {
+    // Relaxed: most are not noted, and one that comes to be is for the next call.
+    // Acquire: pairs with the Release in `note`.
+    byte.load(Ordering::Relaxed) != 0 && byte.swap(0, Ordering::AcqRel) != 0
+}
+
+/// A copier beside a writer that goes on: what the copy does not have is noted.
+#[cfg(all(test, loom))]
+mod loom {
+    use std::sync::Arc;
+
+    use ::loom::sync::atomic::{AtomicU8 as ModelledByte, AtomicU64};
+
+    use super::*;
+    use crate::sync::loom::{check, spawn};
+
+    byte!(ModelledByte);
+
+    fn a_copy_beside_a_writer(has_barrier: bool) {
+        // Noted by an earlier store, so that the writer finds it noted.
+        let page = Arc::new((AtomicU64::new(1), ModelledByte::new(1)));
+        let barriers = Barriers::symmetric();
+        let writer = {
+            let page = Arc::clone(&page);
+            spawn(move || {
+                page.0.store(2, Ordering::Relaxed);
+                barriers.light();
+                note(&page.1);
+            })
+        };
+        let was_noted = take(&page.1);
+        if has_barrier {
+            assert!(barriers.heavy());
+        }
+        let copied = page.0.load(Ordering::Relaxed);
+        writer.join().unwrap();
+        assert!(was_noted);
+        assert!(copied == 2 || take(&page.1), "a store is neither copied nor noted");
+    }
+
+    #[test]
+    fn a_store_beside_the_copier_is_copied_or_noted() {
+        check(None, || a_copy_beside_a_writer(true));
+    }
+
+    #[test]
+    #[should_panic(expected = "neither copied nor noted")]
+    fn the_copier_without_its_barrier() {
+        check(None, || a_copy_beside_a_writer(false));
     }
 }
 
