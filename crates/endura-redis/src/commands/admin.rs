@@ -1,12 +1,11 @@
-//! EN.INFO and EN.CHECKPOINT, and the section of INFO.
+//! EN.INFO and EN.CHECKPOINT, and what INFO says.
 
-use std::ffi::{CString, c_int};
+use std::ffi::CString;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use super::workers::on_a_thread;
 use crate::keys::{is_serving, session};
-use crate::redis::api::RawInfo;
 use crate::redis::{Context, InfoSection, Text};
 use crate::store::{Failure, Outcome};
 
@@ -106,14 +105,8 @@ pub(crate) fn checkpoint(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     })
 }
 
-/// The section of INFO.
-pub(crate) unsafe extern "C" fn info_section(raw: *mut RawInfo, is_crash: c_int) {
-    // SAFETY: Redis passes what such a callback is given.
-    let Some(section) = (unsafe { InfoSection::new(raw) }) else { return };
-    // While the server writes its last words, a lock of the pool may be held by the thread that crashed.
-    if is_crash != 0 {
-        return;
-    }
+/// Writes the section of INFO.
+pub(super) fn write_section(section: &InfoSection) {
     let Ok(figures) = figures() else { return };
     for (name, figure) in figures {
         let Ok(name) = CString::new(name) else { continue };

@@ -8,6 +8,5 @@ mod table;
 mod workers;
 mod write;
 
-pub(crate) use admin::info_section;
-pub(crate) use table::register_all;
+pub(crate) use table::{info_section, register_all};
 pub(crate) use workers::start;

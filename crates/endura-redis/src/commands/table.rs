@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_int};
 
 use super::{admin, range, read, write};
-use crate::redis::api::{CommandFn, RawContext, RawString};
-use crate::redis::{Argument, Command, Context, KeyUse, Kind, enter, register};
+use crate::redis::api::{CommandFn, RawContext, RawInfo, RawString};
+use crate::redis::{Argument, Command, Context, InfoSection, KeyUse, Kind, enter, register};
 
 /// A function of this module as one that Redis calls.
 macro_rules! entry {
@@ -227,5 +227,15 @@ pub(crate) fn register_all(context: &Context<'_>) -> Result<(), &'static CStr> {
     match COMMANDS.iter().find(|command| !register(context, command)) {
         Some(command) => Err(command.name),
         None => Ok(()),
+    }
+}
+
+/// The section of INFO.
+pub(crate) unsafe extern "C" fn info_section(raw: *mut RawInfo, is_crash: c_int) {
+    // SAFETY: Redis passes what such a callback is given.
+    let Some(section) = (unsafe { InfoSection::new(raw) }) else { return };
+    // While the server writes its last words, a lock of the pool may be held by the thread that crashed.
+    if is_crash == 0 {
+        admin::write_section(&section);
     }
 }

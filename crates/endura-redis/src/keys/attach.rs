@@ -16,6 +16,19 @@ use crate::store::{Count, Form, Outcome, Record, Value};
 type Found = (u64, i32, Record);
 
 impl Session {
+    /// Whether a command is carried out now: not one of an append-only file that is older than the pool. The first
+    /// command of a client finds the pool's keys.
+    pub(crate) fn is_ready(&self, context: &Context<'_>) -> bool {
+        if self.is_attached() {
+            return true;
+        }
+        if context.has(flags::LOADING) {
+            return self.takes_over(None);
+        }
+        self.attach(context);
+        true
+    }
+
     /// Attaches, unless that was done, or the server still loads a file.
     pub(crate) fn attach(&self, context: &Context<'_>) {
         if self.is_attached() || context.has(flags::LOADING) {

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::redis::api::flags;
 use crate::redis::{Context, Level, log};
 use crate::store::{Store, Value};
 
@@ -154,19 +153,6 @@ impl Session {
 
     pub(super) fn took_over(&self) -> bool {
         self.start().plan == Some(Plan::TakeOver)
-    }
-
-    /// Whether a command is carried out now: not one of an append-only file that is older than the pool. The first
-    /// command of a client finds the pool's keys.
-    pub(crate) fn is_ready(&self, context: &Context<'_>) -> bool {
-        if self.is_attached() {
-            return true;
-        }
-        if context.has(flags::LOADING) {
-            return self.takes_over(None);
-        }
-        self.attach(context);
-        true
     }
 
     /// Redis does not need a value any more: the thread that sweeps gets its entries, once its key is gone for good.
