@@ -6,7 +6,7 @@
 //! `KNOWN`, and the first test replays them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-#[path = "../map/cases.rs"]
+#[path = "../support/cases.rs"]
 #[allow(dead_code, reason = "the tests of maps count, too")]
 mod cases;
 mod checkpoints;

@@ -3,6 +3,7 @@
 
 mod ahead;
 mod bulk;
+#[path = "../../../endura/tests/support/cases.rs"]
 mod cases;
 mod codecs;
 mod dynamic;
@@ -10,7 +11,7 @@ mod dynamic_model;
 mod killed;
 mod model;
 #[allow(dead_code, unused, clippy::all, reason = "compiled as a user would write it, and not run")]
-#[path = "../ui/pass.rs"]
+#[path = "../../../endura/tests/ui/pass.rs"]
 mod must_compile;
 mod operations;
 mod readers;
