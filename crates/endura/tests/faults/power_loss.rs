@@ -160,6 +160,44 @@ fn a_missing_pool_is_made_from_its_checkpoint() {
     }
 }
 
+/// A new file of checkpoints gets its name when it holds one. Before the folder is synced behind that, a power loss may leave
+/// the folder as it was: the file under its temporary name, nothing or an older file under its own.
+#[test]
+fn a_power_loss_may_leave_names_as_they_were() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        let (kept, new) = (checkpoint_of(&path), path.with_file_name("pool.checkpoint.new"));
+        on_demand().create_new(&path).unwrap().close().unwrap();
+        // The session makes a new file.
+        fs::remove_file(&kept).unwrap();
+        kill_after_checkpoint(&path);
+        lose_power(&path, 1);
+        fs::rename(&kept, &new).unwrap();
+        let torn = fs::read(&path).unwrap();
+        for open in [PoolOptions::open, PoolOptions::open_existing] {
+            let refused = open(&Pool::options(), &path);
+            assert!(matches!(refused, Err(Error::NeedsRestore { .. })), "{refused:?}");
+        }
+        assert!(fs::read(&path).unwrap() == torn && new.exists(), "nothing was done");
+        fs::rename(&new, &kept).unwrap();
+        let pool = Pool::open(&path).unwrap();
+        expect_checkpoint(&pool, 3000);
+        pool.close().unwrap();
+        // The older file has the name; the newer one is left over, and in nobody's way.
+        let older = fs::read(&kept).unwrap();
+        kill_after_checkpoint(&path);
+        lose_power(&path, 2);
+        fs::rename(&kept, &new).unwrap();
+        fs::write(&kept, older).unwrap();
+        let pool = Pool::open(&path).unwrap();
+        expect_checkpoint(&pool, 3000);
+        pool.close().unwrap();
+        kill_after_checkpoint(&path);
+        lose_power(&path, 3);
+        expect_checkpoint(&Pool::open(&path).unwrap(), 6000);
+    }
+}
+
 #[test]
 fn checkpoints_of_others_are_refused_by_name() {
     for folder in folders() {
