@@ -16,6 +16,7 @@ mod roart;
 mod row;
 mod scale;
 mod scaling;
+mod servers;
 pub mod shape;
 #[cfg(test)]
 mod tests;

@@ -70,19 +70,21 @@ impl Session {
 
     /// Whether this is the second event of a SET with a time. Nobody may look at that string now: the time may be over, and
     /// then a look deletes it, which replicas would be told before the SET.
-    fn is_of_string(&self, class: c_int, event: &[u8], name: &Text) -> bool {
+    fn is_of_string(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) -> bool {
         let mut last = self.last_string.lock().unwrap_or_else(PoisonError::into_inner);
         if class == api::NOTIFY_STRING {
-            name.bytes().clone_into(&mut last);
+            *last = Some((context.database(), name.bytes().to_vec()));
             return true;
         }
-        let is_of_string = event == b"expire" && !last.is_empty() && *last == name.bytes();
-        last.clear();
-        is_of_string
+        let of_string = last.take();
+        event == b"expire"
+            && of_string.is_some_and(|(database, string)| {
+                database == context.database() && string == name.bytes()
+            })
     }
 
     fn notified(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) {
-        let is_of_string = self.is_of_string(class, event, name);
+        let is_of_string = self.is_of_string(context, class, event, name);
         match event {
             _ if is_of_string => {}
             // The other half follows.

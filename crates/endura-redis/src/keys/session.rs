@@ -15,8 +15,8 @@ pub(crate) struct Session {
     start: Mutex<Start>,
     /// Numbers whose keys Redis has taken out of a database; see [`super::events`].
     unlinked: Mutex<Vec<Unlinked>>,
-    /// The key of the last event, if that was one of a string.
-    pub(super) last_string: Mutex<Vec<u8>>,
+    /// Database and name of the key of the last event, if that was one of a string.
+    pub(super) last_string: Mutex<Option<(i32, Vec<u8>)>>,
     /// For INFO: how long attaching took, and how many keys it found.
     pub(crate) attach_micros: AtomicU64,
     pub(crate) attached_keys: AtomicU64,

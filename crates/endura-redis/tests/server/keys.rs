@@ -159,6 +159,25 @@ fn expired_keys_are_gone_for_good() {
     assert!(matches!(client.call("TTL later"), Reply::Integer(50..=60)));
 }
 
+/// A string of the same name in another database was set just before.
+#[test]
+fn a_time_is_that_of_its_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let mut client = server.client();
+    client.call("SELECT 1");
+    client.call("EN.SET k a 1");
+    client.call("SELECT 0");
+    let mut other = server.client();
+    other.call("SELECT 1");
+    client.call("SET k text");
+    other.call("EXPIRE k 1000");
+    server.kill_and_start();
+    let mut client = server.client();
+    client.call("SELECT 1");
+    assert!(matches!(client.call("TTL k"), Reply::Integer(900..=1000)));
+}
+
 #[test]
 fn memory_is_bounded_by_eviction_of_keys() {
     let folder = tempfile::tempdir().unwrap();

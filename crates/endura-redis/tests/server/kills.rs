@@ -1,6 +1,6 @@
 //! A loaded server is killed: nothing that it has answered is lost or comes back.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::support::model::{self, Keys, Reach};
 use super::support::{Client, Random, Server};
@@ -52,7 +52,8 @@ fn rounds(rounds: u64, clients: usize, reach: Reach, options: &[&str]) {
     let mut randoms: Vec<Random> =
         (0..clients).map(|number| Random::new(number as u64 + 7)).collect();
     let mut keys: Vec<Keys> = vec![Keys::new(); clients];
-    for round in 0..rounds {
+    let begin = Instant::now();
+    for round in (0..).take_while(|&round| goes_on(round, rounds, begin)) {
         let pid = server.pid();
         let after = Duration::from_micros(500 + randoms[0].below(40_000));
         let states: Vec<Vec<Keys>> = std::thread::scope(|scope| {
@@ -73,7 +74,12 @@ fn rounds(rounds: u64, clients: usize, reach: Reach, options: &[&str]) {
             });
             workers.into_iter().map(|worker| worker.join().unwrap()).collect()
         });
-        server.kill_and_start();
+        server.kill();
+        if round % 4 == 3 {
+            // Another opener in between, which looks at all of it.
+            endura::Pool::open(folder.path().join("data.endura")).unwrap().verify().unwrap();
+        }
+        server.again();
         let mut client = server.client();
         for (number, states) in states.into_iter().enumerate() {
             let found = model::found(&mut client, number);
@@ -104,22 +110,27 @@ fn rounds(rounds: u64, clients: usize, reach: Reach, options: &[&str]) {
     assert_eq!(pool.map::<[u8], [u8]>("redis:entries").unwrap().len().unwrap(), entries);
 }
 
-fn count(rounds: u64) -> u64 {
-    std::env::var("ENDURA_KILLS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(rounds)
+/// `ENDURA_KILLS` is how many rounds there are in place of a few, `ENDURA_KILL_SECONDS` how long they go on.
+fn goes_on(round: u64, rounds: u64, begin: Instant) -> bool {
+    let given = |name| std::env::var(name).ok().and_then(|number| number.parse().ok());
+    match given("ENDURA_KILL_SECONDS") {
+        Some(seconds) => begin.elapsed() < Duration::from_secs(seconds),
+        None => round < given("ENDURA_KILLS").unwrap_or(rounds),
+    }
 }
 
 #[test]
 fn clients_of_their_own_keys() {
-    rounds(count(25), 3, Reach::Own, &[]);
+    rounds(25, 3, Reach::Own, &[]);
 }
 
 #[test]
 fn one_client_of_all_databases() {
-    rounds(count(25), 1, Reach::All, &[]);
+    rounds(25, 1, Reach::All, &[]);
 }
 
 /// The pool wins over both files, and nothing of the append-only file is applied on top.
 #[test]
 fn beside_an_append_only_file() {
-    rounds(count(15), 1, Reach::All, &["--appendonly", "yes", "--appendfsync", "everysec"]);
+    rounds(15, 1, Reach::All, &["--appendonly", "yes", "--appendfsync", "everysec"]);
 }

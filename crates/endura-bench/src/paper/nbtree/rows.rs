@@ -2,6 +2,7 @@
 
 use super::{counts, domains, latency, skew, space, threads};
 use crate::paper::row::PaperRow;
+use crate::paper::servers::ycsb_a;
 
 const PAPER: &str = "NBTree";
 const OTHERS: &[&str] =
@@ -91,5 +92,13 @@ pub(in crate::paper) const ROWS: &[PaperRow] = &[
         claim: "1.7 times the lookups and 1.8 times the inserts of persistent memory; comparable with ART.",
         missing: OTHERS,
         measure: domains::dram,
+    },
+    PaperRow {
+        paper: PAPER,
+        figure: "sec 6.6",
+        title: "YCSB-A through Redis",
+        claim: "1.13 to 1.53 times the requests of the others, with 28 threads of the server.",
+        missing: OTHERS,
+        measure: ycsb_a,
     },
 ];

@@ -2,6 +2,7 @@
 
 use super::{compare, counts, recovery, skew, space, techniques};
 use crate::paper::row::PaperRow;
+use crate::paper::servers::set_and_get;
 
 const PAPER: &str = "ROART";
 const OTHERS: &[&str] =
@@ -93,5 +94,13 @@ pub(in crate::paper) const ROWS: &[PaperRow] = &[
         claim: "Requests are served at once; more threads that reclaim memory end sooner and disturb more.",
         missing: &[],
         measure: recovery::timelines,
+    },
+    PaperRow {
+        paper: PAPER,
+        figure: "fig 23",
+        title: "Set and get through memcached, one thread",
+        claim: "1.07 and 1.06 times P-ART, 1.38 and 1.19 times FAST&FAIR.",
+        missing: OTHERS,
+        measure: set_and_get,
     },
 ];
