@@ -62,8 +62,7 @@ pub(super) const BAD_FORMAT: Refusal = "CLIENT_ERROR bad command line format";
 pub(super) const BAD_CHUNK: Refusal = "CLIENT_ERROR bad data chunk";
 const BAD_DELTA: Refusal = "CLIENT_ERROR invalid numeric delta argument";
 const BAD_TIME: Refusal = "CLIENT_ERROR invalid exptime argument";
-const BAD_DELETE: Refusal =
-    "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]";
+const BAD_DELETE: Refusal = "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]";
 
 /// The words of a line, which blanks separate.
 pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -155,12 +155,7 @@ impl Connection {
         true
     }
 
-    fn get_line(
-        &mut self,
-        keys: &[u8],
-        how: (bool, Option<Expiry>),
-        context: &Context,
-    ) {
+    fn get_line(&mut self, keys: &[u8], how: (bool, Option<Expiry>), context: &Context) {
         if let Some(left) = execute::get(words(keys), how, context, &mut self.output) {
             self.state = State::Keys(left);
         }
@@ -185,13 +180,13 @@ impl Connection {
             self.state = State::Refused(bytes + 2);
             return;
         }
-        self.state =
-            State::Data(Waiting { how, key: key.to_vec(), flags, time, bytes, is_quiet });
+        self.state = State::Data(Waiting { how, key: key.to_vec(), flags, time, bytes, is_quiet });
     }
 
     fn data(&mut self, waiting: Waiting, context: &Context) -> bool {
         let input = &self.input[self.done..];
-        let Some((data, rest)) = input.split_at_checked(waiting.bytes).filter(|(_, rest)| rest.len() >= 2)
+        let Some((data, rest)) =
+            input.split_at_checked(waiting.bytes).filter(|(_, rest)| rest.len() >= 2)
         else {
             self.input.reserve(waiting.bytes + 2 - input.len());
             self.state = State::Data(waiting);

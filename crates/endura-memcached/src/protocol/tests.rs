@@ -71,7 +71,10 @@ const DIALOGUE: &[(&str, &str)] = &[
     ("incr zz 1\r\ndecr zz 1\r\n", "NOT_FOUND\r\nNOT_FOUND\r\n"),
     ("set q 0 0 1 noreply\r\nq\r\nget q\r\n", "VALUE q 0 1\r\nq\r\nEND\r\n"),
     ("delete q noreply\r\ndelete q\r\ndelete a 0\r\n", "NOT_FOUND\r\nDELETED\r\n"),
-    ("touch n 100\r\ntouch zz 1\r\ntouch n x\r\n", "TOUCHED\r\nNOT_FOUND\r\nCLIENT_ERROR invalid exptime argument\r\n"),
+    (
+        "touch n 100\r\ntouch zz 1\r\ntouch n x\r\n",
+        "TOUCHED\r\nNOT_FOUND\r\nCLIENT_ERROR invalid exptime argument\r\n",
+    ),
     ("gat 50 n zz\r\n", "VALUE n 0 1\r\n0\r\nEND\r\n"),
     ("set x 0 -1 1\r\nx\r\nget x\r\n", "STORED\r\nEND\r\n"),
     // Wrong lines.
@@ -86,7 +89,10 @@ const DIALOGUE: &[(&str, &str)] = &[
     ("verbosity 1\r\nverbosity\r\n", "OK\r\nERROR\r\n"),
     ("flush_all x\r\n", "CLIENT_ERROR bad command line format\r\n"),
     ("flush_all\r\nget n e\r\n", "OK\r\nEND\r\n"),
-    ("set n 0 0 1\r\n1\r\nflush_all 10\r\nget n\r\n", "STORED\r\nOK\r\nVALUE n 0 1\r\n1\r\nEND\r\n"),
+    (
+        "set n 0 0 1\r\n1\r\nflush_all 10\r\nget n\r\n",
+        "STORED\r\nOK\r\nVALUE n 0 1\r\n1\r\nEND\r\n",
+    ),
 ];
 
 #[test]
@@ -179,8 +185,26 @@ fn nonsense_is_answered_by_lines() {
     let bed = bed();
     let mut rng = fastrand::Rng::with_seed(7);
     let words: &[&[u8]] = &[
-        b"get ", b"gets ", b"set ", b"cas ", b"incr ", b"gat ", b"touch ", b"flush_all ", b"a ", b"b ",
-        b"0 ", b"1 ", b"-1 ", b"18446744073709551616 ", b"noreply", b"\r\n", b"\n", b"\r", b"\0", b"x",
+        b"get ",
+        b"gets ",
+        b"set ",
+        b"cas ",
+        b"incr ",
+        b"gat ",
+        b"touch ",
+        b"flush_all ",
+        b"a ",
+        b"b ",
+        b"0 ",
+        b"1 ",
+        b"-1 ",
+        b"18446744073709551616 ",
+        b"noreply",
+        b"\r\n",
+        b"\n",
+        b"\r",
+        b"\0",
+        b"x",
     ];
     for _ in 0..5_000 {
         let mut said = Vec::new();

@@ -45,11 +45,7 @@ impl Server {
     /// # Errors
     ///
     /// Those of [`PoolOptions::open`](endura::PoolOptions::open); [`Error::Io`] if it cannot listen there.
-    pub fn start(
-        path: &Path,
-        listen: impl ToSocketAddrs,
-        config: &Config,
-    ) -> endura::Result<Self> {
+    pub fn start(path: &Path, listen: impl ToSocketAddrs, config: &Config) -> endura::Result<Self> {
         let store = Arc::new(Store::open(path, &config.store)?);
         let failed = |doing: &str| {
             let doing = doing.to_owned();
@@ -73,8 +69,7 @@ impl Server {
         let sweeper = Sweeper::start(&store, Arc::clone(&counters[threads]))
             .map_err(failed("starting a thread"))?;
         let listener = Arc::new(listener);
-        let mut server =
-            Self { address, stop, workers: Vec::new(), sweeper, store };
+        let mut server = Self { address, stop, workers: Vec::new(), sweeper, store };
         for counters in counters.into_iter().take(threads) {
             let worker =
                 Worker::new(Arc::clone(&listener), Arc::clone(&server.stop), (&facts, counters));

@@ -239,17 +239,18 @@ impl Store {
         use std::ops::{Bound, ControlFlow};
         let from = behind.map_or(Bound::Unbounded, Bound::Excluded);
         let (mut dead, mut last, mut seen) = (Vec::new(), None, 0);
-        self.items.range_with((from, Bound::Unbounded), |key: &[u8], bytes: &[u8]| {
-            if self.live(Some(bytes), now).is_none() {
-                dead.push(key.to_vec());
-            }
-            seen += 1;
-            if seen == count {
-                last = Some(key.to_vec());
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        })?;
+        let _ended =
+            self.items.range_with((from, Bound::Unbounded), |key: &[u8], bytes: &[u8]| {
+                if self.live(Some(bytes), now).is_none() {
+                    dead.push(key.to_vec());
+                }
+                seen += 1;
+                if seen == count {
+                    last = Some(key.to_vec());
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            })?;
         let mut removed = 0;
         for key in dead {
             removed += self.change(&key, now, |old| {

@@ -9,6 +9,6 @@ mod sweep;
 
 pub(crate) use counters::{Counter, Counters};
 pub(crate) use item::Item;
-pub(crate) use items::{Delta, Store, Stored, Stores};
 pub use items::StoreOptions;
+pub(crate) use items::{Delta, Store, Stored, Stores};
 pub(crate) use sweep::Sweeper;
