@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::pool::checkpoint::file::failure::Failure;
 
-/// Threads at work. More than two cores hardly help: what is left is the disk's.
+/// Threads at work: more than there are cores on a small machine, for some of them wait for the disk.
 const THREADS: u32 = 4;
 
 /// Calls `work` with each number below `count` in a few threads, and `done` with each outcome in this one, in any order.
@@ -26,8 +26,13 @@ pub(super) fn each_piece<T: Send>(
         loop {
             // Relaxed: a number orders nothing.
             let piece = next.fetch_add(1, Ordering::Relaxed);
-            // Nobody listens any more after an error.
-            if piece >= count || send.send(work(piece)).is_err() {
+            if piece >= count {
+                break;
+            }
+            let outcome = work(piece);
+            let has_failed = outcome.is_err();
+            // Nobody listens any more after an error of another thread.
+            if send.send(outcome).is_err() || has_failed {
                 break;
             }
         }

@@ -89,7 +89,9 @@ impl Pool {
     /// ```
     pub fn snapshot_to(&self, to: impl AsRef<Path>) -> Result<Pool> {
         self.backup(&to)?;
-        Self::options().read_only(true).open_existing(to)
+        let opened = Self::options().read_only(true).open_existing(&to);
+        // A failure leaves nothing, as one of the backup does.
+        opened.inspect_err(|_| _ = std::fs::remove_file(&to))
     }
 
     /// Takes the pool at `path` back to a checkpoint: to the one beside it, or in `from`. An open does that by itself after a
