@@ -1,9 +1,12 @@
-//! A line as a command, or why it is none.
+//! A line as a command, or its refusal.
 
+use crate::number::number;
 use crate::store::Stores;
 
 /// The most bytes of a key.
 pub(super) const MAX_KEY: usize = 250;
+/// Words that are told apart. No command but `get` has more than seven.
+const MOST_WORDS: usize = 8;
 
 /// A command.
 #[derive(Debug)]
@@ -12,7 +15,7 @@ pub(super) enum Command<'l> {
     Get {
         keys: &'l [u8],
         with_cas: bool,
-        time: Option<i64>,
+        time: Option<i32>,
     },
     /// A data block follows.
     Store(Storage<'l>),
@@ -28,11 +31,11 @@ pub(super) enum Command<'l> {
     },
     Touch {
         key: &'l [u8],
-        time: i64,
+        time: i32,
         is_quiet: bool,
     },
     Flush {
-        delay: i64,
+        delay: i32,
         is_quiet: bool,
     },
     Stats(&'l [u8]),
@@ -49,31 +52,62 @@ pub(super) struct Storage<'l> {
     pub(super) how: Stores,
     pub(super) key: &'l [u8],
     pub(super) flags: u32,
-    pub(super) time: i64,
+    pub(super) time: i32,
     pub(super) bytes: usize,
     pub(super) is_quiet: bool,
 }
 
-/// The reply to a line that is no command.
-pub(super) type Refusal = &'static str;
+/// The reply to a line that is not a command; none after `noreply`, as by memcached: a client that reads no reply would
+/// take it for that of its next command.
+pub(super) type Refusal = Option<&'static str>;
 
-pub(super) const ERROR: Refusal = "ERROR";
-pub(super) const BAD_FORMAT: Refusal = "CLIENT_ERROR bad command line format";
-pub(super) const BAD_CHUNK: Refusal = "CLIENT_ERROR bad data chunk";
-const BAD_DELTA: Refusal = "CLIENT_ERROR invalid numeric delta argument";
-const BAD_TIME: Refusal = "CLIENT_ERROR invalid exptime argument";
-const BAD_DELETE: Refusal = "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]";
+pub(super) const ERROR: &str = "ERROR";
+pub(super) const BAD_FORMAT: &str = "CLIENT_ERROR bad command line format";
+pub(super) const BAD_CHUNK: &str = "CLIENT_ERROR bad data chunk";
+const BAD_DELTA: &str = "CLIENT_ERROR invalid numeric delta argument";
+const BAD_TIME: &str = "CLIENT_ERROR invalid exptime argument";
+const BAD_DELETE: &str = "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]";
 
-/// The words of a line, which blanks separate.
-pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(|&byte| byte == b' ').filter(|word| !word.is_empty())
+/// The next word at or behind `from`, as its start and end.
+pub(super) fn next_word(line: &[u8], from: usize) -> Option<(usize, usize)> {
+    let start = from + line.get(from..)?.iter().position(|&byte| byte != b' ')?;
+    let length = line[start..].iter().position(|&byte| byte == b' ');
+    Some((start, length.map_or(line.len(), |length| start + length)))
+}
+
+/// The words of a line behind the command, which blanks separate.
+struct Words<'l> {
+    words: [&'l [u8]; MOST_WORDS],
+    count: usize,
+}
+
+impl<'l> Words<'l> {
+    fn of(rest: &'l [u8]) -> Self {
+        let (mut words, mut count, mut at) = ([&b""[..]; MOST_WORDS], 0, 0);
+        while count < MOST_WORDS
+            && let Some((start, end)) = next_word(rest, at)
+        {
+            words[count] = &rest[start..end];
+            (count, at) = (count + 1, end);
+        }
+        Self { words, count }
+    }
+
+    /// Refuses a line with fewer or more words.
+    fn expect(&self, counts: std::ops::RangeInclusive<usize>) -> Result<(), Refusal> {
+        if counts.contains(&self.count) { Ok(()) } else { Err(Some(ERROR)) }
+    }
+
+    /// Whether the last word is `noreply`. In the place of a reply-less word anything else is ignored, as by memcached.
+    fn is_quiet(&self) -> bool {
+        self.count.checked_sub(1).is_some_and(|last| self.words[last] == b"noreply")
+    }
 }
 
 /// Reads a line, without its end.
 pub(super) fn parse(line: &[u8]) -> Result<Command<'_>, Refusal> {
-    let line = line.trim_ascii_start();
-    let end = line.iter().position(|&byte| byte == b' ').unwrap_or(line.len());
-    let (name, rest) = line.split_at(end);
+    let (start, end) = next_word(line, 0).ok_or(Some(ERROR))?;
+    let (name, rest) = (&line[start..end], &line[end..]);
     match name {
         b"get" => get(rest, false),
         b"gets" => get(rest, true),
@@ -90,27 +124,29 @@ pub(super) fn parse(line: &[u8]) -> Result<Command<'_>, Refusal> {
         b"decr" => add(rest, true),
         b"touch" => touch(rest),
         b"flush_all" => flush(rest),
-        b"stats" => Ok(Command::Stats(rest.trim_ascii())),
+        b"stats" => Ok(Command::Stats(Words::of(rest).words[0])),
         b"verbosity" => verbosity(rest),
         b"version" => Ok(Command::Version),
         b"quit" => Ok(Command::Quit),
-        _ => Err(ERROR),
+        _ => Err(Some(ERROR)),
     }
 }
 
 fn get(keys: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
-    match words(keys).next() {
-        Some(_) => Ok(Command::Get { keys, with_cas, time: None }),
-        None => Err(ERROR),
+    next_word(keys, 0).ok_or(Some(ERROR))?;
+    // All keys are looked at before the first item is shown: a refusal is the whole reply.
+    let mut at = 0;
+    while let Some((start, end)) = next_word(keys, at) {
+        key(&keys[start..end], false)?;
+        at = end;
     }
+    Ok(Command::Get { keys, with_cas, time: None })
 }
 
 fn get_and_touch(rest: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
-    let rest = rest.trim_ascii_start();
-    let end = rest.iter().position(|&byte| byte == b' ').ok_or(ERROR)?;
-    let (time, keys) = rest.split_at(end);
-    let time = number(time).ok_or(BAD_TIME)?;
-    match get(keys, with_cas)? {
+    let (start, end) = next_word(rest, 0).ok_or(Some(ERROR))?;
+    let time = number(&rest[start..end]).ok_or(Some(BAD_TIME))?;
+    match get(&rest[end..], with_cas)? {
         Command::Get { keys, with_cas, .. } => {
             Ok(Command::Get { keys, with_cas, time: Some(time) })
         }
@@ -119,81 +155,82 @@ fn get_and_touch(rest: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
 }
 
 fn storage(how: Stores, rest: &[u8]) -> Result<Command<'_>, Refusal> {
-    let mut words = words(rest);
-    let mut next = || words.next().ok_or(ERROR);
-    let (name, flags, time, bytes) = (next()?, next()?, next()?, next()?);
+    let all = Words::of(rest);
+    let has_cas = matches!(how, Stores::Cas(_));
+    all.expect(if has_cas { 5..=6 } else { 4..=5 })?;
+    let is_quiet = all.is_quiet();
+    let refuse = || refusal(BAD_FORMAT, is_quiet);
+    let [name, flags, time, bytes, unique, ..] = all.words;
     let how = match how {
-        Stores::Cas(_) => Stores::Cas(number(next()?).ok_or(BAD_FORMAT)?),
+        Stores::Cas(_) => Stores::Cas(number(unique).ok_or_else(refuse)?),
         how => how,
     };
-    let is_quiet = is_quiet(&mut words, ERROR)?;
-    let (key, flags) = (key(name)?, number(flags).ok_or(BAD_FORMAT)?);
-    let (time, bytes): (_, i64) =
-        (number(time).ok_or(BAD_FORMAT)?, number(bytes).ok_or(BAD_FORMAT)?);
-    // With the two bytes behind it, it can be counted in 31 bits.
-    let bytes = i32::try_from(bytes).ok().filter(|&bytes| bytes <= i32::MAX - 2);
-    let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or(BAD_CHUNK)?;
+    let key = key(name, is_quiet)?;
+    let (flags, time) = (number(flags).ok_or_else(refuse)?, number(time).ok_or_else(refuse)?);
+    let bytes: i32 = number(bytes).ok_or_else(refuse)?;
+    // With the two bytes behind it, memcached counts the data in 31 bits.
+    let bytes = usize::try_from(bytes).ok().filter(|&bytes| bytes <= i32::MAX as usize - 2);
+    let bytes = bytes.ok_or_else(refuse)?;
     Ok(Command::Store(Storage { how, key, flags, time, bytes, is_quiet }))
 }
 
 fn delete(rest: &[u8]) -> Result<Command<'_>, Refusal> {
-    let mut words = words(rest).peekable();
-    let name = words.next().ok_or(ERROR)?;
-    // A time, which once could be given; 0 is let through.
-    words.next_if_eq(&&b"0"[..]);
-    let is_quiet = is_quiet(&mut words, BAD_DELETE)?;
-    Ok(Command::Delete { key: key(name)?, is_quiet })
+    let all = Words::of(rest);
+    all.expect(1..=3)?;
+    // The time that older clients give may be 0.
+    let (has_zero, is_quiet) = (all.words[1] == b"0", all.count > 1 && all.is_quiet());
+    let is_valid = match all.count {
+        1 => true,
+        2 => has_zero || is_quiet,
+        _ => has_zero && is_quiet,
+    };
+    if !is_valid {
+        return Err(refusal(BAD_DELETE, is_quiet));
+    }
+    Ok(Command::Delete { key: key(all.words[0], is_quiet)?, is_quiet })
 }
 
 fn add(rest: &[u8], is_less: bool) -> Result<Command<'_>, Refusal> {
-    let mut words = words(rest);
-    let (name, delta) = (words.next().ok_or(ERROR)?, words.next().ok_or(ERROR)?);
-    let is_quiet = is_quiet(&mut words, ERROR)?;
-    let (key, delta) = (key(name)?, number(delta).ok_or(BAD_DELTA)?);
+    let all = Words::of(rest);
+    all.expect(2..=3)?;
+    let is_quiet = all.is_quiet();
+    let key = key(all.words[0], is_quiet)?;
+    let delta = number(all.words[1]).ok_or(refusal(BAD_DELTA, is_quiet))?;
     Ok(Command::Add { key, delta, is_less, is_quiet })
 }
 
 fn touch(rest: &[u8]) -> Result<Command<'_>, Refusal> {
-    let mut words = words(rest);
-    let (name, time) = (words.next().ok_or(ERROR)?, words.next().ok_or(ERROR)?);
-    let is_quiet = is_quiet(&mut words, ERROR)?;
-    Ok(Command::Touch { key: key(name)?, time: number(time).ok_or(BAD_TIME)?, is_quiet })
+    let all = Words::of(rest);
+    all.expect(2..=3)?;
+    let is_quiet = all.is_quiet();
+    let key = key(all.words[0], is_quiet)?;
+    let time = number(all.words[1]).ok_or(refusal(BAD_TIME, is_quiet))?;
+    Ok(Command::Touch { key, time, is_quiet })
 }
 
 fn flush(rest: &[u8]) -> Result<Command<'_>, Refusal> {
-    let mut words = words(rest).peekable();
-    let delay = match words.next_if(|&word| word != b"noreply") {
-        Some(delay) => number(delay).ok_or(BAD_FORMAT)?,
-        None => 0,
+    let all = Words::of(rest);
+    all.expect(0..=2)?;
+    let is_quiet = all.is_quiet();
+    let delay = match all.count - usize::from(is_quiet) {
+        0 => 0,
+        _ => number(all.words[0]).ok_or(refusal(BAD_TIME, is_quiet))?,
     };
-    Ok(Command::Flush { delay, is_quiet: is_quiet(&mut words, ERROR)? })
+    Ok(Command::Flush { delay, is_quiet })
 }
 
 fn verbosity(rest: &[u8]) -> Result<Command<'_>, Refusal> {
-    let mut words = words(rest);
-    words.next().ok_or(ERROR)?;
-    Ok(Command::Verbosity { is_quiet: words.last() == Some(b"noreply") })
+    let all = Words::of(rest);
+    all.expect(1..=MOST_WORDS)?;
+    Ok(Command::Verbosity { is_quiet: all.is_quiet() })
 }
 
-/// Whether the rest of a line is `noreply`.
-fn is_quiet<'l>(
-    words: &mut impl Iterator<Item = &'l [u8]>,
-    otherwise: Refusal,
-) -> Result<bool, Refusal> {
-    match (words.next(), words.next()) {
-        (None, _) => Ok(false),
-        (Some(b"noreply"), None) => Ok(true),
-        _ => Err(otherwise),
-    }
+fn refusal(text: &'static str, is_quiet: bool) -> Refusal {
+    (!is_quiet).then_some(text)
 }
 
-/// A word as a key.
-pub(super) fn key(word: &[u8]) -> Result<&[u8], Refusal> {
-    let is_key = word.len() <= MAX_KEY && !word.iter().any(u8::is_ascii_control);
-    if is_key { Ok(word) } else { Err(BAD_FORMAT) }
-}
-
-/// A number in decimal digits.
-fn number<N: std::str::FromStr>(word: &[u8]) -> Option<N> {
-    std::str::from_utf8(word).ok()?.parse().ok()
+/// A word as a key. memcached takes a NUL for the end of the line, and so one key for another.
+fn key(word: &[u8], is_quiet: bool) -> Result<&[u8], Refusal> {
+    let is_key = word.len() <= MAX_KEY && !word.contains(&0);
+    if is_key { Ok(word) } else { Err(refusal(BAD_FORMAT, is_quiet)) }
 }

@@ -1,31 +1,42 @@
 //! Bytes in, bytes out.
 
-use super::command::{BAD_CHUNK, Command, Refusal, Storage, parse, words};
+use super::command::{BAD_CHUNK, Command, Storage, parse};
 use super::context::Context;
-use super::execute::{self, KeysLeft};
+use super::execute::{self, TOO_LARGE, line};
 use crate::clock::Expiry;
 use crate::store::Stores;
 
-/// A line that is longer belongs to no command but `get`.
+/// The longest line of a command other than `get`, in bytes.
 const MAX_LINE: usize = 2048;
-/// So long may the line of a `get` be.
+/// The longest line of a `get`, in bytes.
 const MAX_GET: usize = 1 << 20;
-/// While so many bytes of replies are waiting, no command is begun.
+/// With more bytes of replies waiting, no command starts.
 pub(super) const MOST_OUTPUT: usize = 1 << 20;
+/// Sent bytes of the output that are kept, so that they are not cut off one by one.
+const MOST_SENT: usize = 1 << 16;
+/// Keys and commands of a client before other clients have their turn.
+pub(crate) const TURN: usize = 4096;
+/// The first byte of every request of memcached's binary protocol.
+const BINARY: u8 = 0x80;
 
-const TOO_LONG: Refusal = "CLIENT_ERROR line too long";
-const TOO_LARGE: Refusal = "SERVER_ERROR object too large for cache";
+const TOO_LONG: &str = "CLIENT_ERROR line too long";
 
-/// One client: what came from it and is not worked on yet, and what it was not sent yet.
+/// One client: its input that is not worked off yet, and its replies that are not sent yet.
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
     input: Vec<u8>,
-    /// Bytes of the input that are done.
+    /// Bytes of the input that are worked off.
     done: usize,
+    /// Bytes behind those in which there is no end of a line.
+    searched: usize,
     output: Vec<u8>,
     /// Bytes of the output that are sent.
     sent: usize,
     state: State,
+    /// A line has come.
+    has_begun: bool,
+    /// There may be work that needs no further input.
+    has_work: bool,
     ends: bool,
 }
 
@@ -36,9 +47,9 @@ enum State {
     Line,
     /// The data block of this command.
     Data(Waiting),
-    /// So many bytes of a data block that nobody wants.
+    /// So many bytes of a data block that was refused.
     Refused(usize),
-    /// Keys of a `get` whose replies there was no room for.
+    /// Keys of a `get` that waits for space in the output, or for its turn.
     Keys(KeysLeft),
 }
 
@@ -48,15 +59,25 @@ struct Waiting {
     how: Stores,
     key: Vec<u8>,
     flags: u32,
-    time: i64,
+    time: i32,
     bytes: usize,
     is_quiet: bool,
 }
 
+/// The keys of a `get` that are left.
+#[derive(Debug)]
+struct KeysLeft {
+    keys: Vec<u8>,
+    at: usize,
+    /// Whether numbers of stores are shown, and the expiry that is set.
+    how: (bool, Option<Expiry>),
+}
+
 impl Connection {
-    /// Takes what came from the client.
+    /// Takes input.
     pub(crate) fn receive(&mut self, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
+        self.has_work = true;
     }
 
     /// What is to be sent.
@@ -64,7 +85,7 @@ impl Connection {
         &self.output[self.sent..]
     }
 
-    /// So much of it was sent.
+    /// Notes that so many bytes of the output were sent.
     pub(crate) fn has_sent(&mut self, bytes: usize) {
         self.sent += bytes;
         if self.sent == self.output.len() {
@@ -73,26 +94,47 @@ impl Connection {
             if self.output.capacity() > MOST_OUTPUT {
                 self.output = Vec::new();
             }
+        } else if self.sent > MOST_SENT {
+            // A client that always leaves something unread must not make the output grow.
+            self.output.drain(..self.sent);
+            self.sent = 0;
         }
     }
 
-    /// Whether it ends when all is sent.
+    /// Bytes of the output that are in memory.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.output.len()
+    }
+
+    /// Whether the connection ends when all is sent.
     pub(crate) fn ends(&self) -> bool {
         self.ends
     }
 
-    /// Whether more input can be taken: so much of it as its commands need is in memory, and no more.
+    /// Whether there is work that needs no further input.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.ends && self.has_work
+    }
+
+    /// Whether more input may come. The memory of a connection is bounded by the needs of one command.
     pub(crate) fn wants_input(&self) -> bool {
-        !self.ends && !self.is_full()
+        !self.ends && !self.has_work && !self.is_full()
     }
 
     fn is_full(&self) -> bool {
         self.output.len() - self.sent > MOST_OUTPUT
     }
 
-    /// Does what can be done with the input, while there is room for replies.
-    pub(crate) fn work(&mut self, context: &Context) {
-        while !self.ends && !self.is_full() && self.step(context) {}
+    /// Works the input off while there is space for replies and the turn lasts.
+    pub(crate) fn work(&mut self, context: &Context, turn: &mut usize) {
+        while !self.ends && !self.is_full() && *turn > 0 {
+            *turn -= 1;
+            if !self.step(context, turn) {
+                self.has_work = false;
+                break;
+            }
+        }
         self.input.drain(..self.done);
         self.done = 0;
         if self.input.is_empty() && self.input.capacity() > MOST_OUTPUT {
@@ -101,14 +143,13 @@ impl Connection {
     }
 
     fn reply(&mut self, text: &str) {
-        self.output.extend_from_slice(text.as_bytes());
-        self.output.extend_from_slice(b"\r\n");
+        line(&mut self.output, text);
     }
 
-    /// One command, or a part of it; false if more input is needed.
-    fn step(&mut self, context: &Context) -> bool {
+    /// Works on one command, or on a part of it; returns false if more input is needed.
+    fn step(&mut self, context: &Context, turn: &mut usize) -> bool {
         match std::mem::take(&mut self.state) {
-            State::Line => self.line(context),
+            State::Line => self.line(context, turn),
             State::Data(waiting) => self.data(waiting, context),
             State::Refused(bytes) => {
                 let here = bytes.min(self.input.len() - self.done);
@@ -118,59 +159,66 @@ impl Connection {
                 }
                 here == bytes
             }
-            State::Keys(left) => {
-                self.get(left, context);
+            State::Keys(KeysLeft { keys, at, how }) => {
+                let most = self.sent + MOST_OUTPUT;
+                let rest = &keys[at..];
+                if let Some(next) =
+                    execute::get(rest, how, context, &mut self.output, (most, turn))
+                {
+                    self.state = State::Keys(KeysLeft { at: at + next, keys, how });
+                }
                 true
             }
         }
     }
 
-    fn line(&mut self, context: &Context) -> bool {
+    fn line(&mut self, context: &Context, turn: &mut usize) -> bool {
         let input = &self.input[self.done..];
-        let Some(end) = input.iter().position(|&byte| byte == b'\n') else {
-            let is_get = input.starts_with(b"get ") || input.starts_with(b"gets ");
-            if input.len() > if is_get { MAX_GET } else { MAX_LINE } {
+        if !self.has_begun && input.first() == Some(&BINARY) {
+            // Its client would wait for a reply for ever.
+            self.ends = true;
+            return false;
+        }
+        let found = input[self.searched..].iter().position(|&byte| byte == b'\n');
+        let Some(end) = found.map(|end| self.searched + end) else {
+            self.searched = input.len();
+            if input.len() > if is_get(input) { MAX_GET } else { MAX_LINE } {
                 self.reply(TOO_LONG);
                 self.ends = true;
             }
             return false;
         };
+        (self.has_begun, self.searched) = (true, 0);
         let line = &input[..end];
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // Taken out, so that what a command does can write to the output.
-        let (start, length) = (self.done, line.len());
+        let length = line.strip_suffix(b"\r").unwrap_or(line).len();
+        let start = self.done;
         self.done += end + 1;
+        // Taken out for the time of the command, which writes to the output.
         let input = std::mem::take(&mut self.input);
         match parse(&input[start..start + length]) {
             Ok(Command::Get { keys, with_cas, time }) => {
                 let expiry = time.map(|time| Expiry::from_client(time, context.now));
-                self.get_line(keys, (with_cas, expiry), context);
+                let (how, most) = ((with_cas, expiry), self.sent + MOST_OUTPUT);
+                if let Some(at) =
+                    execute::get(keys, how, context, &mut self.output, (most, turn))
+                {
+                    self.state = State::Keys(KeysLeft { keys: keys[at..].to_vec(), at: 0, how });
+                }
             }
             Ok(Command::Store(storage)) => self.begin(&storage, context),
             Ok(Command::Quit) => self.ends = true,
             Ok(command) => execute::run(command, context, &mut self.output),
-            Err(refusal) => self.reply(refusal),
+            Err(Some(refusal)) => self.reply(refusal),
+            Err(None) => {}
         }
         self.input = input;
         true
     }
 
-    fn get_line(&mut self, keys: &[u8], how: (bool, Option<Expiry>), context: &Context) {
-        if let Some(left) = execute::get(words(keys), how, context, &mut self.output) {
-            self.state = State::Keys(left);
-        }
-    }
-
-    fn get(&mut self, left: KeysLeft, context: &Context) {
-        let KeysLeft { keys, how } = left;
-        self.get_line(&keys, how, context);
-    }
-
-    /// The line of a command that stores.
+    /// Starts a command that stores.
     fn begin(&mut self, storage: &Storage<'_>, context: &Context) {
         let &Storage { how, key, flags, time, bytes, is_quiet } = storage;
         if bytes > context.store().max_item() {
-            // What was there is older than what the client believes to be there.
             if how == Stores::Set {
                 execute::forget(key, context);
             }
@@ -184,11 +232,11 @@ impl Connection {
     }
 
     fn data(&mut self, waiting: Waiting, context: &Context) -> bool {
+        // No memory is reserved for what is only announced.
         let input = &self.input[self.done..];
         let Some((data, rest)) =
             input.split_at_checked(waiting.bytes).filter(|(_, rest)| rest.len() >= 2)
         else {
-            self.input.reserve(waiting.bytes + 2 - input.len());
             self.state = State::Data(waiting);
             return false;
         };
@@ -206,4 +254,11 @@ impl Connection {
         }
         true
     }
+}
+
+/// Whether this is the start of a `get`, whose line may be long.
+fn is_get(input: &[u8]) -> bool {
+    let blanks = input.iter().take(100).take_while(|&&byte| byte == b' ').count();
+    let input = &input[blanks..];
+    input.starts_with(b"get ") || input.starts_with(b"gets ")
 }

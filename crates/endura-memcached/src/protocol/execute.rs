@@ -1,34 +1,30 @@
-//! What each command does, and its reply.
+//! The commands and their replies.
 
 use std::borrow::Cow;
 use std::io::Write;
 
 use endura::Error;
 
-use super::command::{BAD_FORMAT, Command, ERROR, key as as_key};
-use super::connection::MOST_OUTPUT;
+use super::command::{Command, ERROR, next_word};
 use super::context::Context;
+use super::stats::stats;
 use crate::clock::Expiry;
 use crate::store::{Counter, Delta, Item, Stored, Stores};
 
-/// Keys of a `get` for whose replies there was no room.
-#[derive(Debug)]
-pub(super) struct KeysLeft {
-    pub(super) keys: Vec<u8>,
-    /// Whether numbers of stores are shown, and the expiry that is set.
-    pub(super) how: (bool, Option<Expiry>),
-}
+pub(super) const TOO_LARGE: &str = "SERVER_ERROR object too large for cache";
 
-/// What a client is told of a failure of the pool.
+/// The reply to a failure of the pool.
 fn failure(error: &Error) -> Cow<'static, str> {
     match error {
         Error::Full { .. } => "SERVER_ERROR out of memory storing object".into(),
-        // A reply is a line.
+        Error::ValueTooLong { .. } => TOO_LARGE.into(),
+        // A reply is one line.
         _ => format!("SERVER_ERROR {}", error.to_string().replace(['\r', '\n'], " ")).into(),
     }
 }
 
-fn line(output: &mut Vec<u8>, text: &str) {
+/// Adds a line to the output.
+pub(super) fn line(output: &mut Vec<u8>, text: &str) {
     output.extend_from_slice(text.as_bytes());
     output.extend_from_slice(b"\r\n");
 }
@@ -47,25 +43,25 @@ fn show(output: &mut Vec<u8>, key: &[u8], item: Item<'_>, with_cas: bool) {
     output.extend_from_slice(b"\r\n");
 }
 
-/// Looks keys up, as far as there is room for their replies. Those that are left.
-pub(super) fn get<'l>(
-    mut keys: impl Iterator<Item = &'l [u8]>,
+/// Looks keys up while the output has at most `most` bytes and the turn lasts. Returns where the keys that are left start.
+pub(super) fn get(
+    keys: &[u8],
     how: (bool, Option<Expiry>),
     context: &Context,
     output: &mut Vec<u8>,
-) -> Option<KeysLeft> {
-    while let Some(key) = keys.next() {
-        if let Err(reply) = get_one(key, how, context, output) {
+    (most, turn): (usize, &mut usize),
+) -> Option<usize> {
+    let mut at = 0;
+    while let Some((start, end)) = next_word(keys, at) {
+        if at > 0 && (output.len() > most || *turn == 0) {
+            return Some(at);
+        }
+        if let Err(reply) = get_one(&keys[start..end], how, context, output) {
             line(output, &reply);
             return None;
         }
-        if output.len() > MOST_OUTPUT {
-            let left: Vec<&[u8]> = keys.collect();
-            if left.is_empty() {
-                break;
-            }
-            return Some(KeysLeft { keys: left.join(&b' '), how });
-        }
+        at = end;
+        *turn = turn.saturating_sub(1);
     }
     line(output, "END");
     None
@@ -77,14 +73,13 @@ fn get_one(
     context: &Context,
     output: &mut Vec<u8>,
 ) -> Result<(), Cow<'static, str>> {
-    let key = as_key(key)?;
     context.count(Counter::Get);
     let (store, now, start) = (context.store(), context.now, output.len());
     let found = match expiry {
         None => store.get(key, now, |item| show(output, key, item, with_cas)),
         Some(expiry) => {
             context.count(Counter::Touch);
-            // It may be shown more than once, if somebody stores meanwhile.
+            // It is shown again if another client stores meanwhile.
             let shown = store.touch(key, expiry, now, |item| {
                 output.truncate(start);
                 show(output, key, item, with_cas);
@@ -102,7 +97,7 @@ fn get_one(
     Ok(())
 }
 
-/// Stores; the reply.
+/// Stores; returns the reply.
 pub(super) fn store(
     how: Stores,
     key: &[u8],
@@ -127,9 +122,8 @@ pub(super) fn store(
         Ok(Stored::No) => "NOT_STORED".into(),
         Ok(Stored::Exists) => "EXISTS".into(),
         Ok(Stored::NotFound) => "NOT_FOUND".into(),
-        Ok(Stored::TooLarge) => "SERVER_ERROR object too large for cache".into(),
+        Ok(Stored::TooLarge) => TOO_LARGE.into(),
         Err(error) => {
-            // What was there is older than what the client believes to be there.
             if how == Stores::Set {
                 forget(key, context);
             }
@@ -138,13 +132,13 @@ pub(super) fn store(
     }
 }
 
-/// Removes an item whose successor could not be stored.
+/// Removes an item whose successor could not be stored, as memcached does: the client believes the old data to be gone.
 pub(super) fn forget(key: &[u8], context: &Context) {
-    // Where that fails too, the client is told of the first failure.
+    // If that fails too, the client hears of the first failure.
     let _ = context.store().delete(key, context.now);
 }
 
-/// Runs a command that needs no data block.
+/// Runs a command that has no data block and shows no items.
 pub(super) fn run(command: Command<'_>, context: &Context, output: &mut Vec<u8>) {
     let (reply, is_quiet) = match command {
         Command::Delete { key, is_quiet } => (delete(key, context), is_quiet),
@@ -156,7 +150,7 @@ pub(super) fn run(command: Command<'_>, context: &Context, output: &mut Vec<u8>)
         Command::Verbosity { is_quiet } => ("OK".into(), is_quiet),
         Command::Version => (format!("VERSION {}", env!("CARGO_PKG_VERSION")).into(), false),
         Command::Stats(what) => return stats(what, context, output),
-        // These are the connection's.
+        // The connection runs these.
         Command::Get { .. } | Command::Store(_) | Command::Quit => (ERROR.into(), false),
     };
     if !is_quiet {
@@ -199,7 +193,7 @@ fn add(key: &[u8], delta: u64, is_less: bool, context: &Context) -> Cow<'static,
     }
 }
 
-fn touch(key: &[u8], time: i64, context: &Context) -> Cow<'static, str> {
+fn touch(key: &[u8], time: i32, context: &Context) -> Cow<'static, str> {
     context.count(Counter::Touch);
     let expiry = Expiry::from_client(time, context.now);
     match context.store().touch(key, expiry, context.now, |_| ()) {
@@ -215,7 +209,7 @@ fn touch(key: &[u8], time: i64, context: &Context) -> Cow<'static, str> {
     }
 }
 
-fn flush(delay: i64, context: &Context) -> Cow<'static, str> {
+fn flush(delay: i32, context: &Context) -> Cow<'static, str> {
     context.count(Counter::Flush);
     let Expiry(at) = Expiry::from_client(delay, context.now);
     let at = (at > context.now).then_some(at);
@@ -223,38 +217,4 @@ fn flush(delay: i64, context: &Context) -> Cow<'static, str> {
         Ok(()) => "OK".into(),
         Err(error) => failure(&error),
     }
-}
-
-fn stats(what: &[u8], context: &Context, output: &mut Vec<u8>) {
-    match what {
-        b"" => {}
-        b"reset" => return line(output, "RESET"),
-        // Other tables are of memcached's memory.
-        b"settings" | b"items" | b"slabs" | b"sizes" | b"conns" => return line(output, "END"),
-        _ => return line(output, BAD_FORMAT),
-    }
-    let mut stat = |name: &str, value: &dyn std::fmt::Display| {
-        line(output, &format!("STAT {name} {value}"));
-    };
-    let facts = &context.facts;
-    stat("pid", &std::process::id());
-    stat("uptime", &facts.since.elapsed().as_secs());
-    stat("time", &context.now);
-    stat("version", &env!("CARGO_PKG_VERSION"));
-    stat("pointer_size", &usize::BITS);
-    stat("max_connections", &facts.max_connections);
-    stat("curr_connections", &facts.open());
-    stat("threads", &facts.threads);
-    for counter in Counter::ALL {
-        stat(counter.name(), &facts.sum(counter));
-    }
-    if let Ok(count) = facts.store.count() {
-        stat("curr_items", &count);
-    }
-    if let Ok(pool) = facts.store.pool().stats() {
-        stat("bytes", &pool.bytes_in_use);
-        stat("limit_maxbytes", &pool.max_bytes);
-    }
-    stat("evictions", &0);
-    line(output, "END");
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use endura::Pool;
 
-use super::{Connection, Context, Facts};
+use super::{Connection, Context, Facts, TURN};
 use crate::store::{Counters, Store, StoreOptions};
 
 const NOW: u32 = 1_000_000_000;
@@ -19,7 +19,7 @@ struct Bed {
 fn bed() -> Bed {
     let folder = tempfile::tempdir().unwrap();
     let options = StoreOptions { pool: Pool::options().max_size(64 << 20), max_item: 5_000 };
-    let store = Arc::new(Store::open(&folder.path().join("pool"), &options).unwrap());
+    let store = Arc::new(Store::open(&folder.path().join("pool"), &options, NOW).unwrap());
     let counters = Arc::new(Counters::default());
     let facts = Arc::new(Facts {
         store,
@@ -38,14 +38,14 @@ fn talk<'p>(bed: &Bed, pieces: impl IntoIterator<Item = &'p [u8]>) -> (Vec<u8>, 
     for piece in pieces {
         connection.receive(piece);
         loop {
-            connection.work(&bed.context);
+            connection.work(&bed.context, &mut TURN.clone());
             let output = connection.output();
-            if output.is_empty() {
-                break;
-            }
             answer.extend_from_slice(output);
             let sent = output.len();
             connection.has_sent(sent);
+            if !connection.has_work() {
+                break;
+            }
         }
     }
     (answer, connection.ends())
@@ -80,14 +80,16 @@ const DIALOGUE: &[(&str, &str)] = &[
     // Wrong lines.
     ("\r\nfoo\r\nget\r\nset a\r\nGET a\r\n", "ERROR\r\nERROR\r\nERROR\r\nERROR\r\nERROR\r\n"),
     ("set a x 0 1\r\n", "CLIENT_ERROR bad command line format\r\n"),
-    ("set a 0 0 -1\r\n", "CLIENT_ERROR bad data chunk\r\n"),
-    ("set a 0 0 2147483646\r\n", "CLIENT_ERROR bad data chunk\r\n"),
+    ("set a 0 0 -1\r\n", "CLIENT_ERROR bad command line format\r\n"),
+    ("set a 0 0 2147483646\r\n", "CLIENT_ERROR bad command line format\r\n"),
+    ("set a x 0 1 noreply\r\nset a 0 0 1 other\r\nx\r\n", "STORED\r\n"),
+    ("get a\0b\r\nstats x\r\n", "CLIENT_ERROR bad command line format\r\nERROR\r\n"),
     ("set a 0 0 3\r\nabcde\r\n", "CLIENT_ERROR bad data chunk\r\nERROR\r\n"),
     ("delete a b\r\n", "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n"),
     ("cas a 0 0 1\r\n", "ERROR\r\n"),
     ("cas a 0 0 1 5\r\nx\r\n", "NOT_FOUND\r\n"),
     ("verbosity 1\r\nverbosity\r\n", "OK\r\nERROR\r\n"),
-    ("flush_all x\r\n", "CLIENT_ERROR bad command line format\r\n"),
+    ("flush_all x\r\n", "CLIENT_ERROR invalid exptime argument\r\n"),
     ("flush_all\r\nget n e\r\n", "OK\r\nEND\r\n"),
     (
         "set n 0 0 1\r\n1\r\nflush_all 10\r\nget n\r\n",
@@ -152,7 +154,7 @@ fn what_is_too_long_is_refused() {
     assert!(ends && answer.is_empty());
 }
 
-/// Replies that are longer than there is room for come in pieces.
+/// Replies that are longer than the output may be come in pieces.
 #[test]
 fn a_get_of_many_keys_is_answered_as_it_is_read() {
     let bed = bed();
@@ -161,12 +163,9 @@ fn a_get_of_many_keys_is_answered_as_it_is_read() {
     let mut connection = Connection::default();
     connection.receive(format!("get{}\r\nversion\r\n", " a".repeat(1_000)).as_bytes());
     let (mut answer, mut most) = (Vec::new(), 0);
-    loop {
-        connection.work(&bed.context);
+    while connection.has_work() {
+        connection.work(&bed.context, &mut TURN.clone());
         let output = connection.output();
-        if output.is_empty() {
-            break;
-        }
         most = most.max(output.len());
         answer.extend_from_slice(output);
         let sent = output.len();
@@ -177,6 +176,58 @@ fn a_get_of_many_keys_is_answered_as_it_is_read() {
     assert_eq!(text.matches("VALUE a 0 4900\r\n").count(), 1_000);
     let end = format!("END\r\nVERSION {}\r\n", env!("CARGO_PKG_VERSION"));
     assert!(text.ends_with(&end) && text.matches("END\r\n").count() == 1);
+}
+
+/// A client that reads, but never all, does not make the output grow.
+#[test]
+fn what_was_sent_is_not_kept() {
+    let bed = bed();
+    let data = "d".repeat(4_900);
+    says(&bed, &format!("set a 0 0 4900\r\n{data}\r\n"), "STORED\r\n");
+    let mut connection = Connection::default();
+    connection.receive(b"get a\r\n");
+    connection.work(&bed.context, &mut TURN.clone());
+    for _ in 0..10_000 {
+        connection.receive(b"get a\r\n");
+        connection.work(&bed.context, &mut TURN.clone());
+        connection.has_sent(connection.output().len() - 1);
+    }
+    assert!(connection.kept() < 1 << 20, "{} bytes", connection.kept());
+}
+
+/// A client's turn is a number of keys, so that others have theirs; input waits until the work is done.
+#[test]
+fn a_turn_ends() {
+    let bed = bed();
+    let mut connection = Connection::default();
+    let line = format!("get{}\r\n", " missing".repeat(10));
+    connection.receive(line.repeat(10).as_bytes());
+    let mut turns = 0;
+    while connection.has_work() {
+        assert!(!connection.wants_input() && !connection.output().ends_with(b"x"));
+        connection.work(&bed.context, &mut 7);
+        turns += 1;
+    }
+    assert!(turns > 14, "{turns} turns for 100 keys");
+    assert!(connection.wants_input());
+    assert_eq!(connection.output(), "END\r\n".repeat(10).as_bytes());
+}
+
+/// A line that comes byte by byte is searched once.
+#[test]
+fn a_long_line_in_small_packets_takes_linear_time() {
+    let bed = bed();
+    let mut connection = Connection::default();
+    let begun = Instant::now();
+    connection.receive(b"get ");
+    for _ in 0..1_000_000 {
+        connection.receive(b"a");
+        connection.work(&bed.context, &mut TURN.clone());
+    }
+    assert!(begun.elapsed().as_secs() < 10 && !connection.ends());
+    connection.receive(&[b'a'; 100_000]);
+    connection.work(&bed.context, &mut TURN.clone());
+    assert!(connection.ends());
 }
 
 /// Any bytes, and those that are nearly commands.

@@ -5,14 +5,19 @@ use std::net::TcpStream;
 
 use rustix::event::epoll::EventFlags;
 
-use crate::protocol::{Connection, Context};
+use crate::protocol::{Connection, Context, TURN};
 use crate::store::Counter;
 
-/// A socket, and what was said there.
+/// Bytes that a client is sent before other clients have their turn.
+const MOST_SENT: usize = 4 << 20;
+
+/// A socket, and the dialogue on it.
 #[derive(Debug)]
 pub(super) struct Client {
     stream: TcpStream,
     connection: Connection,
+    /// The client sends nothing further, but may still read.
+    has_ended: bool,
     /// What epoll waits for.
     pub(super) waits_for: EventFlags,
 }
@@ -21,56 +26,70 @@ impl Client {
     pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, connection: Connection::default(), waits_for: EventFlags::IN })
+        let (connection, waits_for) = (Connection::default(), EventFlags::IN);
+        Ok(Self { stream, connection, has_ended: false, waits_for })
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// What it waits for after what can be done now is done; none if the client is to be forgotten.
+    /// Serves the client for one turn. Returns what to wait for before the next, or none if the connection is over.
     pub(super) fn serve(&mut self, context: &Context, buffer: &mut [u8]) -> Option<EventFlags> {
-        // One piece a turn: so no client keeps the others waiting.
-        if self.connection.wants_input() && !self.read(context, buffer) {
-            return None;
+        // One piece a turn, so that no client keeps the others waiting.
+        if self.wants_input() {
+            self.read(context, buffer).ok()?;
         }
+        let (mut turn, mut to_send) = (TURN, MOST_SENT);
         loop {
-            self.connection.work(context);
-            if self.connection.output().is_empty() {
-                return (!self.connection.ends()).then_some(EventFlags::IN);
+            self.connection.work(context, &mut turn);
+            if !self.write(context, &mut to_send).ok()? {
+                let input = if self.wants_input() { EventFlags::IN } else { EventFlags::empty() };
+                return Some(input | EventFlags::OUT);
             }
-            match self.write(context) {
-                Ok(true) => {}
-                Ok(false) if self.connection.wants_input() => {
-                    return Some(EventFlags::IN | EventFlags::OUT);
-                }
-                Ok(false) => return Some(EventFlags::OUT),
-                Err(_) => return None,
+            if !self.connection.has_work() {
+                let is_over = self.connection.ends() || self.has_ended;
+                return (!is_over).then_some(EventFlags::IN);
+            }
+            if turn == 0 || to_send == 0 {
+                // The socket takes output, so the next turn comes as soon as the others have had theirs.
+                return Some(EventFlags::OUT);
             }
         }
     }
 
-    /// Reads a piece; false if nothing comes any more.
-    fn read(&mut self, context: &Context, buffer: &mut [u8]) -> bool {
+    fn wants_input(&self) -> bool {
+        !self.has_ended && self.connection.wants_input()
+    }
+
+    /// Reads a piece, or notes the end.
+    fn read(&mut self, context: &Context, buffer: &mut [u8]) -> io::Result<()> {
         match self.stream.read(buffer) {
-            Ok(0) => false,
+            Ok(0) => self.has_ended = true,
             Ok(bytes) => {
                 context.counters.add(Counter::BytesRead, bytes as u64);
                 self.connection.receive(&buffer[..bytes]);
-                true
             }
-            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            },
         }
+        Ok(())
     }
 
-    /// Sends what there is; false if the client has to take some first.
-    fn write(&mut self, context: &Context) -> io::Result<bool> {
+    /// Sends replies; returns false if the client has to read some first, or has had its share of this turn.
+    fn write(&mut self, context: &Context, to_send: &mut usize) -> io::Result<bool> {
         while !self.connection.output().is_empty() {
+            if *to_send == 0 {
+                return Ok(false);
+            }
             match self.stream.write(self.connection.output()) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(bytes) => {
                     context.counters.add(Counter::BytesWritten, bytes as u64);
                     self.connection.has_sent(bytes);
+                    *to_send = to_send.saturating_sub(bytes);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),

@@ -19,9 +19,9 @@ use crate::store::{Counter, Counters};
 
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
-/// Clients that are looked at in one turn.
+/// Clients that are served in one turn.
 const EVENTS: usize = 256;
-/// How long a worker rests when the process has no more file descriptors.
+/// The pause of a worker when the system has no further file for a client.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The event that ends all workers.
@@ -33,14 +33,14 @@ impl Stop {
         Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// Nobody reads it, so that each worker sees it.
+    /// Ends the workers. None of them reads the event, so that each sees it.
     pub(super) fn stop(&self) -> io::Result<()> {
         rustix::io::write(&self.0, &1_u64.to_ne_bytes())?;
         Ok(())
     }
 }
 
-// What an event is about: these, or a client's number.
+// The subject of an event: one of these, or the number of a client.
 const LISTENER: u64 = 0;
 const STOP: u64 = 1;
 const FIRST_CLIENT: u64 = 2;
@@ -50,7 +50,7 @@ const FIRST_CLIENT: u64 = 2;
 pub(super) struct Worker {
     epoll: OwnedFd,
     listener: Arc<TcpListener>,
-    /// Kept open for as long as epoll knows it.
+    /// Keeps the event open for as long as epoll knows it.
     _stop: Arc<Stop>,
     clients: HashMap<u64, Client>,
     next: u64,
@@ -62,10 +62,10 @@ impl Worker {
     pub(super) fn new(
         listener: Arc<TcpListener>,
         stop: Arc<Stop>,
-        (facts, counters): (&Arc<Facts>, Arc<Counters>),
+        (facts, counters): (Arc<Facts>, Arc<Counters>),
     ) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        // Of all that wait for a client one is woken.
+        // A new client wakes one of the workers that wait.
         let accepts = EventFlags::IN | EventFlags::EXCLUSIVE;
         epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), accepts)?;
         epoll::add(&epoll, &stop.0, EventData::new_u64(STOP), EventFlags::IN)?;
@@ -75,7 +75,7 @@ impl Worker {
             _stop: stop,
             clients: HashMap::new(),
             next: FIRST_CLIENT,
-            context: Context { facts: Arc::clone(facts), counters, now: now() },
+            context: Context { facts, counters, now: now() },
             buffer: vec![0; PIECE],
         })
     }
@@ -88,75 +88,76 @@ impl Worker {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            self.context.now = now();
+            self.context.wake();
             for event in events.drain(..) {
                 match event.data.u64() {
                     STOP => return Ok(()),
-                    LISTENER => self.accept()?,
-                    client => self.serve(client)?,
+                    LISTENER => self.accept(),
+                    client => self.serve(client),
                 }
             }
         }
     }
 
-    fn accept(&mut self) -> io::Result<()> {
+    fn accept(&mut self) {
         match self.listener.accept() {
             Ok((stream, _)) => self.welcome(stream),
             Err(error) => match error.kind() {
                 // Another worker was faster, or the client has gone already.
-                ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {
-                    Ok(())
-                }
-                // Until somebody goes, nothing can be done about it.
-                _ => {
-                    std::thread::sleep(PAUSE);
-                    Ok(())
-                }
+                ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                // Nothing helps until a client goes, and the event comes again at once.
+                _ => std::thread::sleep(PAUSE),
             },
         }
     }
 
-    fn welcome(&mut self, mut stream: TcpStream) -> io::Result<()> {
+    fn welcome(&mut self, mut stream: TcpStream) {
         let facts = &self.context.facts;
-        // Relaxed: a bound, and figures.
+        // Relaxed, because it is a bound and a figure.
         if facts.connections.fetch_add(1, Ordering::Relaxed) >= facts.max_connections {
             facts.connections.fetch_sub(1, Ordering::Relaxed);
             self.context.counters.count(Counter::Rejected);
-            // Whether it hears that or not.
+            // The client may be gone.
             let _ = stream.write_all(b"ERROR Too many open connections\r\n");
-            return Ok(());
+            return;
         }
         self.context.counters.count(Counter::Connections);
-        let number = self.next;
-        let client = match Client::new(stream) {
-            Ok(client) => client,
-            Err(_) => {
-                self.context.facts.connections.fetch_sub(1, Ordering::Relaxed);
-                return Ok(());
+        let added = Client::new(stream).and_then(|client| {
+            let data = EventData::new_u64(self.next);
+            epoll::add(&self.epoll, client.stream(), data, client.waits_for)?;
+            Ok(client)
+        });
+        match added {
+            Ok(client) => {
+                self.clients.insert(self.next, client);
+                self.next += 1;
             }
-        };
-        epoll::add(&self.epoll, client.stream(), EventData::new_u64(number), client.waits_for)?;
-        self.next += 1;
-        self.clients.insert(number, client);
-        Ok(())
+            // The system can take no further client; the others stay.
+            Err(_) => self.leave(),
+        }
     }
 
-    fn serve(&mut self, number: u64) -> io::Result<()> {
+    fn serve(&mut self, number: u64) {
         // It may have gone in the same turn.
-        let Some(client) = self.clients.get_mut(&number) else { return Ok(()) };
-        match client.serve(&self.context, &mut self.buffer) {
-            Some(waits_for) if waits_for == client.waits_for => Ok(()),
-            Some(waits_for) => {
-                client.waits_for = waits_for;
-                let data = EventData::new_u64(number);
-                Ok(epoll::modify(&self.epoll, client.stream(), data, waits_for)?)
+        let Some(client) = self.clients.get_mut(&number) else { return };
+        let waits_for = client.serve(&self.context, &mut self.buffer);
+        let stays = waits_for.is_some_and(|waits_for| {
+            if waits_for == client.waits_for {
+                return true;
             }
-            None => {
-                // The end of the socket takes it out of epoll.
-                self.clients.remove(&number);
-                self.context.facts.connections.fetch_sub(1, Ordering::Relaxed);
-                Ok(())
-            }
+            client.waits_for = waits_for;
+            let data = EventData::new_u64(number);
+            epoll::modify(&self.epoll, client.stream(), data, waits_for).is_ok()
+        });
+        if !stays {
+            // A closed socket leaves epoll by itself.
+            self.clients.remove(&number);
+            self.leave();
         }
+    }
+
+    fn leave(&self) {
+        // Relaxed, because it is a bound and a figure.
+        self.context.facts.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }

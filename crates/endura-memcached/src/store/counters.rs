@@ -50,7 +50,7 @@ counters! {
     Reclaimed = "reclaimed",
 }
 
-/// The counters of one thread. (A pair of cache lines apart from those of others, by the size of the whole.)
+/// The counters of one thread, on cache lines of their own: two, because processors fetch them in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Counters([AtomicU64; Counter::ALL.len()]);
@@ -69,8 +69,13 @@ impl Counters {
 
     /// Counts so many.
     pub(crate) fn add(&self, counter: Counter, more: u64) {
-        // Relaxed: figures.
+        // Relaxed, because figures order nothing.
         self.0[counter as usize].fetch_add(more, Ordering::Relaxed);
+    }
+
+    /// Starts again at 0. What another thread counts meanwhile may be lost.
+    pub(crate) fn reset(&self) {
+        self.0.iter().for_each(|counter| counter.store(0, Ordering::Relaxed));
     }
 
     /// What was counted.

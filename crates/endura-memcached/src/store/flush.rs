@@ -1,53 +1,88 @@
-//! `flush_all`: all items that were stored before a moment are gone at once, and are removed by and by.
+//! `flush_all`. Each item has the epoch in which it was stored, and is alive only in that epoch. A flush starts the next
+//! epoch with one 8-byte store; the sweep removes the dead items later.
+//!
+//! A command reads the item first and the epoch second, and gives a new item the epoch that it has read. A flush in
+//! between kills the new item as well: the command then came before the flush.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use endura::{Map, Result};
+use endura::{Error, Map, Result};
 
-/// The entry with the number from which on stores count.
-const FIRST: &str = "first cas that counts";
-/// The entry with the time of a flush to come; 0 for none.
-const PLANNED: &str = "flush planned at";
+/// The key of the epoch (upper half) and the time of a flush to come (lower half, 0 for none). One word, so that a kill
+/// cannot separate a flush from the removal of its plan.
+const FLUSH: u64 = 1;
 
-/// From which store on items count.
+/// The epoch, and the flush to come.
 #[derive(Debug)]
 pub(super) struct Flushes {
-    facts: Map<str, u64>,
-    first: AtomicU64,
-    planned: AtomicU64,
+    epoch: AtomicU32,
+    planned: AtomicU32,
+    /// Held by the thread that changes the entry, so that a planned flush happens once.
+    facts: Mutex<Map<u64, u64>>,
 }
 
 impl Flushes {
-    pub(super) fn open(facts: Map<str, u64>) -> Result<Self> {
-        let [first, planned] = [facts.get(FIRST)?, facts.get(PLANNED)?]
-            .map(|found| AtomicU64::new(found.unwrap_or(0)));
-        Ok(Self { facts, first, planned })
+    pub(super) fn open(facts: Map<u64, u64>) -> Result<Self> {
+        let found = facts.get(FLUSH)?.unwrap_or(0);
+        // From now on the entry is there, and a full pool can change it in place.
+        facts.put(FLUSH, found)?;
+        let [epoch, planned] = [found >> 32, found].map(|half| AtomicU32::new(half as u32));
+        Ok(Self { epoch, planned, facts: Mutex::new(facts) })
     }
 
-    /// Whether the item of a store with this number is gone by a flush.
-    pub(super) fn took(&self, cas: u64) -> bool {
-        // Relaxed: a flush that has returned is seen by whoever knows that it has.
-        cas < self.first.load(Ordering::Relaxed)
+    /// The epoch of items that are alive.
+    pub(super) fn epoch(&self) -> u32 {
+        // Acquire pairs with the Release in `commit`: who sees an epoch finds it in the pool after a kill.
+        self.epoch.load(Ordering::Acquire)
     }
 
-    /// All stores with smaller numbers are gone, and a flush to come is forgotten. Durable as a write of the map is.
-    pub(super) fn flush(&self, next: u64) -> Result<()> {
-        self.facts.update(FIRST, |first| next.max(first.unwrap_or(0)))?;
-        self.first.fetch_max(next, Ordering::Relaxed);
-        self.plan(0)
+    /// Kills all items, and forgets a flush to come.
+    pub(super) fn flush(&self) -> Result<()> {
+        self.commit(&self.lock())
     }
 
-    /// A flush is to come at this time, in place of one that was to come.
+    /// Plans a flush in place of an earlier plan.
     pub(super) fn plan(&self, at: u32) -> Result<()> {
-        self.facts.put(PLANNED, u64::from(at))?;
-        // Relaxed: looked at each second.
-        self.planned.store(u64::from(at), Ordering::Relaxed);
+        let facts = self.lock();
+        facts.put(FLUSH, word(self.epoch(), at))?;
+        // Relaxed, because the next look at it is soon enough.
+        self.planned.store(at, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Whether a flush that was planned is due.
-    pub(super) fn is_due(&self, now: u32) -> bool {
-        let planned = self.planned.load(Ordering::Relaxed);
-        planned != 0 && planned <= u64::from(now)
+    /// Flushes if a planned flush is due.
+    pub(super) fn flush_if_due(&self, now: u32) -> Result<()> {
+        if !self.is_due(now) {
+            return Ok(());
+        }
+        let facts = self.lock();
+        // Another thread may have done it meanwhile. A second flush would kill what was stored after the first.
+        if self.is_due(now) { self.commit(&facts) } else { Ok(()) }
     }
+
+    fn is_due(&self, now: u32) -> bool {
+        // Relaxed, because the lock decides.
+        let planned = self.planned.load(Ordering::Relaxed);
+        planned != 0 && planned <= now
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Map<u64, u64>> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn commit(&self, facts: &Map<u64, u64>) -> Result<()> {
+        let next = self.epoch().checked_add(1).ok_or(Error::Unsupported {
+            what: "a pool takes 4,294,967,295 flushes; make a new one",
+        })?;
+        facts.put(FLUSH, word(next, 0))?;
+        self.epoch.store(next, Ordering::Release);
+        // Relaxed, because the lock orders it.
+        self.planned.store(0, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn word(epoch: u32, planned: u32) -> u64 {
+    u64::from(epoch) << 32 | u64::from(planned)
 }
