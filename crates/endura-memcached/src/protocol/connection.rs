@@ -94,8 +94,9 @@ impl Connection {
             if self.output.capacity() > MOST_OUTPUT {
                 self.output = Vec::new();
             }
-        } else if self.sent > MOST_SENT {
-            // A client that always leaves something unread must not make the output grow.
+        } else if self.sent > MOST_SENT.max(self.output.len() / 2) {
+            // A client that always leaves something unread must not make the output grow. Half of it at a time, so that
+            // a byte is not moved more than once for each byte that is sent.
             self.output.drain(..self.sent);
             self.sent = 0;
         }

@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | [`limits`] | open files for all connections |
 //! | [`client`] | one client's socket |
+//! | [`inbox`] | clients that wait for a thread |
 //! | [`worker`] | a thread that serves clients |
 //! | [`whole`] | the server |
 
 mod client;
+mod inbox;
 mod limits;
 mod whole;
 mod worker;

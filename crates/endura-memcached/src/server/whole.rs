@@ -10,7 +10,8 @@ use std::time::{Instant, SystemTime};
 
 use endura::Error;
 
-use super::worker::{Stop, Worker};
+use super::inbox::Inbox;
+use super::worker::{Common, Stop, Worker};
 use crate::clock::now;
 use crate::protocol::Facts;
 use crate::store::{Counters, Store, StoreOptions, Sweeper};
@@ -30,7 +31,7 @@ pub struct Config {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    stop: Arc<Stop>,
+    common: Arc<Common>,
     workers: Vec<JoinHandle<io::Result<()>>>,
     sweeper: Sweeper,
     store: Arc<Store>,
@@ -63,17 +64,18 @@ impl Server {
             threads,
             since: Instant::now(),
         });
-        let stop = Arc::new(Stop::new().map_err(failed("making an event"))?);
-        let listener = Arc::new(listener);
-        let worker = |counters: &Arc<Counters>| {
-            let of_thread = (Arc::clone(&facts), Arc::clone(counters));
-            Worker::new(Arc::clone(&listener), Arc::clone(&stop), of_thread)
+        let inboxes = (0..threads).map(|_| Inbox::new().map(Arc::new)).collect::<io::Result<_>>();
+        let inboxes = inboxes.map_err(failed("making an event"))?;
+        let stop = Stop::new().map_err(failed("making an event"))?;
+        let common = Arc::new(Common { listener, stop, inboxes });
+        let worker = |(number, counters): (usize, &Arc<Counters>)| {
+            Worker::new(&common, number, (Arc::clone(&facts), Arc::clone(counters)))
         };
-        let workers: io::Result<Vec<_>> = counters[..threads].iter().map(worker).collect();
-        let workers = workers.map_err(failed("making an epoll"))?;
+        let workers = counters[..threads].iter().enumerate().map(worker);
+        let workers = workers.collect::<io::Result<Vec<_>>>().map_err(failed("making an epoll"))?;
         let sweeper = Sweeper::start(&store, Arc::clone(&counters[threads]))
             .map_err(failed("starting a thread"))?;
-        let mut server = Self { address, stop, workers: Vec::new(), sweeper, store };
+        let mut server = Self { address, common, workers: Vec::new(), sweeper, store };
         for worker in workers {
             let thread = thread::Builder::new().name("endura-serve".into());
             match thread.spawn(|| worker.run()) {
@@ -105,7 +107,7 @@ impl Server {
     /// Those of [`Pool::close`](endura::Pool::close), or the first of a thread.
     pub fn stop(self) -> endura::Result<()> {
         let failed = |source| Error::Io { doing: "serving clients".to_owned(), source };
-        self.stop.stop().map_err(failed)?;
+        self.common.stop.stop().map_err(failed)?;
         let mut outcome = Ok(());
         for worker in self.workers {
             let ended = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

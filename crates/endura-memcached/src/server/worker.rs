@@ -13,6 +13,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 
 use super::client::Client;
+use super::inbox::Inbox;
 use crate::clock::now;
 use crate::protocol::{Context, Facts};
 use crate::store::{Counter, Counters};
@@ -43,15 +44,24 @@ impl Stop {
 // The subject of an event: one of these, or the number of a client.
 const LISTENER: u64 = 0;
 const STOP: u64 = 1;
-const FIRST_CLIENT: u64 = 2;
+const INBOX: u64 = 2;
+const FIRST_CLIENT: u64 = 3;
+
+/// What the workers share.
+#[derive(Debug)]
+pub(super) struct Common {
+    pub(super) listener: TcpListener,
+    pub(super) stop: Stop,
+    /// Those of all workers.
+    pub(super) inboxes: Vec<Arc<Inbox>>,
+}
 
 /// A thread that serves clients.
 #[derive(Debug)]
 pub(super) struct Worker {
     epoll: OwnedFd,
-    listener: Arc<TcpListener>,
-    /// Keeps the event open for as long as epoll knows it.
-    _stop: Arc<Stop>,
+    common: Arc<Common>,
+    inbox: Arc<Inbox>,
     clients: HashMap<u64, Client>,
     next: u64,
     context: Context,
@@ -59,20 +69,23 @@ pub(super) struct Worker {
 }
 
 impl Worker {
+    /// Makes the worker with this number.
     pub(super) fn new(
-        listener: Arc<TcpListener>,
-        stop: Arc<Stop>,
+        common: &Arc<Common>,
+        number: usize,
         (facts, counters): (Arc<Facts>, Arc<Counters>),
     ) -> io::Result<Self> {
+        let (common, inbox) = (Arc::clone(common), Arc::clone(&common.inboxes[number]));
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         // A new client wakes one of the workers that wait.
         let accepts = EventFlags::IN | EventFlags::EXCLUSIVE;
-        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), accepts)?;
-        epoll::add(&epoll, &stop.0, EventData::new_u64(STOP), EventFlags::IN)?;
+        epoll::add(&epoll, &common.listener, EventData::new_u64(LISTENER), accepts)?;
+        epoll::add(&epoll, &common.stop.0, EventData::new_u64(STOP), EventFlags::IN)?;
+        epoll::add(&epoll, inbox.bell(), EventData::new_u64(INBOX), EventFlags::IN)?;
         Ok(Self {
             epoll,
-            listener,
-            _stop: stop,
+            common,
+            inbox,
             clients: HashMap::new(),
             next: FIRST_CLIENT,
             context: Context { facts, counters, now: now() },
@@ -93,15 +106,16 @@ impl Worker {
                 match event.data.u64() {
                     STOP => return Ok(()),
                     LISTENER => self.accept(),
+                    INBOX => self.inbox.take().into_iter().for_each(|it| self.welcome(it)),
                     client => self.serve(client),
                 }
             }
         }
     }
 
-    fn accept(&mut self) {
-        match self.listener.accept() {
-            Ok((stream, _)) => self.welcome(stream),
+    fn accept(&self) {
+        match self.common.listener.accept() {
+            Ok((stream, _)) => self.admit(stream),
             Err(error) => match error.kind() {
                 // Another worker was faster, or the client has gone already.
                 ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
@@ -111,7 +125,8 @@ impl Worker {
         }
     }
 
-    fn welcome(&mut self, mut stream: TcpStream) {
+    /// Gives a client to a worker, or turns it away.
+    fn admit(&self, mut stream: TcpStream) {
         let facts = &self.context.facts;
         // Relaxed, because it is a bound and a figure.
         if facts.connections.fetch_add(1, Ordering::Relaxed) >= facts.max_connections {
@@ -122,6 +137,10 @@ impl Worker {
             return;
         }
         self.context.counters.count(Counter::Connections);
+        Inbox::emptiest(&self.common.inboxes).unwrap_or(&self.inbox).give(stream);
+    }
+
+    fn welcome(&mut self, stream: TcpStream) {
         let added = Client::new(stream).and_then(|client| {
             let data = EventData::new_u64(self.next);
             epoll::add(&self.epoll, client.stream(), data, client.waits_for)?;
@@ -157,6 +176,7 @@ impl Worker {
     }
 
     fn leave(&self) {
+        self.inbox.leave();
         // Relaxed, because it is a bound and a figure.
         self.context.facts.connections.fetch_sub(1, Ordering::Relaxed);
     }

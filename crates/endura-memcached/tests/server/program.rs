@@ -136,6 +136,41 @@ fn a_greedy_client_takes_turns() {
     });
 }
 
+/// The threads of a server that serve clients, and how often each has waited.
+fn waits(server: &Running) -> Vec<u64> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.child.id())).unwrap();
+    let of_one = |task: std::io::Result<std::fs::DirEntry>| {
+        let path = task.unwrap().path();
+        let name = std::fs::read_to_string(path.join("comm")).unwrap();
+        let status = std::fs::read_to_string(path.join("status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        (name.trim() == "endura-serve").then(|| line.unwrap().trim().parse().unwrap())
+    };
+    tasks.filter_map(of_one).collect()
+}
+
+/// Clients that come one after the other to an idle server are divided among its threads.
+#[test]
+fn all_threads_serve() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(&folder.path().join("pool"), &["--threads", "4"]);
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        let mut client = server.connect();
+        client.ask("version\r\n").unwrap();
+        clients.push(client);
+    }
+    let before = waits(&server);
+    for client in &mut clients {
+        for _ in 0..100 {
+            client.ask("version\r\n").unwrap();
+        }
+    }
+    let served: Vec<u64> = waits(&server).iter().zip(&before).map(|(now, then)| now - then).collect();
+    assert!(served.len() == 4 && served.iter().all(|&waits| waits > 50), "{served:?}");
+    server.terminate();
+}
+
 /// Memory is taken for what has come, not for what is announced.
 #[test]
 fn announced_data_takes_no_memory() {
