@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The greatest time of expiry that counts from now. Greater ones count from 1970.
-const RELATIVE: i32 = 60 * 60 * 24 * 30;
+const RELATIVE: i64 = 60 * 60 * 24 * 30;
 
 /// The time from which on an item is gone, in seconds since 1970; 0 for never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,13 +11,14 @@ pub(crate) struct Expiry(pub(crate) u32);
 
 impl Expiry {
     /// Translates a client's time of expiry, where 0 is never and a negative one is "at once".
-    pub(crate) fn from_client(time: i32, now: u32) -> Self {
-        Self(match time {
+    pub(crate) fn from_client(time: i64, now: u32) -> Self {
+        let at = match time {
             0 => 0,
             ..0 => 1,
-            1..=RELATIVE => now.saturating_add(time.unsigned_abs()),
-            _ => time.unsigned_abs(),
-        })
+            1..=RELATIVE => i64::from(now) + time,
+            _ => time,
+        };
+        Self(u32::try_from(at).unwrap_or(u32::MAX))
     }
 
     /// Whether an item is gone at this time.
@@ -40,9 +41,10 @@ mod tests {
     fn times_count_from_now_or_from_1970() {
         let now = 1_700_000_000;
         let at = |time| Expiry::from_client(time, now).0;
-        assert_eq!([at(0), at(-1), at(i32::MIN)], [0, 1, 1]);
+        assert_eq!([at(0), at(-1), at(i64::MIN)], [0, 1, 1]);
         assert_eq!([at(1), at(RELATIVE)], [now + 1, now + RELATIVE as u32]);
-        assert_eq!([at(RELATIVE + 1), at(i32::MAX)], [RELATIVE as u32 + 1, i32::MAX as u32]);
+        assert_eq!([at(RELATIVE + 1), at(i64::MAX)], [RELATIVE as u32 + 1, u32::MAX]);
+        assert_eq!(at(1 << 31), 1 << 31, "a time after 2038");
         assert!(!Expiry(0).has_come(u32::MAX));
         assert!(Expiry(7).has_come(7) && !Expiry(8).has_come(7));
     }

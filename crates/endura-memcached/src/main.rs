@@ -25,7 +25,7 @@ nothing is evicted. Expired items are removed in the background.";
 
 /// A server of memcached's text protocol whose items survive the process.
 #[derive(Parser)]
-#[command(name = "endura-memcached", version, after_help = ABOUT)]
+#[command(name = "endura-memcached", version, after_help = ABOUT, args_override_self = true)]
 struct Args {
     /// The pool with the items
     pool: PathBuf,
@@ -89,9 +89,7 @@ fn run(args: &Args) -> Result {
     let pool = match args.checkpoint_every {
         None => pool,
         Some(0) => pool.checkpoints(Checkpoints::off()),
-        Some(seconds) => {
-            pool.checkpoints(Checkpoints::every(Duration::from_secs(seconds.into())))
-        }
+        Some(seconds) => pool.checkpoints(Checkpoints::every(Duration::from_secs(seconds.into()))),
     };
     let config = Config {
         threads: args.threads,

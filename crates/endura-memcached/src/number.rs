@@ -33,10 +33,23 @@ mod tests {
     fn numbers_are_read_as_by_memcached() {
         let read = number::<u64>;
         assert_eq!(read(b"18446744073709551615"), Some(u64::MAX));
-        assert_eq!([read(b" 10  "), read(b"+5"), read(b"1 x"), read(b"7\r")], [10, 5, 1, 7].map(Some));
+        assert_eq!(
+            [read(b" 10  "), read(b"+5"), read(b"1 x"), read(b"7\r")],
+            [10, 5, 1, 7].map(Some)
+        );
         let zeros = [b'0'; 100];
         assert_eq!(read(&zeros), Some(0));
-        for wrong in [&b""[..], b" ", b"-1", b"x", b"1x", b"+", b"- 1", b"18446744073709551616", &[b'9'; 100]] {
+        for wrong in [
+            &b""[..],
+            b" ",
+            b"-1",
+            b"x",
+            b"1x",
+            b"+",
+            b"- 1",
+            b"18446744073709551616",
+            &[b'9'; 100],
+        ] {
             assert_eq!(read(wrong), None, "{wrong:?}");
         }
         assert_eq!(number::<i32>(b"-2147483648"), Some(i32::MIN));

@@ -15,7 +15,7 @@ pub(super) enum Command<'l> {
     Get {
         keys: &'l [u8],
         with_cas: bool,
-        time: Option<i32>,
+        time: Option<i64>,
     },
     /// A data block follows.
     Store(Storage<'l>),
@@ -31,11 +31,11 @@ pub(super) enum Command<'l> {
     },
     Touch {
         key: &'l [u8],
-        time: i32,
+        time: i64,
         is_quiet: bool,
     },
     Flush {
-        delay: i32,
+        delay: i64,
         is_quiet: bool,
     },
     Stats(&'l [u8]),
@@ -52,7 +52,7 @@ pub(super) struct Storage<'l> {
     pub(super) how: Stores,
     pub(super) key: &'l [u8],
     pub(super) flags: u32,
-    pub(super) time: i32,
+    pub(super) time: i64,
     pub(super) bytes: usize,
     pub(super) is_quiet: bool,
 }
@@ -134,24 +134,27 @@ pub(super) fn parse(line: &[u8]) -> Result<Command<'_>, Refusal> {
 
 fn get(keys: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
     next_word(keys, 0).ok_or(Some(ERROR))?;
-    // All keys are looked at before the first item is shown: a refusal is the whole reply.
+    check(keys)?;
+    Ok(Command::Get { keys, with_cas, time: None })
+}
+
+/// The keys may be missing, as by memcached.
+fn get_and_touch(rest: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
+    let (start, end) = next_word(rest, 0).ok_or(Some(ERROR))?;
+    let time = number(&rest[start..end]).ok_or(Some(BAD_TIME))?;
+    let keys = &rest[end..];
+    check(keys)?;
+    Ok(Command::Get { keys, with_cas, time: Some(time) })
+}
+
+/// Looks at all keys before the first item is shown, so that a refusal is the whole reply.
+fn check(keys: &[u8]) -> Result<(), Refusal> {
     let mut at = 0;
     while let Some((start, end)) = next_word(keys, at) {
         key(&keys[start..end], false)?;
         at = end;
     }
-    Ok(Command::Get { keys, with_cas, time: None })
-}
-
-fn get_and_touch(rest: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
-    let (start, end) = next_word(rest, 0).ok_or(Some(ERROR))?;
-    let time = number(&rest[start..end]).ok_or(Some(BAD_TIME))?;
-    match get(&rest[end..], with_cas)? {
-        Command::Get { keys, with_cas, .. } => {
-            Ok(Command::Get { keys, with_cas, time: Some(time) })
-        }
-        other => Ok(other),
-    }
+    Ok(())
 }
 
 fn storage(how: Stores, rest: &[u8]) -> Result<Command<'_>, Refusal> {

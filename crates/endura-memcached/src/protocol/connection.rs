@@ -59,7 +59,7 @@ struct Waiting {
     how: Stores,
     key: Vec<u8>,
     flags: u32,
-    time: i32,
+    time: i64,
     bytes: usize,
     is_quiet: bool,
 }
@@ -163,8 +163,7 @@ impl Connection {
             State::Keys(KeysLeft { keys, at, how }) => {
                 let most = self.sent + MOST_OUTPUT;
                 let rest = &keys[at..];
-                if let Some(next) =
-                    execute::get(rest, how, context, &mut self.output, (most, turn))
+                if let Some(next) = execute::get(rest, how, context, &mut self.output, (most, turn))
                 {
                     self.state = State::Keys(KeysLeft { at: at + next, keys, how });
                 }
@@ -200,9 +199,7 @@ impl Connection {
             Ok(Command::Get { keys, with_cas, time }) => {
                 let expiry = time.map(|time| Expiry::from_client(time, context.now));
                 let (how, most) = ((with_cas, expiry), self.sent + MOST_OUTPUT);
-                if let Some(at) =
-                    execute::get(keys, how, context, &mut self.output, (most, turn))
-                {
+                if let Some(at) = execute::get(keys, how, context, &mut self.output, (most, turn)) {
                     self.state = State::Keys(KeysLeft { keys: keys[at..].to_vec(), at: 0, how });
                 }
             }

@@ -193,7 +193,7 @@ fn add(key: &[u8], delta: u64, is_less: bool, context: &Context) -> Cow<'static,
     }
 }
 
-fn touch(key: &[u8], time: i32, context: &Context) -> Cow<'static, str> {
+fn touch(key: &[u8], time: i64, context: &Context) -> Cow<'static, str> {
     context.count(Counter::Touch);
     let expiry = Expiry::from_client(time, context.now);
     match context.store().touch(key, expiry, context.now, |_| ()) {
@@ -209,7 +209,7 @@ fn touch(key: &[u8], time: i32, context: &Context) -> Cow<'static, str> {
     }
 }
 
-fn flush(delay: i32, context: &Context) -> Cow<'static, str> {
+fn flush(delay: i64, context: &Context) -> Cow<'static, str> {
     context.count(Counter::Flush);
     let Expiry(at) = Expiry::from_client(delay, context.now);
     let at = (at > context.now).then_some(at);

@@ -82,7 +82,7 @@ const DIALOGUE: &[(&str, &str)] = &[
     ("set a x 0 1\r\n", "CLIENT_ERROR bad command line format\r\n"),
     ("set a 0 0 -1\r\n", "CLIENT_ERROR bad command line format\r\n"),
     ("set a 0 0 2147483646\r\n", "CLIENT_ERROR bad command line format\r\n"),
-    ("set a x 0 1 noreply\r\nset a 0 0 1 other\r\nx\r\n", "STORED\r\n"),
+    ("set w x 0 1 noreply\r\nset w 0 0 1 other\r\nx\r\n", "STORED\r\n"),
     ("get a\0b\r\nstats x\r\n", "CLIENT_ERROR bad command line format\r\nERROR\r\n"),
     ("set a 0 0 3\r\nabcde\r\n", "CLIENT_ERROR bad data chunk\r\nERROR\r\n"),
     ("delete a b\r\n", "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n"),

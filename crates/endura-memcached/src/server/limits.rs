@@ -4,7 +4,7 @@ use std::fmt;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that are open beside those of clients: the pool and its checkpoint, the listener, three for each thread.
+/// Files that are open beside those of clients: the pool and its checkpoint, the listener, two for each thread.
 const OTHERS: u64 = 1024;
 
 /// The process may not open enough files.

@@ -139,13 +139,14 @@ fn no_change_carries_an_item_over_a_flush() {
     });
     changed.unwrap();
     assert_eq!(data(&store, b"k", NOW), None);
-    store.change(b"new", NOW, |old, epoch| {
-        assert!(old.is_none());
-        store.flush_all(None)?;
-        let new = Item { flags: 0, expiry: Expiry(0), epoch, cas: 8, data: b"x" };
-        Ok(Change::Put(new.to_bytes(), ()))
-    })
-    .unwrap();
+    store
+        .change(b"new", NOW, |old, epoch| {
+            assert!(old.is_none());
+            store.flush_all(None)?;
+            let new = Item { flags: 0, expiry: Expiry(0), epoch, cas: 8, data: b"x" };
+            Ok(Change::Put(new.to_bytes(), ()))
+        })
+        .unwrap();
     assert_eq!(data(&store, b"new", NOW), None);
 }
 
@@ -179,7 +180,9 @@ fn times_and_flushes_survive_the_session() {
     let first = cas(&store, b"long");
     drop(store);
     let store = reopened(NOW + 20);
-    assert!(data(&store, b"short", NOW + 20).is_none() && data(&store, b"long", NOW + 20).is_some());
+    assert!(
+        data(&store, b"short", NOW + 20).is_none() && data(&store, b"long", NOW + 20).is_some()
+    );
     set(&store, b"other", 0);
     assert!(cas(&store, b"other") > first);
     store.flush_all(None).unwrap();

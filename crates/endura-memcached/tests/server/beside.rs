@@ -95,30 +95,66 @@ fn with_numbers(address: SocketAddr, said: &str) -> String {
 /// Each is a dialogue with keys of its own, for which `%` stands; each step has a connection of its own.
 const DIALOGUES: &[&[&str]] = &[
     &["get %a\r\nset %a 7 0 3\r\nabc\r\nget %a\r\ngets %a %b %a\r\nget   %a  \r\n  get %a\n"],
-    &["add %a 0 0 1\r\nx\r\nadd %a 0 0 1\r\ny\r\nreplace %b 0 0 1\r\nx\r\nreplace %a 3 0 1\r\nz\r\nget %a\r\n"],
-    &["append %a 0 0 1\r\nd\r\nset %a 5 0 3\r\nabc\r\nappend %a 9 1 1\r\nd\r\nprepend %a 9 -1 1\r\n_\r\nget %a\r\n"],
+    &[
+        "add %a 0 0 1\r\nx\r\nadd %a 0 0 1\r\ny\r\nreplace %b 0 0 1\r\nx\r\nreplace %a 3 0 1\r\nz\r\nget %a\r\n",
+    ],
+    &[
+        "append %a 0 0 1\r\nd\r\nset %a 5 0 3\r\nabc\r\nappend %a 9 1 1\r\nd\r\nprepend %a 9 -1 1\r\n_\r\nget %a\r\n",
+    ],
     &["set %a 0 0 0\r\n\r\nget %a\r\nincr %a 1\r\n"],
     // noreply, also of what fails.
-    &["set %a 0 0 1 noreply\r\nx\r\nadd %a 0 0 1 noreply\r\ny\r\nget %a\r\nincr %a 1 noreply\r\nversionx\r\n"],
+    &[
+        "set %a 0 0 1 noreply\r\nx\r\nadd %a 0 0 1 noreply\r\ny\r\nget %a\r\nincr %a 1 noreply\r\nversionx\r\n",
+    ],
     &["set %a x 0 1 noreply\r\nx\r\nset %a 0 0 3 noreply\r\nabcde\r\nget %a\r\n"],
-    &["delete %a noreply\r\ndelete %a x noreply\r\ntouch %a x noreply\r\nincr %a x noreply\r\nend\r\n"],
-    &["cas %a 0 0 1 noreply\r\ncas %a 0 0 1 5 noreply\r\nx\r\nset noreply\r\nset %a 0 0 noreply\r\nend\r\n"],
-    &["set %a 0 0 1 other\r\nx\r\nget %a\r\ncas %a 0 0 1 5 other\r\nx\r\nincr %a 1 other\r\ntouch %a 9 other\r\n"],
-    &["set %a 0 0 1 noreply more\r\nx\r\nset %a 0 0 1 a b c d e f g h\r\nx\r\nincr %a 1 noreply x\r\n"],
+    &[
+        "delete %a noreply\r\ndelete %a x noreply\r\ntouch %a x noreply\r\nincr %a x noreply\r\nend\r\n",
+    ],
+    &[
+        "cas %a 0 0 1 noreply\r\ncas %a 0 0 1 5 noreply\r\nx\r\nset noreply\r\nset %a 0 0 noreply\r\nend\r\n",
+    ],
+    &[
+        "set %a 0 0 1 other\r\nx\r\nget %a\r\ncas %a 0 0 1 5 other\r\nx\r\nincr %a 1 other\r\ntouch %a 9 other\r\n",
+    ],
+    &[
+        "set %a 0 0 1 noreply more\r\nx\r\nset %a 0 0 1 a b c d e f g h\r\nx\r\nincr %a 1 noreply x\r\n",
+    ],
     // Numbers.
-    &["set n% 0 0 20\r\n18446744073709551615\r\nincr n% 1\r\nget n%\r\nincr n% 18446744073709551615\r\nincr n% 1\r\n"],
-    &["set n% 0 0 2\r\n10\r\ndecr n% 1\r\nget n%\r\ndecr n% 10\r\nget n%\r\nincr n% 5\r\nget n%\r\n"],
-    &["set %a 0 0 1\r\nx\r\nincr %a 1\r\ndecr %a 1\r\nincr %b 1\r\ndecr %b 1\r\nincr %a x\r\nincr %a -1\r\nincr %a\r\n"],
-    &["set n% 0 0 2\r\n 7\r\nincr n% 1\r\nset n% 0 0 3\r\n7 x\r\nincr n% 1\r\nset n% 0 0 2\r\n7x\r\nincr n% 1\r\n"],
-    &["set n% 0 0 2\r\n-1\r\nincr n% 1\r\nset n% 0 0 2\r\n+1\r\nincr n% 1\r\nincr n% +1\r\nincr n% 1.5\r\nincr n% 0x1\r\n"],
-    &["set n% 0 0 20\r\n18446744073709551616\r\nincr n% 1\r\nset n% 0 0 25\r\n0000000000000000000000001\r\nincr n% 1\r\n"],
-    &["set n% 3 0 1\r\n1\r\nincr n% 18446744073709551616\r\nincr n% 18446744073709551615\r\ngets n%\r\n"],
+    &[
+        "set n% 0 0 20\r\n18446744073709551615\r\nincr n% 1\r\nget n%\r\nincr n% 18446744073709551615\r\nincr n% 1\r\n",
+    ],
+    &[
+        "set n% 0 0 2\r\n10\r\ndecr n% 1\r\nget n%\r\ndecr n% 10\r\nget n%\r\nincr n% 5\r\nget n%\r\n",
+    ],
+    &[
+        "set %a 0 0 1\r\nx\r\nincr %a 1\r\ndecr %a 1\r\nincr %b 1\r\ndecr %b 1\r\nincr %a x\r\nincr %a -1\r\nincr %a\r\n",
+    ],
+    &[
+        "set n% 0 0 2\r\n 7\r\nincr n% 1\r\nset n% 0 0 3\r\n7 x\r\nincr n% 1\r\nset n% 0 0 2\r\n7x\r\nincr n% 1\r\n",
+    ],
+    &[
+        "set n% 0 0 2\r\n-1\r\nincr n% 1\r\nset n% 0 0 2\r\n+1\r\nincr n% 1\r\nincr n% +1\r\nincr n% 1.5\r\nincr n% 0x1\r\n",
+    ],
+    &[
+        "set n% 0 0 20\r\n18446744073709551616\r\nincr n% 1\r\nset n% 0 0 25\r\n0000000000000000000000001\r\nincr n% 1\r\n",
+    ],
+    &[
+        "set n% 3 0 1\r\n1\r\nincr n% 18446744073709551616\r\nincr n% 18446744073709551615\r\ngets n%\r\n",
+    ],
     // Times of expiry.
-    &["set %a 0 -1 1\r\nx\r\nget %a\r\nset %a 0 -2147483648 1\r\nx\r\nget %a\r\nadd %a 0 0 1\r\ny\r\nget %a\r\n"],
-    &["set %a 0 2592000 1\r\nx\r\nget %a\r\nset %b 0 2592001 1\r\nx\r\nget %b\r\nset %c 0 2147483647 1\r\nx\r\nget %c\r\n"],
-    &["set %a 0 2147483648 1\r\nx\r\nset %a 0 x 1\r\nx\r\nset %a 0 1x 1\r\nx\r\nget %a\r\n"],
-    &["touch %a 0\r\nset %a 0 0 1\r\nx\r\ntouch %a 100\r\nget %a\r\ntouch %a -1\r\nget %a\r\ntouch %a x\r\ntouch %a\r\ntouch\r\n"],
-    &["set %a 4 0 1\r\nx\r\ngat 100 %a %b\r\ngats 100 %a\r\ngat -1 %a\r\nget %a\r\ngat x %a\r\ngat 100\r\ngat\r\ngats\r\n"],
+    &[
+        "set %a 0 -1 1\r\nx\r\nget %a\r\nset %a 0 -2147483648 1\r\nx\r\nget %a\r\nadd %a 0 0 1\r\ny\r\nget %a\r\n",
+    ],
+    &[
+        "set %a 0 2592000 1\r\nx\r\nget %a\r\nset %b 0 2592001 1\r\nx\r\nget %b\r\nset %c 0 2147483647 1\r\nx\r\nget %c\r\n",
+    ],
+    &["set %a 0 2147483648 1\r\nx\r\nset %a 0 x 1\r\nx\r\nset %a 0 1x 1\r\nx\r\n"],
+    &[
+        "touch %a 0\r\nset %a 0 0 1\r\nx\r\ntouch %a 100\r\nget %a\r\ntouch %a -1\r\nget %a\r\ntouch %a x\r\ntouch %a\r\ntouch\r\n",
+    ],
+    &[
+        "set %a 4 0 1\r\nx\r\ngat 100 %a %b\r\ngats 100 %a\r\ngat -1 %a\r\nget %a\r\ngat x %a\r\ngat 100\r\ngat\r\ngats\r\n",
+    ],
     // cas.
     &[
         "set %a 0 0 1\r\nx\r\ncas %b 0 0 1 7\r\ny\r\n",
@@ -129,17 +165,27 @@ const DIALOGUES: &[&[&str]] = &[
         "cas n% 0 0 1 {cas n%}\r\n2\r\nincr n% 1\r\nget n%\r\n",
     ],
     // delete.
-    &["set %a 0 0 1\r\nx\r\ndelete %a\r\ndelete %a\r\ndelete %a 0\r\ndelete %a 5\r\ndelete %a 0 noreply\r\ndelete\r\n"],
+    &[
+        "set %a 0 0 1\r\nx\r\ndelete %a\r\ndelete %a\r\ndelete %a 0\r\ndelete %a 5\r\ndelete %a 0 noreply\r\ndelete\r\n",
+    ],
     &["delete %a noreply\r\ndelete %a a b\r\ndelete %a a b c\r\ndelete %a 0 x\r\nend\r\n"],
     // Lines.
-    &["\r\n\n\r\n \r\nfoo\r\nget\r\ngets \r\nset\r\nset %a\r\nset %a 0 0\r\nGET %a\r\nxy\r\nx\r\ngetx %a\r\n"],
+    &[
+        "\r\n\n\r\n \r\nfoo\r\nget\r\ngets \r\nset\r\nset %a\r\nset %a 0 0\r\nGET %a\r\nxy\r\nx\r\ngetx %a\r\n",
+    ],
     &["set %a 0 0 1\r\r\nx\r\nget %a\r\nincr %a 1\r\r\n\tget %a\r\nget\t%a\r\nget %a\r\r\n"],
-    &["set %\x01\t\x7f\u{e9} 0 0 1\r\nx\r\nget %\x01\t\x7f\u{e9}\r\nset %\rb 0 0 1\r\nx\r\nget %\rb\r\n"],
-    &["set %a 4294967295 0 1\r\nx\r\nget %a\r\nset %a -1 0 1\r\nx\r\nset %a x 0 1\r\nx\r\nset %a 1x 0 1\r\nx\r\n"],
-    &["set %a 4294967296 0 1\r\nx\r\nget %a\r\nset %a 18446744073709551616 0 1\r\nx\r\nget %a\r\n"],
+    &[
+        "set %\x01\t\x7f\u{e9} 0 0 1\r\nx\r\nget %\x01\t\x7f\u{e9}\r\nset %\rb 0 0 1\r\nx\r\nget %\rb\r\n",
+    ],
+    &[
+        "set %a 4294967295 0 1\r\nx\r\nget %a\r\nset %a -1 0 1\r\nx\r\nset %a x 0 1\r\nx\r\nset %a 1x 0 1\r\nx\r\n",
+    ],
+    &["set %a 18446744073709551616 0 1\r\nx\r\nget %a\r\nset %a 0 9223372036854775808 1\r\nx\r\n"],
     &["set %a 0 0 -1\r\nset %a 0 0 x\r\nset %a 0 0 2147483648\r\nset %a 0 0 2147483646\r\nend\r\n"],
     // Data blocks.
-    &["set %a 0 0 3\r\nabcde\r\nget %a\r\nset %a 0 0 5\r\nabc\r\n\r\nget %a\r\nset %a 0 0 3\r\nabc\nxget %a\r\n"],
+    &[
+        "set %a 0 0 3\r\nabcde\r\nget %a\r\nset %a 0 0 5\r\nabc\r\n\r\nget %a\r\nset %a 0 0 3\r\nabc\nxget %a\r\n",
+    ],
     &["set %a 0 0 1\r\nx\r\nset %a 0 0 3\r\nabcd\r\nget %a\r\nset %a 0 0 10\r\na\r\nb"],
     // Other commands.
     &["verbosity 1\r\nverbosity\r\nverbosity 1 noreply\r\nverbosity 0\r\nend\r\n"],
@@ -147,10 +193,18 @@ const DIALOGUES: &[&[&str]] = &[
     &["version x y\r\n"],
     &["quit now\r\nget %a\r\n"],
     // flush_all is the last one, because it concerns the other dialogues as well.
-    &["set %a 0 0 1\r\nx\r\nflush_all\r\nget %a\r\nset %a 0 0 1\r\ny\r\nget %a\r\nflush_all noreply\r\nget %a\r\n"],
-    &["set %a 0 0 1\r\nx\r\nflush_all 100\r\nget %a\r\nflush_all 0\r\nget %a\r\nflush_all x\r\nflush_all 1 2\r\nflush_all 1 2 3\r\n"],
-    &["flush_all 100 noreply\r\nflush_all x noreply\r\nset %a 0 0 1\r\nx\r\nflush_all -1\r\nget %a\r\n"],
-    &["set %a 0 0 1\r\nx\r\nflush_all\r\nincr %a 1\r\nappend %a 0 0 1\r\nx\r\nreplace %a 0 0 1\r\nx\r\ntouch %a 1\r\ndelete %a\r\n"],
+    &[
+        "set %a 0 0 1\r\nx\r\nflush_all\r\nget %a\r\nset %a 0 0 1\r\ny\r\nget %a\r\nflush_all noreply\r\nget %a\r\n",
+    ],
+    &[
+        "set %a 0 0 1\r\nx\r\nflush_all 100\r\nget %a\r\nflush_all 0\r\nget %a\r\nflush_all x\r\nflush_all 1 2\r\nflush_all 1 2 3\r\n",
+    ],
+    &[
+        "flush_all 100 noreply\r\nflush_all x noreply\r\nset %a 0 0 1\r\nx\r\nflush_all -1\r\nget %a\r\n",
+    ],
+    &[
+        "set %a 0 0 1\r\nx\r\nflush_all\r\nincr %a 1\r\nappend %a 0 0 1\r\nx\r\nreplace %a 0 0 1\r\nx\r\ntouch %a 1\r\ndelete %a\r\n",
+    ],
 ];
 
 #[test]
@@ -187,14 +241,21 @@ fn limits_are_those_of_memcached() {
     let blanks = " ".repeat(1_500);
     let many = format!(" {key}").repeat(200);
     for said in [
-        format!("set {key} 0 0 1\r\nx\r\nget {key}\r\ntouch {key} 0\r\nincr {key} 1\r\ndelete {key}\r\n"),
-        format!("set {long} 0 0 1\r\nx\r\nget {long}\r\nget a {long}\r\ngat 0 {long}\r\ntouch {long} 0\r\n"),
-        format!("incr {long} 1\r\ndelete {long}\r\nset {long} 0 0 1 noreply\r\nincr {long} 1 noreply\r\nend\r\n"),
-        format!("set a 0 0 1\r\nx\r\nget a {long}\r\n"),
+        format!(
+            "set {key} 0 0 1\r\nx\r\nget {key}\r\ntouch {key} 0\r\nincr {key} 1\r\ndelete {key}\r\n"
+        ),
+        format!("set {long} 0 0 1\r\nx\r\ntouch {long} 0\r\nincr {long} 1\r\ndelete {long}\r\n"),
+        format!("set {long} 0 0 1 noreply\r\nincr {long} 1 noreply\r\nend\r\n"),
+        // Alone, because memcached drops the replies to the commands before.
+        format!("get {long}\r\n"),
+        format!("get a {long}\r\n"),
+        format!("gats 0 {long}\r\n"),
         format!("set a 0 0 1000000\r\n{value}\r\nget a\r\n"),
         // An item that cannot be stored takes the old one with it, if it comes by `set`.
         format!("set a 0 0 1\r\nx\r\nset a 0 0 2000000\r\n{huge}\r\nget a\r\n"),
-        format!("set b 0 0 1\r\nx\r\nadd b 0 0 2000000\r\n{huge}\r\nreplace b 0 0 2000000\r\n{huge}\r\nget b\r\n"),
+        format!(
+            "set b 0 0 1\r\nx\r\nadd b 0 0 2000000\r\n{huge}\r\nreplace b 0 0 2000000\r\n{huge}\r\nget b\r\n"
+        ),
         format!("set a 0 0 1\r\nx\r\nset a 0 0 2000000 noreply\r\n{huge}\r\nget a\r\n"),
         format!("set c 0 0 1\r\nx\r\nget{blanks} c\r\nget{many} c\r\n{blanks}get c\r\n"),
     ] {
@@ -212,13 +273,30 @@ fn limits_are_those_of_memcached() {
 }
 
 const FLAGS: &[&str] = &["0", "0", "5", "4294967295", "-1", "x", "1x", "+3"];
-const TIMES: &[&str] = &["0", "0", "0", "-1", "1000", "3000000", "2100000000", "x", "2147483648"];
-const DELTAS: &[&str] = &["1", "2", "10", "18446744073709551615", "18446744073709551616", "-1", "x"];
+const TIMES: &[&str] = &["0", "0", "0", "-1", "1000", "3000000", "2100000000", "x", "1x"];
+const DELTAS: &[&str] =
+    &["1", "2", "10", "18446744073709551615", "18446744073709551616", "-1", "x"];
 const NUMBERS: &[&str] = &["0", "1", "99", "18446744073709551615", "x", "", " 7", "12 ", "00"];
 const STORES: &[&str] = &["set", "set", "add", "replace", "append", "prepend"];
+/// No `flush_all 1000`: with memcached it brings back what an earlier `flush_all` has killed.
 const LINES: &[&str] = &[
-    "", " ", "end", "get", "gat 1", "set s1", "flush_all", "flush_all 0", "flush_all 1000", "flush_all x",
-    "verbosity 1", "delete s1 0", "delete s1 1", "delete", "incr n1", "touch s1", "quit", "cas s1 0 0 1",
+    "",
+    " ",
+    "end",
+    "get",
+    "gat 1",
+    "set s1",
+    "flush_all",
+    "flush_all 0",
+    "flush_all x",
+    "verbosity 1",
+    "delete s1 0",
+    "delete s1 1",
+    "delete",
+    "incr n1",
+    "touch s1",
+    "quit",
+    "cas s1 0 0 1",
 ];
 
 /// A random command, mostly a good one. Keys with `n` have numbers, which memcached pads with blanks when they become
@@ -248,7 +326,8 @@ fn random_command(rng: &mut fastrand::Rng, said: &mut Vec<u8>) {
         }
         8 => pick(rng, LINES).to_owned(),
         _ => {
-            let data: Vec<u8> = (0..rng.usize(..12)).map(|_| b"ab \r\n\0"[rng.usize(..6)]).collect();
+            let data: Vec<u8> =
+                (0..rng.usize(..12)).map(|_| b"ab \r\n\0"[rng.usize(..6)]).collect();
             // Rarely as long as it says.
             let announced = if rng.u8(..10) == 0 { rng.usize(..14) } else { data.len() };
             let (how, flags, time) = (pick(rng, STORES), pick(rng, FLAGS), pick(rng, TIMES));

@@ -7,11 +7,55 @@ use std::time::{Duration, Instant};
 use crate::support::{Client, Running, contents, fuzz_seconds};
 
 const PIECES: &[&[u8]] = &[
-    b"get ", b"gets ", b"gat ", b"gats ", b"set ", b"add ", b"replace ", b"append ", b"prepend ", b"cas ", b"incr ",
-    b"decr ", b"touch ", b"delete ", b"flush_all ", b"stats ", b"stats", b"verbosity ", b"version", b"quit", b"mg ",
-    b"a ", b"b ", b"c ", b"a", b"0 ", b"0 ", b"0 ", b"1 ", b"2 ", b"3", b"-1 ", b"1000 ", b"4294967296 ",
-    b"18446744073709551616 ", b"99999999999999999999999999999999999999999 ", b"noreply", b" ", b"\r\n", b"\r\n", b"\r\n",
-    b"\n", b"\r", b"\0", b"\x80", b"\xff\xfe", b"x\r\n", b"xx\r\n", b"xxx\r\n",
+    b"get ",
+    b"gets ",
+    b"gat ",
+    b"gats ",
+    b"set ",
+    b"add ",
+    b"replace ",
+    b"append ",
+    b"prepend ",
+    b"cas ",
+    b"incr ",
+    b"decr ",
+    b"touch ",
+    b"delete ",
+    b"flush_all ",
+    b"stats ",
+    b"stats",
+    b"verbosity ",
+    b"version",
+    b"quit",
+    b"mg ",
+    b"a ",
+    b"b ",
+    b"c ",
+    b"a",
+    b"0 ",
+    b"0 ",
+    b"0 ",
+    b"1 ",
+    b"2 ",
+    b"3",
+    b"-1 ",
+    b"1000 ",
+    b"4294967296 ",
+    b"18446744073709551616 ",
+    b"99999999999999999999999999999999999999999 ",
+    b"noreply",
+    b" ",
+    b"\r\n",
+    b"\r\n",
+    b"\r\n",
+    b"\n",
+    b"\r",
+    b"\0",
+    b"\x80",
+    b"\xff\xfe",
+    b"x\r\n",
+    b"xx\r\n",
+    b"xxx\r\n",
 ];
 
 /// What a client might say who knows the protocol, hates it, or speaks another.
@@ -64,8 +108,20 @@ fn converse(server: &Running, rng: &mut fastrand::Rng, said: &[u8]) -> Option<Ve
 /// Every line of an answer is one of the protocol's; data is as long as its line says.
 fn is_well_formed(mut answer: &[u8]) -> bool {
     const STARTS: &[&str] = &[
-        "END", "ERROR", "CLIENT_ERROR ", "SERVER_ERROR ", "STORED", "NOT_STORED", "EXISTS", "NOT_FOUND", "DELETED",
-        "TOUCHED", "OK", "RESET", "STAT ", "VERSION ",
+        "END",
+        "ERROR",
+        "CLIENT_ERROR ",
+        "SERVER_ERROR ",
+        "STORED",
+        "NOT_STORED",
+        "EXISTS",
+        "NOT_FOUND",
+        "DELETED",
+        "TOUCHED",
+        "OK",
+        "RESET",
+        "STAT ",
+        "VERSION ",
     ];
     while !answer.is_empty() {
         let Some(end) = answer.windows(2).position(|two| two == b"\r\n") else { return false };
@@ -77,9 +133,10 @@ fn is_well_formed(mut answer: &[u8]) -> bool {
             });
             // With a number of the store the length is the word before it.
             let lengths = [words.next().flatten(), words.next().flatten()];
-            let data = lengths.into_iter().flatten().find(|&length| {
-                answer.get(length..).is_some_and(|rest| rest.starts_with(b"\r\n"))
-            });
+            let data = lengths
+                .into_iter()
+                .flatten()
+                .find(|&length| answer.get(length..).is_some_and(|rest| rest.starts_with(b"\r\n")));
             let Some(data) = data else { return false };
             answer = &answer[data + 2..];
         } else {
@@ -126,7 +183,9 @@ fn no_line_is_too_strange() {
 
 #[test]
 fn a_malformed_answer_is_noticed() {
-    for good in ["", "END\r\n", "VALUE a 0 1\r\nx\r\nEND\r\n", "VALUE a 0 1 77\r\nx\r\nEND\r\n12\r\n"] {
+    for good in
+        ["", "END\r\n", "VALUE a 0 1\r\nx\r\nEND\r\n", "VALUE a 0 1 77\r\nx\r\nEND\r\n12\r\n"]
+    {
         assert!(is_well_formed(good.as_bytes()), "{good}");
     }
     for bad in ["END", "\r\n", "VALUE a 0 2\r\nx\r\nEND\r\n", "VALU", "1x\r\n", "END\r\nx\r\n"] {

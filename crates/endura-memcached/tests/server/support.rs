@@ -27,9 +27,10 @@ pub(crate) fn refused(pool: &Path, more: &[&str]) -> (Option<i32>, String) {
     (status.code(), String::from_utf8(stderr).unwrap())
 }
 
-/// Verifies the pool of a server that has ended, and returns its entries. No key may be there twice.
+/// Verifies the pool of a server that has ended, and returns its entries. No key may be there twice. It writes nothing, so
+/// the next server finds the pool as the last one has left it.
 pub(crate) fn contents(pool: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
-    let pool = Pool::options().open_existing(pool).unwrap();
+    let pool = Pool::options().read_only(true).open_existing(pool).unwrap();
     pool.verify().unwrap();
     let (mut entries, mut count) = (BTreeMap::new(), 0);
     for entry in pool.map::<[u8], [u8]>("memcached items").unwrap().iter() {

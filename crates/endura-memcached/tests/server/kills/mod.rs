@@ -81,13 +81,15 @@ fn round(pool: &Path, models: &mut [Model], time: Duration) -> u64 {
         ends.store(true, Ordering::Relaxed);
     });
     drop(server);
+    contents(pool);
     let server = Running::start(pool, &[]);
     let mut client = server.connect();
     for model in models.iter_mut() {
         model.compare(&mut client);
     }
     let after: u64 = client.get(COUNTER).unwrap().parse().unwrap();
-    let [least, most] = [counted.acknowledged, counted.sent].map(|count| before + count.into_inner());
+    let [least, most] =
+        [counted.acknowledged, counted.sent].map(|count| before + count.into_inner());
     assert!((least..=most).contains(&after), "{least} <= {after} <= {most}");
     server.kill();
     least - before
@@ -96,7 +98,8 @@ fn round(pool: &Path, models: &mut [Model], time: Duration) -> u64 {
 /// All keys, and how many are there.
 fn present(client: &mut Client, models: &[Model]) -> (usize, usize) {
     let keys: Vec<String> = models.iter().flat_map(Model::keys).collect();
-    let found = keys.iter().filter(|key| client.get(key).is_some()).count();
+    let is_there = |key: &&String| !client.items(&format!("get {key}\r\n")).unwrap().is_empty();
+    let found = keys.iter().filter(is_there).count();
     (found, keys.len())
 }
 

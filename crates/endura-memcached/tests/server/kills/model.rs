@@ -106,7 +106,9 @@ impl Model {
         let mut found = Values::new();
         for key in 0..KEYS {
             let key = format!("c{}k{key}", self.client);
-            if let Some((key, flags, _, data)) = client.items(&format!("get {key}\r\n")).unwrap().pop() {
+            if let Some((key, flags, _, data)) =
+                client.items(&format!("get {key}\r\n")).unwrap().pop()
+            {
                 found.insert(key, (flags, data));
             }
         }
@@ -168,7 +170,8 @@ impl Model {
         let kind = self.rng.u8(..12);
         let is_quiet = kind < 10 && self.rng.u8(..5) == 0;
         let tail = if is_quiet { " noreply" } else { "" };
-        let stores = |how: &str, time: i32| with_data(&format!("{how} {key} {flags} {time}"), &data, tail);
+        let stores =
+            |how: &str, time: i32| with_data(&format!("{how} {key} {flags} {time}"), &data, tail);
         let new = Some((flags, data.clone()));
         let (said, reply, left) = match (kind, old.clone()) {
             (0..3, _) => (stores("set", 0), "STORED".into(), new),
