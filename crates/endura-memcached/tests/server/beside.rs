@@ -356,6 +356,8 @@ fn random_commands_are_answered_as_by_memcached() {
         for _ in 0..rng.usize(1..30) {
             random_command(&mut rng, &mut said);
         }
+        // It completes every data block. memcached forgets replies if the input ends in the middle of one.
+        said.extend_from_slice(&b"end\r\n".repeat(6));
         let [theirs, ours] =
             [memcached.address, server.address].map(|address| answer(address, &said));
         assert_eq!(theirs, ours, "seed {seed}, dialogue {count}: {}", shown(&said));
