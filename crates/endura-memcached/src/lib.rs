@@ -3,11 +3,11 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`number`] | numbers as clients write them |
-//! | [`clock`] | seconds since 1970, and times of expiry |
-//! | [`store`] | items in a map, and the effect of each command on them |
-//! | [`protocol`] | the bytes of a connection: lines, data blocks, replies |
-//! | [`server`] | threads and sockets |
+//! | `number` | numbers as clients write them |
+//! | `clock` | seconds since 1970, and times of expiry |
+//! | `store` | items in a map, and the effect of each command on them |
+//! | `protocol` | the bytes of a connection: lines, data blocks, replies |
+//! | `server` | threads and sockets |
 //!
 //! Each uses only those above it.
 

@@ -95,6 +95,9 @@ impl Drop for Running {
     }
 }
 
+/// An item as `get` shows it: key, flags, number of the store (0 for none), data.
+pub(crate) type Shown = (String, u32, u64, Vec<u8>);
+
 /// A client.
 pub(crate) struct Client(pub(crate) BufReader<TcpStream>);
 
@@ -124,8 +127,8 @@ impl Client {
         self.line()
     }
 
-    /// The items that a `get` or one of its kin shows: key, flags, number of the store (0 for none), data.
-    pub(crate) fn items(&mut self, text: &str) -> Result<Vec<(String, u32, u64, Vec<u8>)>> {
+    /// The items that a `get` or one of its kin shows.
+    pub(crate) fn items(&mut self, text: &str) -> Result<Vec<Shown>> {
         self.say(text)?;
         let mut items = Vec::new();
         loop {

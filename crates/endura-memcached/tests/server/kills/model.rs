@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Result;
 
-use crate::support::Client;
+use crate::support::{Client, Shown};
 
 /// Keys of a client.
 const KEYS: u64 = 40;
@@ -54,7 +54,7 @@ impl Step {
     }
 }
 
-fn shown(item: Option<(String, u32, u64, Vec<u8>)>) -> String {
+fn shown(item: Option<Shown>) -> String {
     item.map_or("nothing".into(), |(_, flags, _, data)| format!("{flags} {}", data.escape_ascii()))
 }
 
