@@ -99,3 +99,48 @@ impl Client {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+    use std::time::{Duration, Instant};
+
+    use endura::Pool;
+
+    use super::*;
+    use crate::protocol::Facts;
+    use crate::store::{Counters, Store, StoreOptions};
+
+    /// A client with much to do is not served to its end, but once more after the others.
+    #[test]
+    fn a_turn_ends_before_the_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = StoreOptions { pool: Pool::options().max_size(64 << 20), max_item: 1000 };
+        let store = Store::open(&folder.path().join("pool"), &options, 1).unwrap();
+        let counters = Arc::new(Counters::default());
+        let facts = Facts {
+            store: Arc::new(store),
+            counters: vec![Arc::clone(&counters)],
+            connections: AtomicUsize::new(1),
+            max_connections: 1,
+            threads: 1,
+            since: Instant::now(),
+        };
+        let context = Context { facts: Arc::new(facts), counters, now: 1 };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut client = Client::new(listener.accept().unwrap().0).unwrap();
+        let line = format!("get{}\r\n", " k".repeat(3 * TURN));
+        peer.write_all(line.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let mut buffer = vec![0; 64 << 10];
+        let mut turns = 0;
+        while client.serve(&context, &mut buffer) == Some(EventFlags::OUT) {
+            turns += 1;
+        }
+        assert!((2..6).contains(&turns), "{turns} turns");
+        assert_eq!(context.counters.get(Counter::GetMisses), 3 * TURN as u64);
+    }
+}

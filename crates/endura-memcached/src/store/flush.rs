@@ -86,3 +86,47 @@ impl Flushes {
 fn word(epoch: u32, planned: u32) -> u64 {
     u64::from(epoch) << 32 | u64::from(planned)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Threads that find a planned flush due at the same time flush once. A second flush would kill what was stored after
+    /// the first.
+    #[test]
+    fn a_planned_flush_happens_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pool = endura::Pool::open(folder.path().join("pool")).unwrap();
+        let flushes = Flushes::open(pool.map("facts").unwrap()).unwrap();
+        flushes.plan(10).unwrap();
+        flushes.flush_if_due(9).unwrap();
+        assert_eq!(flushes.epoch(), 0);
+        thread::scope(|scope| {
+            let held = flushes.lock();
+            for _ in 0..3 {
+                scope.spawn(|| flushes.flush_if_due(10).unwrap());
+            }
+            // All of them have found it due, and wait.
+            thread::sleep(Duration::from_millis(100));
+            drop(held);
+        });
+        assert_eq!(flushes.epoch(), 1);
+        let again = Flushes::open(pool.map("facts").unwrap()).unwrap();
+        assert!(again.epoch() == 1 && !again.is_due(u32::MAX));
+    }
+
+    #[test]
+    fn the_last_epoch_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let pool = endura::Pool::open(folder.path().join("pool")).unwrap();
+        let facts = pool.map::<u64, u64>("facts").unwrap();
+        facts.put(FLUSH, word(u32::MAX - 1, 0)).unwrap();
+        let flushes = Flushes::open(facts).unwrap();
+        flushes.flush().unwrap();
+        flushes.flush().unwrap_err();
+        assert_eq!(flushes.epoch(), u32::MAX);
+    }
+}

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::mpsc;
-use std::thread;
 
 use endura::{Error, Pool};
 
@@ -148,26 +147,6 @@ fn no_change_carries_an_item_over_a_flush() {
         })
         .unwrap();
     assert_eq!(data(&store, b"new", NOW), None);
-}
-
-/// Threads that find a planned flush due at the same time flush once: a second flush would take what was stored between.
-#[test]
-fn a_planned_flush_happens_once() {
-    let (_folder, store) = store();
-    for round in 1..200 {
-        store.flush_all(Some(NOW + round)).unwrap();
-        thread::scope(|scope| {
-            for key in [b"a", b"b"] {
-                let store = &store;
-                scope.spawn(move || {
-                    store.flush_if_due(NOW + round).unwrap();
-                    set(store, key, 0);
-                    assert!(data(store, key, NOW).is_some(), "round {round}");
-                });
-            }
-        });
-        assert!(data(&store, b"a", NOW).is_some() && data(&store, b"b", NOW).is_some());
-    }
 }
 
 #[test]

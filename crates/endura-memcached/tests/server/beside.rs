@@ -187,6 +187,7 @@ const DIALOGUES: &[&[&str]] = &[
         "set %a 0 0 3\r\nabcde\r\nget %a\r\nset %a 0 0 5\r\nabc\r\n\r\nget %a\r\nset %a 0 0 3\r\nabc\nxget %a\r\n",
     ],
     &["set %a 0 0 1\r\nx\r\nset %a 0 0 3\r\nabcd\r\nget %a\r\nset %a 0 0 10\r\na\r\nb"],
+    &["set %a 0 0 3\r\nabc\rxget %a\r\nset %a 0 0 3\r\nabcx\nget %a\r\n"],
     // Other commands.
     &["verbosity 1\r\nverbosity\r\nverbosity 1 noreply\r\nverbosity 0\r\nend\r\n"],
     &["stats reset\r\nstats nonsense\r\nquit\r\nget %a\r\n"],

@@ -5,7 +5,8 @@ use std::io::{BufRead, BufReader, Read, Result, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use endura::Pool;
 use nix::sys::signal::{Signal, kill};
@@ -21,9 +22,16 @@ pub(crate) fn command(pool: &Path, more: &[&str]) -> Command {
     command
 }
 
-/// A server that is expected not to start; its exit code and what it says.
+/// A server that is expected not to start; its exit code, none if it runs, and what it says.
 pub(crate) fn refused(pool: &Path, more: &[&str]) -> (Option<i32>, String) {
-    let Output { status, stderr, .. } = command(pool, more).output().unwrap();
+    let mut child = command(pool, more).stderr(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(5);
+    while child.try_wait().unwrap().is_none() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(10));
+    }
+    // One that runs is ended, and fails the test.
+    let _ = child.kill();
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
     (status.code(), String::from_utf8(stderr).unwrap())
 }
 
