@@ -7,7 +7,7 @@ use endura::Error;
 
 use super::command::{Command, ERROR, next_word};
 use super::context::Context;
-use super::stats::stats;
+use super::stats::{VERSION, stats};
 use crate::clock::Expiry;
 use crate::store::{Counter, Delta, Item, Stored, Stores};
 
@@ -148,7 +148,7 @@ pub(super) fn run(command: Command<'_>, context: &Context, output: &mut Vec<u8>)
         Command::Touch { key, time, is_quiet } => (touch(key, time, context), is_quiet),
         Command::Flush { delay, is_quiet } => (flush(delay, context), is_quiet),
         Command::Verbosity { is_quiet } => ("OK".into(), is_quiet),
-        Command::Version => (format!("VERSION {}", env!("CARGO_PKG_VERSION")).into(), false),
+        Command::Version => (format!("VERSION {VERSION}").into(), false),
         Command::Stats(what) => return stats(what, context, output),
         // The connection runs these.
         Command::Get { .. } | Command::Store(_) | Command::Quit => (ERROR.into(), false),

@@ -6,6 +6,10 @@ use super::command::ERROR;
 use super::context::Context;
 use crate::store::Counter;
 
+/// The reply to `version`. Clients choose what they expect by the version of memcached, so it names the one whose answers
+/// this server gives.
+pub(super) const VERSION: &str = concat!("1.6.18-endura-", env!("CARGO_PKG_VERSION"));
+
 /// Writes the figures, or what memcached answers where it has none.
 pub(super) fn stats(what: &[u8], context: &Context, output: &mut Vec<u8>) {
     let mut line = |text: &str| {
@@ -30,7 +34,7 @@ fn general(context: &Context, stat: &mut dyn FnMut(&str, &dyn Display)) {
     stat("pid", &std::process::id());
     stat("uptime", &facts.since.elapsed().as_secs());
     stat("time", &context.now);
-    stat("version", &env!("CARGO_PKG_VERSION"));
+    stat("version", &VERSION);
     stat("pointer_size", &usize::BITS);
     stat("max_connections", &facts.max_connections);
     stat("curr_connections", &facts.open());

@@ -273,6 +273,21 @@ fn limits_are_those_of_memcached() {
     server.terminate();
 }
 
+/// The check that libmemcached brings for servers.
+#[test]
+fn libmemcached_takes_it_for_memcached() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(&folder.path().join("pool"), &[]);
+    let port = server.address.port().to_string();
+    let output = Command::new("memccapable").args(["-h", "127.0.0.1", "-p", &port, "-a"]).output();
+    let Ok(output) = output else {
+        return eprintln!("not checked: memccapable (libmemcached-tools) is not installed");
+    };
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !text.contains("FAIL"), "{text}");
+    server.terminate();
+}
+
 const FLAGS: &[&str] = &["0", "0", "5", "4294967295", "-1", "x", "1x", "+3"];
 const TIMES: &[&str] = &["0", "0", "0", "-1", "1000", "3000000", "2100000000", "x", "1x"];
 const DELTAS: &[&str] =
