@@ -224,8 +224,10 @@ fn flush(rest: &[u8]) -> Result<Command<'_>, Refusal> {
 
 fn verbosity(rest: &[u8]) -> Result<Command<'_>, Refusal> {
     let all = Words::of(rest);
-    all.expect(1..=MOST_WORDS)?;
-    Ok(Command::Verbosity { is_quiet: all.is_quiet() })
+    all.expect(1..=2)?;
+    let is_quiet = all.is_quiet();
+    number::<u32>(all.words[0]).ok_or(refusal(BAD_FORMAT, is_quiet))?;
+    Ok(Command::Verbosity { is_quiet })
 }
 
 fn refusal(text: &'static str, is_quiet: bool) -> Refusal {

@@ -9,7 +9,7 @@ use endura::Pool;
 
 use crate::support::{Client, Running, contents, refused};
 
-/// A thread ends with SIGTERM's answer, and the next start finds a clean pool with everything.
+/// The next start finds a clean pool with everything.
 #[test]
 fn sigterm_closes_the_pool() {
     let folder = tempfile::tempdir().unwrap();
@@ -27,6 +27,18 @@ fn sigterm_closes_the_pool() {
     let mut client = server.connect();
     assert_eq!((client.get("a").as_deref(), client.get("b")), (Some("x"), None));
     server.kill();
+}
+
+#[test]
+fn checkpoints_are_made_as_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = folder.path().join("pool");
+    for (seconds, are_made) in [("1", true), ("0", false)] {
+        let server = Running::start(&pool, &["--checkpoint-every", seconds]);
+        assert_eq!(server.connect().ask("set a 0 0 1\r\nx\r\n").unwrap(), "STORED");
+        server.terminate();
+        assert_eq!(folder.path().join("pool.checkpoint").exists(), are_made, "each {seconds} s");
+    }
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn strange(rng: &mut fastrand::Rng) -> Vec<u8> {
     said
 }
 
-/// Says all of it in packets of any size; returns the answer, or none if this client hangs up in the middle.
+/// Says all of it in packets of any size; returns the answer, or none if an end of the connection has cut it.
 fn converse(server: &Running, rng: &mut fastrand::Rng, said: &[u8]) -> Option<Vec<u8>> {
     let mut client: Client = server.connect();
     let (largest, hangs_up) = (1 << rng.u32(..14), rng.u8(..8) == 0);
@@ -101,8 +101,9 @@ fn converse(server: &Running, rng: &mut fastrand::Rng, said: &[u8]) -> Option<Ve
             _ => {}
         }
     }
-    let answer = client.rest();
-    Some(answer.unwrap_or_else(|| panic!("no end of {}", said.escape_ascii())))
+    let answer = client.rest_or_reset();
+    let (answer, is_cut) = answer.unwrap_or_else(|| panic!("no end of {}", said.escape_ascii()));
+    (!is_cut).then_some(answer)
 }
 
 /// Every line of an answer is one of the protocol's; data is as long as its line says.

@@ -1,7 +1,7 @@
 //! A server as a child, and a client of it.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Result, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Result, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -125,7 +125,7 @@ impl Client {
     pub(crate) fn line(&mut self) -> Result<String> {
         let mut line = Vec::new();
         match self.0.read_until(b'\n', &mut line)? {
-            0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+            0 => Err(ErrorKind::UnexpectedEof.into()),
             _ => Ok(String::from_utf8_lossy(&line).trim_end().to_owned()),
         }
     }
@@ -165,14 +165,18 @@ impl Client {
     }
 
     /// Sends nothing further, and returns all that still comes. None if the server does not end the connection in time.
-    pub(crate) fn rest(mut self) -> Option<Vec<u8>> {
+    pub(crate) fn rest(self) -> Option<Vec<u8>> {
+        self.rest_or_reset().map(|(rest, _)| rest)
+    }
+
+    /// The same, and whether the server has ended the connection while input was under way. Then replies may be lost.
+    pub(crate) fn rest_or_reset(mut self) -> Option<(Vec<u8>, bool)> {
         // The server may have closed the socket already.
         let _ = self.0.get_mut().shutdown(Shutdown::Write);
         let mut rest = Vec::new();
         match self.0.read_to_end(&mut rest) {
-            Ok(_) => Some(rest),
-            // It closed the connection while input was under way.
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Some(rest),
+            Ok(_) => Some((rest, false)),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => Some((rest, true)),
             Err(_) => None,
         }
     }
