@@ -1,0 +1,241 @@
+//! A line as a command, or its refusal.
+
+use crate::number::number;
+use crate::store::Stores;
+
+/// The most bytes of a key.
+pub(super) const MAX_KEY: usize = 250;
+/// Words that are told apart. No command but `get` has more than seven.
+const MOST_WORDS: usize = 8;
+
+/// A command.
+#[derive(Debug)]
+pub(super) enum Command<'l> {
+    /// `get`, `gets`; with a time of expiry `gat`, `gats`.
+    Get {
+        keys: &'l [u8],
+        with_cas: bool,
+        time: Option<i64>,
+    },
+    /// A data block follows.
+    Store(Storage<'l>),
+    Delete {
+        key: &'l [u8],
+        is_quiet: bool,
+    },
+    Add {
+        key: &'l [u8],
+        delta: u64,
+        is_less: bool,
+        is_quiet: bool,
+    },
+    Touch {
+        key: &'l [u8],
+        time: i64,
+        is_quiet: bool,
+    },
+    Flush {
+        delay: i64,
+        is_quiet: bool,
+    },
+    Stats(&'l [u8]),
+    Verbosity {
+        is_quiet: bool,
+    },
+    Version,
+    Quit,
+}
+
+/// The line of a command that stores.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Storage<'l> {
+    pub(super) how: Stores,
+    pub(super) key: &'l [u8],
+    pub(super) flags: u32,
+    pub(super) time: i64,
+    pub(super) bytes: usize,
+    pub(super) is_quiet: bool,
+}
+
+/// The reply to a line that is not a command; none after `noreply`, as by memcached: a client that reads no reply would
+/// take it for that of its next command.
+pub(super) type Refusal = Option<&'static str>;
+
+pub(super) const ERROR: &str = "ERROR";
+pub(super) const BAD_FORMAT: &str = "CLIENT_ERROR bad command line format";
+pub(super) const BAD_CHUNK: &str = "CLIENT_ERROR bad data chunk";
+const BAD_DELTA: &str = "CLIENT_ERROR invalid numeric delta argument";
+const BAD_TIME: &str = "CLIENT_ERROR invalid exptime argument";
+const BAD_DELETE: &str = "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]";
+
+/// The next word at or behind `from`, as its start and end.
+pub(super) fn next_word(line: &[u8], from: usize) -> Option<(usize, usize)> {
+    let start = from + line.get(from..)?.iter().position(|&byte| byte != b' ')?;
+    let length = line[start..].iter().position(|&byte| byte == b' ');
+    Some((start, length.map_or(line.len(), |length| start + length)))
+}
+
+/// The words of a line behind the command, which blanks separate.
+struct Words<'l> {
+    words: [&'l [u8]; MOST_WORDS],
+    count: usize,
+}
+
+impl<'l> Words<'l> {
+    fn of(rest: &'l [u8]) -> Self {
+        let (mut words, mut count, mut at) = ([&b""[..]; MOST_WORDS], 0, 0);
+        while count < MOST_WORDS
+            && let Some((start, end)) = next_word(rest, at)
+        {
+            words[count] = &rest[start..end];
+            (count, at) = (count + 1, end);
+        }
+        Self { words, count }
+    }
+
+    /// Refuses a line with fewer or more words.
+    fn expect(&self, counts: std::ops::RangeInclusive<usize>) -> Result<(), Refusal> {
+        if counts.contains(&self.count) { Ok(()) } else { Err(Some(ERROR)) }
+    }
+
+    /// Whether the last word is `noreply`. In the place of a reply-less word anything else is ignored, as by memcached.
+    fn is_quiet(&self) -> bool {
+        self.count.checked_sub(1).is_some_and(|last| self.words[last] == b"noreply")
+    }
+}
+
+/// Reads a line, without its end.
+pub(super) fn parse(line: &[u8]) -> Result<Command<'_>, Refusal> {
+    let (start, end) = next_word(line, 0).ok_or(Some(ERROR))?;
+    let (name, rest) = (&line[start..end], &line[end..]);
+    match name {
+        b"get" => get(rest, false),
+        b"gets" => get(rest, true),
+        b"gat" => get_and_touch(rest, false),
+        b"gats" => get_and_touch(rest, true),
+        b"set" => storage(Stores::Set, rest),
+        b"add" => storage(Stores::Add, rest),
+        b"replace" => storage(Stores::Replace, rest),
+        b"append" => storage(Stores::Append, rest),
+        b"prepend" => storage(Stores::Prepend, rest),
+        b"cas" => storage(Stores::Cas(0), rest),
+        b"delete" => delete(rest),
+        b"incr" => add(rest, false),
+        b"decr" => add(rest, true),
+        b"touch" => touch(rest),
+        b"flush_all" => flush(rest),
+        b"stats" => Ok(Command::Stats(Words::of(rest).words[0])),
+        b"verbosity" => verbosity(rest),
+        b"version" => Ok(Command::Version),
+        b"quit" => Ok(Command::Quit),
+        _ => Err(Some(ERROR)),
+    }
+}
+
+fn get(keys: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
+    next_word(keys, 0).ok_or(Some(ERROR))?;
+    check(keys)?;
+    Ok(Command::Get { keys, with_cas, time: None })
+}
+
+/// The keys may be missing, as by memcached.
+fn get_and_touch(rest: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
+    let (start, end) = next_word(rest, 0).ok_or(Some(ERROR))?;
+    let time = number(&rest[start..end]).ok_or(Some(BAD_TIME))?;
+    let keys = &rest[end..];
+    check(keys)?;
+    Ok(Command::Get { keys, with_cas, time: Some(time) })
+}
+
+/// Looks at all keys before the first item is shown, so that a refusal is the whole reply.
+fn check(keys: &[u8]) -> Result<(), Refusal> {
+    let mut at = 0;
+    while let Some((start, end)) = next_word(keys, at) {
+        key(&keys[start..end], false)?;
+        at = end;
+    }
+    Ok(())
+}
+
+fn storage(how: Stores, rest: &[u8]) -> Result<Command<'_>, Refusal> {
+    let all = Words::of(rest);
+    let has_cas = matches!(how, Stores::Cas(_));
+    all.expect(if has_cas { 5..=6 } else { 4..=5 })?;
+    let is_quiet = all.is_quiet();
+    let refuse = || refusal(BAD_FORMAT, is_quiet);
+    let [name, flags, time, bytes, unique, ..] = all.words;
+    let how = match how {
+        Stores::Cas(_) => Stores::Cas(number(unique).ok_or_else(refuse)?),
+        how => how,
+    };
+    let key = key(name, is_quiet)?;
+    let (flags, time) = (number(flags).ok_or_else(refuse)?, number(time).ok_or_else(refuse)?);
+    let bytes: i32 = number(bytes).ok_or_else(refuse)?;
+    // With the two bytes behind it, memcached counts the data in 31 bits.
+    let bytes = usize::try_from(bytes).ok().filter(|&bytes| bytes <= i32::MAX as usize - 2);
+    let bytes = bytes.ok_or_else(refuse)?;
+    Ok(Command::Store(Storage { how, key, flags, time, bytes, is_quiet }))
+}
+
+fn delete(rest: &[u8]) -> Result<Command<'_>, Refusal> {
+    let all = Words::of(rest);
+    all.expect(1..=3)?;
+    // The time that older clients give may be 0.
+    let (has_zero, is_quiet) = (all.words[1] == b"0", all.count > 1 && all.is_quiet());
+    let is_valid = match all.count {
+        1 => true,
+        2 => has_zero || is_quiet,
+        _ => has_zero && is_quiet,
+    };
+    if !is_valid {
+        return Err(refusal(BAD_DELETE, is_quiet));
+    }
+    Ok(Command::Delete { key: key(all.words[0], is_quiet)?, is_quiet })
+}
+
+fn add(rest: &[u8], is_less: bool) -> Result<Command<'_>, Refusal> {
+    let all = Words::of(rest);
+    all.expect(2..=3)?;
+    let is_quiet = all.is_quiet();
+    let key = key(all.words[0], is_quiet)?;
+    let delta = number(all.words[1]).ok_or(refusal(BAD_DELTA, is_quiet))?;
+    Ok(Command::Add { key, delta, is_less, is_quiet })
+}
+
+fn touch(rest: &[u8]) -> Result<Command<'_>, Refusal> {
+    let all = Words::of(rest);
+    all.expect(2..=3)?;
+    let is_quiet = all.is_quiet();
+    let key = key(all.words[0], is_quiet)?;
+    let time = number(all.words[1]).ok_or(refusal(BAD_TIME, is_quiet))?;
+    Ok(Command::Touch { key, time, is_quiet })
+}
+
+fn flush(rest: &[u8]) -> Result<Command<'_>, Refusal> {
+    let all = Words::of(rest);
+    all.expect(0..=2)?;
+    let is_quiet = all.is_quiet();
+    let delay = match all.count - usize::from(is_quiet) {
+        0 => 0,
+        _ => number(all.words[0]).ok_or(refusal(BAD_TIME, is_quiet))?,
+    };
+    Ok(Command::Flush { delay, is_quiet })
+}
+
+fn verbosity(rest: &[u8]) -> Result<Command<'_>, Refusal> {
+    let all = Words::of(rest);
+    all.expect(1..=2)?;
+    let is_quiet = all.is_quiet();
+    number::<u32>(all.words[0]).ok_or(refusal(BAD_FORMAT, is_quiet))?;
+    Ok(Command::Verbosity { is_quiet })
+}
+
+fn refusal(text: &'static str, is_quiet: bool) -> Refusal {
+    (!is_quiet).then_some(text)
+}
+
+/// A word as a key. memcached takes a NUL for the end of the line, and so one key for another.
+fn key(word: &[u8], is_quiet: bool) -> Result<&[u8], Refusal> {
+    let is_key = word.len() <= MAX_KEY && !word.contains(&0);
+    if is_key { Ok(word) } else { Err(refusal(BAD_FORMAT, is_quiet)) }
+}

@@ -1,0 +1,262 @@
+//! Bytes in, bytes out.
+
+use super::command::{BAD_CHUNK, Command, Storage, parse};
+use super::context::Context;
+use super::execute::{self, TOO_LARGE, line};
+use crate::clock::Expiry;
+use crate::store::Stores;
+
+/// The longest line of a command other than `get`, in bytes.
+const MAX_LINE: usize = 2048;
+/// The longest line of a `get`, in bytes.
+const MAX_GET: usize = 1 << 20;
+/// With more bytes of replies waiting, no command starts.
+pub(super) const MOST_OUTPUT: usize = 1 << 20;
+/// Sent bytes of the output that are kept, so that they are not cut off one by one.
+const MOST_SENT: usize = 1 << 16;
+/// Keys and commands of a client before other clients have their turn.
+pub(crate) const TURN: usize = 4096;
+/// The first byte of every request of memcached's binary protocol.
+const BINARY: u8 = 0x80;
+
+const TOO_LONG: &str = "CLIENT_ERROR line too long";
+
+/// One client: its input that is not worked off yet, and its replies that are not sent yet.
+#[derive(Debug, Default)]
+pub(crate) struct Connection {
+    input: Vec<u8>,
+    /// Bytes of the input that are worked off.
+    done: usize,
+    /// Bytes behind those in which there is no end of a line.
+    searched: usize,
+    output: Vec<u8>,
+    /// Bytes of the output that are sent.
+    sent: usize,
+    state: State,
+    /// A line has come.
+    has_begun: bool,
+    /// There may be work that needs no further input.
+    has_work: bool,
+    ends: bool,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// A line comes next.
+    #[default]
+    Line,
+    /// The data block of this command.
+    Data(Waiting),
+    /// So many bytes of a data block that was refused.
+    Refused(usize),
+    /// Keys of a `get` that waits for space in the output, or for its turn.
+    Keys(KeysLeft),
+}
+
+/// A command that waits for its data block.
+#[derive(Debug)]
+struct Waiting {
+    how: Stores,
+    key: Vec<u8>,
+    flags: u32,
+    time: i64,
+    bytes: usize,
+    is_quiet: bool,
+}
+
+/// The keys of a `get` that are left.
+#[derive(Debug)]
+struct KeysLeft {
+    keys: Vec<u8>,
+    at: usize,
+    /// Whether numbers of stores are shown, and the expiry that is set.
+    how: (bool, Option<Expiry>),
+}
+
+impl Connection {
+    /// Takes input.
+    pub(crate) fn receive(&mut self, bytes: &[u8]) {
+        self.input.extend_from_slice(bytes);
+        self.has_work = true;
+    }
+
+    /// What is to be sent.
+    pub(crate) fn output(&self) -> &[u8] {
+        &self.output[self.sent..]
+    }
+
+    /// Notes that so many bytes of the output were sent.
+    pub(crate) fn has_sent(&mut self, bytes: usize) {
+        self.sent += bytes;
+        if self.sent == self.output.len() {
+            self.output.clear();
+            self.sent = 0;
+            if self.output.capacity() > MOST_OUTPUT {
+                self.output = Vec::new();
+            }
+        } else if self.sent > MOST_SENT.max(self.output.len() / 2) {
+            // A client that always leaves something unread must not make the output grow. Half of it at a time, so that
+            // a byte is not moved more than once for each byte that is sent.
+            self.output.drain(..self.sent);
+            self.sent = 0;
+        }
+    }
+
+    /// Bytes of the output that are in memory.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.output.len()
+    }
+
+    /// Whether the connection ends when all is sent.
+    pub(crate) fn ends(&self) -> bool {
+        self.ends
+    }
+
+    /// Whether there is work that needs no further input.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.ends && self.has_work
+    }
+
+    /// Whether more input may come. The memory of a connection is bounded by the needs of one command.
+    pub(crate) fn wants_input(&self) -> bool {
+        !self.ends && !self.has_work && !self.is_full()
+    }
+
+    fn is_full(&self) -> bool {
+        self.output.len() - self.sent > MOST_OUTPUT
+    }
+
+    /// Works the input off while there is space for replies and the turn lasts.
+    pub(crate) fn work(&mut self, context: &Context, turn: &mut usize) {
+        while !self.ends && !self.is_full() && *turn > 0 {
+            *turn -= 1;
+            if !self.step(context, turn) {
+                self.has_work = false;
+                break;
+            }
+        }
+        self.input.drain(..self.done);
+        self.done = 0;
+        if self.input.is_empty() && self.input.capacity() > MOST_OUTPUT {
+            self.input = Vec::new();
+        }
+    }
+
+    fn reply(&mut self, text: &str) {
+        line(&mut self.output, text);
+    }
+
+    /// Works on one command, or on a part of it; returns false if more input is needed.
+    fn step(&mut self, context: &Context, turn: &mut usize) -> bool {
+        match std::mem::take(&mut self.state) {
+            State::Line => self.line(context, turn),
+            State::Data(waiting) => self.data(waiting, context),
+            State::Refused(bytes) => {
+                let here = bytes.min(self.input.len() - self.done);
+                self.done += here;
+                if here < bytes {
+                    self.state = State::Refused(bytes - here);
+                }
+                here == bytes
+            }
+            State::Keys(KeysLeft { keys, at, how }) => {
+                let most = self.sent + MOST_OUTPUT;
+                let rest = &keys[at..];
+                if let Some(next) = execute::get(rest, how, context, &mut self.output, (most, turn))
+                {
+                    self.state = State::Keys(KeysLeft { at: at + next, keys, how });
+                }
+                true
+            }
+        }
+    }
+
+    fn line(&mut self, context: &Context, turn: &mut usize) -> bool {
+        let input = &self.input[self.done..];
+        if !self.has_begun && input.first() == Some(&BINARY) {
+            // Its client would wait for a reply for ever.
+            self.ends = true;
+            return false;
+        }
+        let found = input[self.searched..].iter().position(|&byte| byte == b'\n');
+        let Some(end) = found.map(|end| self.searched + end) else {
+            self.searched = input.len();
+            if input.len() > if is_get(input) { MAX_GET } else { MAX_LINE } {
+                self.reply(TOO_LONG);
+                self.ends = true;
+            }
+            return false;
+        };
+        (self.has_begun, self.searched) = (true, 0);
+        let line = &input[..end];
+        let length = line.strip_suffix(b"\r").unwrap_or(line).len();
+        let start = self.done;
+        self.done += end + 1;
+        // Taken out for the time of the command, which writes to the output.
+        let input = std::mem::take(&mut self.input);
+        match parse(&input[start..start + length]) {
+            Ok(Command::Get { keys, with_cas, time }) => {
+                let expiry = time.map(|time| Expiry::from_client(time, context.now));
+                let (how, most) = ((with_cas, expiry), self.sent + MOST_OUTPUT);
+                if let Some(at) = execute::get(keys, how, context, &mut self.output, (most, turn)) {
+                    self.state = State::Keys(KeysLeft { keys: keys[at..].to_vec(), at: 0, how });
+                }
+            }
+            Ok(Command::Store(storage)) => self.begin(&storage, context),
+            Ok(Command::Quit) => self.ends = true,
+            Ok(command) => execute::run(command, context, &mut self.output),
+            Err(Some(refusal)) => self.reply(refusal),
+            Err(None) => {}
+        }
+        self.input = input;
+        true
+    }
+
+    /// Starts a command that stores.
+    fn begin(&mut self, storage: &Storage<'_>, context: &Context) {
+        let &Storage { how, key, flags, time, bytes, is_quiet } = storage;
+        if bytes > context.store().max_item() {
+            if how == Stores::Set {
+                execute::forget(key, context);
+            }
+            if !is_quiet {
+                self.reply(TOO_LARGE);
+            }
+            self.state = State::Refused(bytes + 2);
+            return;
+        }
+        self.state = State::Data(Waiting { how, key: key.to_vec(), flags, time, bytes, is_quiet });
+    }
+
+    fn data(&mut self, waiting: Waiting, context: &Context) -> bool {
+        // No memory is reserved for what is only announced.
+        let input = &self.input[self.done..];
+        let Some((data, rest)) =
+            input.split_at_checked(waiting.bytes).filter(|(_, rest)| rest.len() >= 2)
+        else {
+            self.state = State::Data(waiting);
+            return false;
+        };
+        let reply = match rest.starts_with(b"\r\n") {
+            true => {
+                let Waiting { how, ref key, flags, time, .. } = waiting;
+                let expiry = Expiry::from_client(time, context.now);
+                execute::store(how, key, (flags, expiry), data, context)
+            }
+            false => BAD_CHUNK.into(),
+        };
+        self.done += waiting.bytes + 2;
+        if !waiting.is_quiet {
+            self.reply(&reply);
+        }
+        true
+    }
+}
+
+/// Whether this is the start of a `get`, whose line may be long.
+fn is_get(input: &[u8]) -> bool {
+    let blanks = input.iter().take(100).take_while(|&&byte| byte == b' ').count();
+    let input = &input[blanks..];
+    input.starts_with(b"get ") || input.starts_with(b"gets ")
+}

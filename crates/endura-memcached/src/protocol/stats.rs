@@ -1,0 +1,54 @@
+//! The reply to `stats`.
+
+use std::fmt::Display;
+
+use super::command::ERROR;
+use super::context::Context;
+use crate::store::Counter;
+
+/// The reply to `version`. Clients choose what they expect by the version of memcached, so it names the one whose answers
+/// this server gives.
+pub(super) const VERSION: &str = concat!("1.6.18-endura-", env!("CARGO_PKG_VERSION"));
+
+/// Writes the figures, or what memcached answers where it has none.
+pub(super) fn stats(what: &[u8], context: &Context, output: &mut Vec<u8>) {
+    let mut line = |text: &str| {
+        output.extend_from_slice(text.as_bytes());
+        output.extend_from_slice(b"\r\n");
+    };
+    match what {
+        b"" => general(context, &mut |name, value| line(&format!("STAT {name} {value}"))),
+        b"reset" => {
+            context.facts.reset();
+            return line("RESET");
+        }
+        // Their figures are of memcached's memory.
+        b"settings" | b"items" | b"slabs" | b"sizes" | b"conns" => {}
+        _ => return line(ERROR),
+    }
+    line("END");
+}
+
+fn general(context: &Context, stat: &mut dyn FnMut(&str, &dyn Display)) {
+    let facts = &context.facts;
+    stat("pid", &std::process::id());
+    stat("uptime", &facts.since.elapsed().as_secs());
+    stat("time", &context.now);
+    stat("version", &VERSION);
+    stat("pointer_size", &usize::BITS);
+    stat("max_connections", &facts.max_connections);
+    stat("curr_connections", &facts.open());
+    stat("threads", &facts.threads);
+    for counter in Counter::ALL {
+        stat(counter.name(), &facts.sum(counter));
+    }
+    // A pool that fails says so in the replies of other commands.
+    if let Ok(count) = facts.store.count() {
+        stat("curr_items", &count);
+    }
+    if let Ok(pool) = facts.store.pool().stats() {
+        stat("bytes", &pool.bytes_in_use);
+        stat("limit_maxbytes", &pool.max_bytes);
+    }
+    stat("evictions", &0);
+}

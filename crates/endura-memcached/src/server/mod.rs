@@ -1,0 +1,18 @@
+//! Threads and sockets.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`limits`] | open files for all connections |
+//! | [`client`] | one client's socket |
+//! | [`inbox`] | clients that wait for a thread |
+//! | [`worker`] | a thread that serves clients |
+//! | [`whole`] | the server |
+
+mod client;
+mod inbox;
+mod limits;
+mod whole;
+mod worker;
+
+pub use limits::{TooFewFiles, allow_connections};
+pub use whole::{Config, Server};

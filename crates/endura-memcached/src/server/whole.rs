@@ -1,0 +1,119 @@
+//! The server.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::thread::{self, JoinHandle};
+use std::time::{Instant, SystemTime};
+
+use endura::Error;
+
+use super::inbox::Inbox;
+use super::worker::{Common, Stop, Worker};
+use crate::clock::now;
+use crate::protocol::Facts;
+use crate::store::{Counters, Store, StoreOptions, Sweeper};
+
+/// How a server works.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Threads that serve clients.
+    pub threads: usize,
+    /// The most clients at a time. Others are turned away.
+    pub max_connections: usize,
+    /// Where items are kept.
+    pub store: StoreOptions,
+}
+
+/// A server that runs until it is [stopped](Self::stop).
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    common: Arc<Common>,
+    workers: Vec<JoinHandle<io::Result<()>>>,
+    sweeper: Sweeper,
+    store: Arc<Store>,
+}
+
+impl Server {
+    /// Opens the items in the pool at `path`, which is created if it does not exist, and serves clients of `listener`.
+    /// Those that have connected before wait until then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PoolOptions::open`](endura::PoolOptions::open); [`Error::Io`] if the system has no further threads or
+    /// files.
+    pub fn start(path: &Path, listener: TcpListener, config: &Config) -> endura::Result<Self> {
+        let store = Arc::new(Store::open(path, &config.store, now())?);
+        let failed = |doing: &str| {
+            let doing = doing.to_owned();
+            move |source| Error::Io { doing, source }
+        };
+        listener.set_nonblocking(true).map_err(failed("listening"))?;
+        let address = listener.local_addr().map_err(failed("listening"))?;
+        let threads = config.threads.max(1);
+        // The last one is the sweeper's.
+        let counters: Vec<_> = (0..=threads).map(|_| Arc::new(Counters::default())).collect();
+        let facts = Arc::new(Facts {
+            store: Arc::clone(&store),
+            counters: counters.clone(),
+            connections: AtomicUsize::new(0),
+            max_connections: config.max_connections,
+            threads,
+            since: Instant::now(),
+        });
+        let inboxes = (0..threads).map(|_| Inbox::new().map(Arc::new)).collect::<io::Result<_>>();
+        let inboxes = inboxes.map_err(failed("making an event"))?;
+        let stop = Stop::new().map_err(failed("making an event"))?;
+        let common = Arc::new(Common { listener, stop, inboxes });
+        let worker = |(number, counters): (usize, &Arc<Counters>)| {
+            Worker::new(&common, number, (Arc::clone(&facts), Arc::clone(counters)))
+        };
+        let workers = counters[..threads].iter().enumerate().map(worker);
+        let workers = workers.collect::<io::Result<Vec<_>>>().map_err(failed("making an epoll"))?;
+        let sweeper = Sweeper::start(&store, Arc::clone(&counters[threads]))
+            .map_err(failed("starting a thread"))?;
+        let mut server = Self { address, common, workers: Vec::new(), sweeper, store };
+        for worker in workers {
+            let thread = thread::Builder::new().name("endura-serve".into());
+            match thread.spawn(|| worker.run()) {
+                Ok(thread) => server.workers.push(thread),
+                Err(error) => {
+                    // The first failure counts.
+                    let _ = server.stop();
+                    return Err(failed("starting a thread")(error));
+                }
+            }
+        }
+        Ok(server)
+    }
+
+    /// The address of its listener.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// When the checkpoint was made to which the start has taken the pool back, if it had to after a power loss.
+    pub fn restored(&self) -> Option<SystemTime> {
+        Some(self.store.pool().stats().ok()?.restored?.at)
+    }
+
+    /// Ends all connections, and closes the pool.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Pool::close`](endura::Pool::close), or the first of a thread.
+    pub fn stop(self) -> endura::Result<()> {
+        let failed = |source| Error::Io { doing: "serving clients".to_owned(), source };
+        self.common.stop.stop().map_err(failed)?;
+        let mut outcome = Ok(());
+        for worker in self.workers {
+            let ended = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            outcome = outcome.and(ended.map_err(failed));
+        }
+        drop(self.sweeper);
+        self.store.pool().close().and(outcome)
+    }
+}

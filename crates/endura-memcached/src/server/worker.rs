@@ -1,0 +1,183 @@
+//! A thread that serves clients: it accepts them, and waits for all of its own at once.
+
+use std::collections::HashMap;
+use std::io::{self, ErrorKind, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::OwnedFd;
+
+use super::client::Client;
+use super::inbox::Inbox;
+use crate::clock::now;
+use crate::protocol::{Context, Facts};
+use crate::store::{Counter, Counters};
+
+/// Bytes that are read at once.
+const PIECE: usize = 64 << 10;
+/// Clients that are served in one turn.
+const EVENTS: usize = 256;
+/// The pause of a worker when the system has no further file for a client.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The event that ends all workers.
+#[derive(Debug)]
+pub(super) struct Stop(OwnedFd);
+
+impl Stop {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+    }
+
+    /// Ends the workers. None of them reads the event, so that each sees it.
+    pub(super) fn stop(&self) -> io::Result<()> {
+        rustix::io::write(&self.0, &1_u64.to_ne_bytes())?;
+        Ok(())
+    }
+}
+
+// The subject of an event: one of these, or the number of a client.
+const LISTENER: u64 = 0;
+const STOP: u64 = 1;
+const INBOX: u64 = 2;
+const FIRST_CLIENT: u64 = 3;
+
+/// What the workers share.
+#[derive(Debug)]
+pub(super) struct Common {
+    pub(super) listener: TcpListener,
+    pub(super) stop: Stop,
+    /// Those of all workers.
+    pub(super) inboxes: Vec<Arc<Inbox>>,
+}
+
+/// A thread that serves clients.
+#[derive(Debug)]
+pub(super) struct Worker {
+    epoll: OwnedFd,
+    common: Arc<Common>,
+    inbox: Arc<Inbox>,
+    clients: HashMap<u64, Client>,
+    next: u64,
+    context: Context,
+    buffer: Vec<u8>,
+}
+
+impl Worker {
+    /// Makes the worker with this number.
+    pub(super) fn new(
+        common: &Arc<Common>,
+        number: usize,
+        (facts, counters): (Arc<Facts>, Arc<Counters>),
+    ) -> io::Result<Self> {
+        let (common, inbox) = (Arc::clone(common), Arc::clone(&common.inboxes[number]));
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        // A new client wakes one of the workers that wait.
+        let accepts = EventFlags::IN | EventFlags::EXCLUSIVE;
+        epoll::add(&epoll, &common.listener, EventData::new_u64(LISTENER), accepts)?;
+        epoll::add(&epoll, &common.stop.0, EventData::new_u64(STOP), EventFlags::IN)?;
+        epoll::add(&epoll, inbox.bell(), EventData::new_u64(INBOX), EventFlags::IN)?;
+        Ok(Self {
+            epoll,
+            common,
+            inbox,
+            clients: HashMap::new(),
+            next: FIRST_CLIENT,
+            context: Context { facts, counters, now: now() },
+            buffer: vec![0; PIECE],
+        })
+    }
+
+    /// Serves until it is stopped.
+    pub(super) fn run(mut self) -> io::Result<()> {
+        let mut events = Vec::with_capacity(EVENTS);
+        loop {
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.context.wake();
+            for event in events.drain(..) {
+                match event.data.u64() {
+                    STOP => return Ok(()),
+                    LISTENER => self.accept(),
+                    INBOX => self.inbox.take().into_iter().for_each(|it| self.welcome(it)),
+                    client => self.serve(client),
+                }
+            }
+        }
+    }
+
+    fn accept(&self) {
+        match self.common.listener.accept() {
+            Ok((stream, _)) => self.admit(stream),
+            Err(error) => match error.kind() {
+                // Another worker was faster, or the client has gone already.
+                ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                // Nothing helps until a client goes, and the event comes again at once.
+                _ => std::thread::sleep(PAUSE),
+            },
+        }
+    }
+
+    /// Gives a client to a worker, or turns it away.
+    fn admit(&self, mut stream: TcpStream) {
+        let facts = &self.context.facts;
+        // Relaxed, because it is a bound and a figure.
+        if facts.connections.fetch_add(1, Ordering::Relaxed) >= facts.max_connections {
+            facts.connections.fetch_sub(1, Ordering::Relaxed);
+            self.context.counters.count(Counter::Rejected);
+            // The client may be gone.
+            let _ = stream.write_all(b"ERROR Too many open connections\r\n");
+            return;
+        }
+        self.context.counters.count(Counter::Connections);
+        Inbox::emptiest(&self.common.inboxes).unwrap_or(&self.inbox).give(stream);
+    }
+
+    fn welcome(&mut self, stream: TcpStream) {
+        let added = Client::new(stream).and_then(|client| {
+            let data = EventData::new_u64(self.next);
+            epoll::add(&self.epoll, client.stream(), data, client.waits_for)?;
+            Ok(client)
+        });
+        match added {
+            Ok(client) => {
+                self.clients.insert(self.next, client);
+                self.next += 1;
+            }
+            // The system can take no further client; the others stay.
+            Err(_) => self.leave(),
+        }
+    }
+
+    fn serve(&mut self, number: u64) {
+        // It may have gone in the same turn.
+        let Some(client) = self.clients.get_mut(&number) else { return };
+        let waits_for = client.serve(&self.context, &mut self.buffer);
+        let stays = waits_for.is_some_and(|waits_for| {
+            if waits_for == client.waits_for {
+                return true;
+            }
+            client.waits_for = waits_for;
+            let data = EventData::new_u64(number);
+            epoll::modify(&self.epoll, client.stream(), data, waits_for).is_ok()
+        });
+        if !stays {
+            // A closed socket leaves epoll by itself.
+            self.clients.remove(&number);
+            self.leave();
+        }
+    }
+
+    fn leave(&self) {
+        self.inbox.leave();
+        // Relaxed, because it is a bound and a figure.
+        self.context.facts.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,190 @@
+//! The map of items, and the atomic change of one item.
+
+use std::ops::{Bound, ControlFlow};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use endura::{Error, Kind, Map, MapOptions, Pool, PoolOptions, Result};
+
+use super::cas::CasNumbers;
+use super::flush::Flushes;
+use super::item::{HEAD, Item};
+use crate::clock::Expiry;
+
+/// The most bytes of data that an item can have, whatever the options: a value of a map has at most 2^30.
+pub const MAX_ITEM: usize = (1 << 30) - HEAD;
+
+/// Where items are kept.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// How the pool is opened. Its largest size bounds the space of all items.
+    pub pool: PoolOptions,
+    /// The most bytes of data of an item; more than [`MAX_ITEM`] counts as that.
+    pub max_item: usize,
+}
+
+/// What a command does to an entry.
+pub(super) enum Change<T> {
+    Keep(T),
+    Put(Vec<u8>, T),
+    Remove(T),
+}
+
+/// All items.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pool: Pool,
+    items: Map<[u8], [u8]>,
+    pub(super) cas: CasNumbers,
+    flushes: Flushes,
+    max_item: usize,
+    /// A store has found the pool full since the sweep has last looked.
+    is_short: AtomicBool,
+}
+
+impl Store {
+    /// Opens the items in the pool at `path`, which is created if it does not exist.
+    pub(crate) fn open(path: &Path, options: &StoreOptions, now: u32) -> Result<Self> {
+        let pool = options.pool.clone().open(path)?;
+        // The names keep apart what other programs have in the pool: the sweep removes entries.
+        let items = pool.map_with("memcached items", MapOptions::new().kind(Kind::Roart))?;
+        let facts = || pool.map("memcached facts");
+        let (cas, flushes) = (CasNumbers::open(facts()?, now)?, Flushes::open(facts()?)?);
+        // The time of a planned flush may have come while no server ran.
+        flushes.flush_if_due(now)?;
+        let (max_item, is_short) = (options.max_item.min(MAX_ITEM), AtomicBool::new(false));
+        Ok(Self { pool, items, cas, flushes, max_item, is_short })
+    }
+
+    /// The pool.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The most bytes of data of an item.
+    pub(crate) fn max_item(&self) -> usize {
+        self.max_item
+    }
+
+    /// The number of items, dead ones included that the sweep has not removed yet.
+    pub(crate) fn count(&self) -> Result<usize> {
+        self.items.approximate_len()
+    }
+
+    /// Shows an item; returns whether it is there.
+    pub(crate) fn get(&self, key: &[u8], now: u32, show: impl FnOnce(Item<'_>)) -> Result<bool> {
+        let look = |bytes: &[u8]| live(Some(bytes), self.flushes.epoch(), now).map(show).is_some();
+        Ok(self.items.get_with(key, look)?.unwrap_or(false))
+    }
+
+    /// Stores an item whatever is there.
+    pub(super) fn put(
+        &self,
+        key: &[u8],
+        (flags, expiry): (u32, Expiry),
+        data: &[u8],
+    ) -> Result<()> {
+        let item = Item { flags, expiry, epoch: self.flushes.epoch(), cas: self.cas.take()?, data };
+        self.noting(self.items.put(key, &item.to_bytes()).map(|_| ()))
+    }
+
+    /// Changes an entry atomically as `decide` says, which sees the item that is alive there and the epoch of a new one.
+    /// It runs again if another thread has changed the entry meanwhile.
+    pub(super) fn change<T>(
+        &self,
+        key: &[u8],
+        now: u32,
+        mut decide: impl FnMut(Option<Item<'_>>, u32) -> Result<Change<T>>,
+    ) -> Result<T> {
+        loop {
+            let old = self.items.get(key)?;
+            let (old, epoch) = (old.as_deref(), self.flushes.epoch());
+            let (new, outcome) = match decide(live(old, epoch, now), epoch)? {
+                Change::Keep(outcome) => return Ok(outcome),
+                Change::Put(new, outcome) => (Some(new), outcome),
+                Change::Remove(outcome) => (None, outcome),
+            };
+            // No two stores have one number, so equal bytes are the same store. (Only a time of expiry can change and
+            // change back meanwhile, which loses nothing.)
+            let changed = self.items.compare_exchange(key, old, new.as_deref());
+            if self.noting(changed)?.is_ok() {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// Notes that the pool is full, so that the sweep does not wait for its turn.
+    fn noting<T>(&self, outcome: Result<T>) -> Result<T> {
+        outcome.inspect_err(|error| {
+            if matches!(error, Error::Full { .. }) {
+                // Relaxed, because the sweep comes soon enough.
+                self.is_short.store(true, Ordering::Relaxed);
+            }
+        })
+    }
+
+    /// Whether a store has found the pool full since this was last asked.
+    pub(super) fn was_short(&self) -> bool {
+        self.is_short.swap(false, Ordering::Relaxed)
+    }
+
+    /// Kills all items: now, or at a time to come.
+    pub(crate) fn flush_all(&self, at: Option<u32>) -> Result<()> {
+        match at {
+            Some(at) => self.flushes.plan(at),
+            None => self.flushes.flush(),
+        }
+    }
+
+    /// Kills all items if that was planned for now.
+    pub(crate) fn flush_if_due(&self, now: u32) -> Result<()> {
+        self.flushes.flush_if_due(now)
+    }
+
+    /// Looks at `count` entries behind a key, and removes dead ones. Returns where the next call starts, none at the end
+    /// of the map, and how many it removed.
+    pub(super) fn sweep(
+        &self,
+        behind: Option<&[u8]>,
+        count: usize,
+        now: u32,
+    ) -> Result<(Option<Vec<u8>>, u64)> {
+        let from = behind.map_or(Bound::Unbounded, Bound::Excluded);
+        let (mut dead, mut last, mut seen) = (Vec::new(), None, 0);
+        let _ended =
+            self.items.range_with((from, Bound::Unbounded), |key: &[u8], bytes: &[u8]| {
+                if is_dead(bytes, self.flushes.epoch(), now) {
+                    dead.push(key.to_vec());
+                }
+                seen += 1;
+                if seen == count {
+                    last = Some(key.to_vec());
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            })?;
+        let mut removed = 0;
+        for key in dead {
+            removed += u64::from(self.remove_dead(&key, now)?);
+        }
+        Ok((last, removed))
+    }
+
+    /// Removes an entry if it is dead, and nothing that a client has stored meanwhile.
+    fn remove_dead(&self, key: &[u8], now: u32) -> Result<bool> {
+        let Some(old) = self.items.get(key)? else { return Ok(false) };
+        let is_dead = is_dead(&old, self.flushes.epoch(), now);
+        Ok(is_dead && self.items.compare_exchange(key, Some(&old), None)?.is_ok())
+    }
+}
+
+/// The item in these bytes, unless it has expired or was flushed. `epoch` was read after the bytes.
+fn live(bytes: Option<&[u8]>, epoch: u32, now: u32) -> Option<Item<'_>> {
+    let item = Item::of(bytes?)?;
+    (item.epoch == epoch && !item.expiry.has_come(now)).then_some(item)
+}
+
+/// Whether these bytes are an item that has expired or was flushed.
+fn is_dead(bytes: &[u8], epoch: u32, now: u32) -> bool {
+    Item::of(bytes).is_some() && live(Some(bytes), epoch, now).is_none()
+}

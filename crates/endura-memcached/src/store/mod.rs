@@ -1,0 +1,28 @@
+//! Items in a map, and the effect of each command on them.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`item`] | the layout of an item |
+//! | [`cas`] | the unique numbers of stores |
+//! | [`flush`] | epochs, which `flush_all` ends |
+//! | [`counters`] | figures for `stats` |
+//! | [`items`] | the map, and the atomic change of one item |
+//! | [`commands`] | the commands in terms of that change |
+//! | [`sweep`] | the thread that removes dead items |
+
+mod cas;
+mod commands;
+mod counters;
+mod flush;
+mod item;
+mod items;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use commands::{Delta, Stored, Stores};
+pub(crate) use counters::{Counter, Counters};
+pub(crate) use item::Item;
+pub(crate) use items::Store;
+pub use items::{MAX_ITEM, StoreOptions};
+pub(crate) use sweep::Sweeper;

@@ -1,0 +1,16 @@
+//! The program, by its socket.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`program`] | starts, signals, limits, slow and silent clients |
+//! | [`beside`] | the same bytes to Debian's memcached |
+//! | [`strange`] | random bytes in random packets |
+//! | [`kills`] | SIGKILL under load, against a model |
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod beside;
+mod kills;
+mod program;
+mod strange;
+mod support;
