@@ -119,6 +119,11 @@ pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     })?;
     if put.done.len() == words.len() {
         context.replicate(c"EN.SET", &arguments[1..]);
+    } else if Options::of(&put.done).is_ok_and(|options| options.pairs < put.done.len()) {
+        // The last pair looks like options there: it goes alone.
+        let (pairs, last) = put.done.split_at(put.done.len() - 2);
+        context.replicate_bytes(c"EN.SET", name, pairs);
+        context.replicate_bytes(c"EN.SET", name, last);
     } else if !put.done.is_empty() {
         context.replicate_bytes(c"EN.SET", name, &put.done);
     }

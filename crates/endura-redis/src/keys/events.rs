@@ -48,22 +48,40 @@ impl Session {
         }
     }
 
-    /// What Redis has of this key now is what the catalogue says.
+    /// What Redis has of this key now is what the catalogue says; in a full pool, once there is room.
     fn follow(&self, context: &Context<'_>, name: &[u8]) {
+        if let Err(error) = self.record(context, name) {
+            let text = format!("what became of a key could not be written: {error}");
+            context.log(Level::Warning, text);
+            self.unwritten().insert((context.database(), name.to_vec()));
+        }
+    }
+
+    fn record(&self, context: &Context<'_>, name: &[u8]) -> endura::Result<()> {
         // The name in the event of a loaded key lies on Redis' stack, and may not be kept: opening a key keeps it.
         let own = OwnText::new(name);
         let key = context.peek(&own);
-        let Ok(Some(value)) = key.value() else { return };
-        if value.id == 0 {
-            return;
-        }
+        let Ok(Some(value)) = key.value() else { return Ok(()) };
         let (database, expires) = (context.database(), key.expires());
-        let written = self.store.catalogue.write(value.id, value.form, database, expires, name);
-        match written {
-            Ok(()) => self.unlinked().retain(|unlinked| unlinked.id != value.id),
-            Err(error) => {
-                let text = format!("what became of a key could not be written: {error}");
-                context.log(Level::Warning, text);
+        if value.id == 0 {
+            // One that is left out, under another name now.
+            if !self.is_attached() {
+                self.ghost(database, name.to_vec());
+            }
+            return Ok(());
+        }
+        // Also if the record cannot be written: the one with the old name is better than none.
+        self.unlinked().retain(|unlinked| unlinked.id != value.id);
+        self.store.catalogue.write(value.id, value.form, database, expires, name)
+    }
+
+    /// Writes records for which there was no room.
+    fn write_the_rest(&self, context: &Context<'_>) {
+        loop {
+            let Some((database, name)) = self.unwritten().pop_first() else { return };
+            if context.in_database(database, || self.record(context, &name)).is_err() {
+                self.unwritten().insert((database, name));
+                return;
             }
         }
     }
@@ -87,9 +105,8 @@ impl Session {
             _ if is_of_string => {}
             // The other half follows.
             b"rename_from" | b"move_from" => return,
-            b"rename_to" | b"move_to" | b"copy_to" | b"restore" | b"expire" | b"persist"
-                if self.is_attached() =>
-            {
+            // Also while a file is loaded: an append-only file has such commands.
+            b"rename_to" | b"move_to" | b"copy_to" | b"restore" | b"expire" | b"persist" => {
                 self.follow(context, name.bytes());
             }
             b"loaded" if self.takes_over(None) => self.follow(context, name.bytes()),
@@ -133,10 +150,12 @@ unsafe extern "C" fn on_event_loop(
         return;
     }
     let session = session();
+    // SAFETY: see above.
+    let context = unsafe { Context::new(raw) };
     if !session.is_attached() {
-        // SAFETY: see above.
-        session.attach(&unsafe { Context::new(raw) });
+        session.attach(&context);
     }
+    session.write_the_rest(&context);
     if !session.unlinked().is_empty() {
         session.commit_unlinked();
     }
@@ -169,11 +188,12 @@ unsafe extern "C" fn on_flush(_raw: *mut RawContext, _event: Event, which: u64, 
 
 unsafe extern "C" fn on_swap(_raw: *mut RawContext, _event: Event, _which: u64, data: *mut c_void) {
     let session = session();
-    if !(session.is_attached() || session.takes_over(None)) {
-        return;
-    }
     // SAFETY: see above: `RedisModuleSwapDbInfo`.
     let swapped = unsafe { &*data.cast::<TwoNumbers>() };
+    session.swap_names(swapped.first, swapped.second);
+    if !session.takes_over(None) {
+        return;
+    }
     session.store.catalogue.spaces().swap(swapped.first, swapped.second);
     session.spaces_changed();
 }
@@ -190,6 +210,7 @@ unsafe extern "C" fn on_shutdown(
         return;
     }
     session().commit_unlinked();
+    session().write_the_rest(&context);
     if let Err(error) = session().store.pool.close() {
         context.log(Level::Warning, format!("the pool was not closed: {error}"));
     }

@@ -12,11 +12,12 @@
 //! Whoever dies, the other notices the end of the socket: the child exits with an error, and Redis keeps the older file.
 
 use std::io::{self, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::ops::ControlFlow;
 use std::os::fd::{FromRawFd, IntoRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::session::session;
 use crate::redis::{Level, log};
@@ -32,6 +33,9 @@ static SERVING: AtomicU64 = AtomicU64::new(0);
 
 /// The socket of a child, read through a buffer.
 static ASKING: Mutex<Option<BufReader<UnixStream>>> = Mutex::new(None);
+
+/// The parent's end of the socket of the child that is asking, to end it.
+static ANSWERING: Mutex<Weak<UnixStream>> = Mutex::new(Weak::new());
 
 /// Bytes that a thread gathers before it sends them: no lock and no epoch is held while it sends.
 const PIECE: usize = 64 << 10;
@@ -88,9 +92,11 @@ extern "C" fn before() {
 extern "C" fn in_parent() {
     drop(taken(&OF_CHILD));
     let Some(socket) = taken(&OF_PARENT) else { return };
+    let socket = Arc::new(socket);
+    *answering() = Arc::downgrade(&socket);
     let thread = std::thread::Builder::new().name("endura-serve".into());
     let started = thread.spawn(move || {
-        if let Err(error) = serve(socket) {
+        if let Err(error) = serve(&socket) {
             log(Level::Warning, format!("a child got no entries: {error}"));
         }
         served();
@@ -98,6 +104,18 @@ extern "C" fn in_parent() {
     if let Err(error) = started {
         log(Level::Warning, format!("no thread for a child: {error}"));
         served();
+    }
+}
+
+fn answering() -> MutexGuard<'static, Weak<UnixStream>> {
+    ANSWERING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A child that asks from now on gets no answer, and exits with an error.
+pub(super) fn end_serving() {
+    if let Some(socket) = answering().upgrade() {
+        // What fails here is the socket of a child that has ended.
+        let _ = socket.shutdown(Shutdown::Both);
     }
 }
 
@@ -161,7 +179,7 @@ fn ask_over(
 }
 
 /// Answers a child until it ends.
-fn serve(mut socket: UnixStream) -> io::Result<()> {
+fn serve(mut socket: &UnixStream) -> io::Result<()> {
     let mut question = [0; 9];
     loop {
         match socket.read_exact(&mut question) {
@@ -171,13 +189,13 @@ fn serve(mut socket: UnixStream) -> io::Result<()> {
         }
         let id = question.first_chunk().map_or(0, |id| u64::from_le_bytes(*id));
         let form = Form::numbered(question[8].into()).unwrap_or(Form::Shared);
-        let end = if send_entries(&mut socket, id, form)? { END } else { FAILED };
+        let end = if send_entries(socket, id, form)? { END } else { FAILED };
         socket.write_all([end.to_le_bytes(); 2].as_flattened())?;
     }
 }
 
 /// Sends all entries of a number; `false` if they cannot be read.
-fn send_entries(socket: &mut UnixStream, id: u64, form: Form) -> io::Result<bool> {
+fn send_entries(mut socket: &UnixStream, id: u64, form: Form) -> io::Result<bool> {
     let entries = &session().store.entries;
     // A map of its own that was dropped has no entries.
     let Ok(own) = entries.own_that_is_there(id, form) else { return Ok(false) };

@@ -29,6 +29,8 @@ pub(crate) struct Catalogue {
     /// Whether no start has come to an end with this pool: then there are no keys in it.
     is_fresh: bool,
     sequence: AtomicU64,
+    /// How often the pool had been saved from when the file was that is taken over.
+    saves_of_file: AtomicU64,
 }
 
 const SPACES: &str = "spaces";
@@ -45,6 +47,7 @@ impl Catalogue {
             is_fresh: written.is_none(),
             spaces: Mutex::new(written.unwrap_or_default()),
             sequence: AtomicU64::new(0),
+            saves_of_file: AtomicU64::new(0),
         })
     }
 
@@ -54,9 +57,10 @@ impl Catalogue {
     }
 
     /// From now on records are of another state, which replaces the one in the pool when it is complete: at
-    /// [`settle`](Self::settle). A kill before that leaves the pool as it was.
-    pub(crate) fn begin_anew(&self) -> Result<()> {
+    /// [`settle`](Self::settle). A kill before that leaves the pool as it was. `saves` is what the file says of this pool.
+    pub(crate) fn begin_anew(&self, saves: u64) -> Result<()> {
         self.read()?;
+        self.saves_of_file.store(saves, Ordering::Relaxed);
         self.is_settled.store(false, Ordering::Relaxed);
         self.spaces().renew(-1);
         Ok(())
@@ -66,6 +70,11 @@ impl Catalogue {
     pub(crate) fn settle(&self) -> Result<()> {
         if !self.is_settled.swap(true, Ordering::Relaxed) {
             self.put_spaces()?;
+            // Behind the table: the pool is no older than the file any more, and goes on from here.
+            let saves = self.saves_of_file.load(Ordering::Relaxed);
+            if self.saves()? < saves {
+                self.settings.put(SAVES, &saves.to_le_bytes())?;
+            }
         }
         Ok(())
     }

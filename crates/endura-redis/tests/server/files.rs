@@ -95,6 +95,10 @@ fn a_file_is_newer_than_an_older_pool() {
     server.kill_and_start();
     assert_eq!(texts(&server, "EN.RANGE k - +"), "a new b old");
     assert_eq!(texts(&server, "DBSIZE"), "1");
+    // From then on the pool is the newer one.
+    server.client().call("EN.SET k a last");
+    server.kill_and_start();
+    assert_eq!(texts(&server, "EN.RANGE k - +"), "a last b old");
 }
 
 /// The file of another server lies beside a pool that has keys.
