@@ -11,6 +11,7 @@
 //!
 //! Whoever dies, the other notices the end of the socket: the child exits with an error, and Redis keeps the older file.
 
+use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
 use std::io::{self, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::ops::ControlFlow;
@@ -42,6 +43,10 @@ const PIECE: usize = 64 << 10;
 /// In place of a length: the end of the entries, and a failure.
 const END: u64 = u64::MAX;
 const FAILED: u64 = u64::MAX - 1;
+
+/// The status of a child that was ended on purpose. Behind another one a server that has to save refuses writes, and a
+/// replica that gets one from its master gives up: it panics.
+const NO_ERROR: i32 = 255;
 
 /// From now on every fork of this process prepares for a child that asks.
 pub(crate) fn prepare_for_forks() -> io::Result<()> {
@@ -93,16 +98,19 @@ extern "C" fn in_parent() {
     drop(taken(&OF_CHILD));
     let Some(socket) = taken(&OF_PARENT) else { return };
     let socket = Arc::new(socket);
+    let of_thread = Arc::clone(&socket);
     *answering() = Arc::downgrade(&socket);
     let thread = std::thread::Builder::new().name("endura-serve".into());
     let started = thread.spawn(move || {
-        if let Err(error) = serve(&socket) {
+        if let Err(error) = serve(&of_thread) {
             log(Level::Warning, format!("a child got no entries: {error}"));
         }
         served();
     });
     if let Err(error) = started {
         log(Level::Warning, format!("no thread for a child: {error}"));
+        // A failure, and no wish: what cannot be told a child is ended by.
+        let _ = (&*socket).write_all([FAILED.to_le_bytes(); 2].as_flattened());
         served();
     }
 }
@@ -111,7 +119,7 @@ fn answering() -> MutexGuard<'static, Weak<UnixStream>> {
     ANSWERING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A child that asks from now on gets no answer, and exits with an error.
+/// A child that asks from now on gets no answer, and exits as one that was ended on purpose.
 pub(super) fn end_serving() {
     if let Some(socket) = answering().upgrade() {
         // What fails here is the socket of a child that has ended.
@@ -146,9 +154,11 @@ pub(super) fn ask(of: &Value, save: impl FnMut(&[u8], &[u8])) {
         Some(socket) => ask_over(socket, of, save),
         None => Err(io::ErrorKind::NotConnected.into()),
     };
-    if asked.is_err() {
+    if let Err(error) = asked {
+        // An end of the socket is the parent's wish, if the parent lives at all.
+        let is_ended = [UnexpectedEof, BrokenPipe, ConnectionReset].contains(&error.kind());
         // SAFETY: a child of Redis ends so after a failure; the parent reads the status.
-        unsafe { libc::_exit(1) }
+        unsafe { libc::_exit(if is_ended { NO_ERROR } else { 1 }) }
     }
 }
 
@@ -184,7 +194,7 @@ fn serve(mut socket: &UnixStream) -> io::Result<()> {
     loop {
         match socket.read_exact(&mut question) {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) if error.kind() == UnexpectedEof => return Ok(()),
             Err(error) => return Err(error),
         }
         let id = question.first_chunk().map_or(0, |id| u64::from_le_bytes(*id));

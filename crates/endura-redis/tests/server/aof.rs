@@ -17,7 +17,7 @@ fn lose(server: &Server) {
 /// Three keys in the rewritten part, and behind it commands of Redis that move, copy and date them.
 fn moved(how: &str) -> (tempfile::TempDir, Server) {
     let folder = tempfile::tempdir().unwrap();
-    let options = ["--appendonly", "yes", "--aof-use-rdb-preamble", how];
+    let options = ["--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", how];
     let server = Server::start(folder.path(), &options);
     let mut c = server.client();
     for name in ["a", "b", "c", "d", "e"] {
@@ -68,7 +68,8 @@ fn commands_behind_the_rewritten_part_make_a_lost_pool_anew() {
 fn keys_that_are_left_out_are_gone_whatever_became_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let (pool, copy) = (folder.path().join("data.endura"), folder.path().join("copy"));
-    let mut server = Server::start(folder.path(), &["--appendonly", "yes"]);
+    let options = ["--appendonly", "yes", "--appendfsync", "always"];
+    let mut server = Server::start(folder.path(), &options);
     for name in ["a", "b", "c", "d"] {
         server.client().call(&format!("EN.SET {name} f {name}"));
     }

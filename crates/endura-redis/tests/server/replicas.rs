@@ -206,7 +206,7 @@ fn a_replica_gets_the_fields_that_were_set() {
 /// A replica saves, or makes a replica of its own, while its master copies.
 #[test]
 fn a_replica_that_saves_copies() {
-    let pair = pair(&["--rdb-key-save-delay", "300"]);
+    let pair = pair(&["--save", "3600 100000", "--rdb-key-save-delay", "300"]);
     let (mut c, mut replica) = (pair.master.client(), pair.replica.client());
     for key in 0..500 {
         c.call(&format!("EN.SET k{key} f v g w"));
@@ -220,4 +220,9 @@ fn a_replica_that_saves_copies() {
     at_rest(&mut c, &mut replica);
     assert_eq!(replica.call("EN.RANGE copy - +").text(), "f v g w");
     assert_eq!(digests(&mut replica), digests(&mut c));
+    // The child has ended, and not as one that failed: a replica would panic at the next command.
+    assert!(pair.replica.saved());
+    c.call("EN.SET k1 f x");
+    at_rest(&mut c, &mut replica);
+    assert_eq!(replica.call("EN.GET k1 f").text(), "x");
 }
