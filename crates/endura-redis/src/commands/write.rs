@@ -244,8 +244,12 @@ pub(crate) fn pop(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         if let Some(value) = key.value()? {
             while popped.len() < count {
                 let Some(entry) = entries.end(value, order)? else { break };
-                entries.remove(value, &entry.0)?;
-                popped.push(entry);
+                match entries.remove(value, &entry.0) {
+                    Ok(_) => popped.push(entry),
+                    // Those that are gone are said, here and to replicas.
+                    Err(_) if !popped.is_empty() => break,
+                    Err(failure) => return Err(failure),
+                }
             }
         }
     }

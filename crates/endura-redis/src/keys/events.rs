@@ -88,19 +88,23 @@ impl Session {
 
     /// Whether this is the second event of a SET with a time. Nobody may look at that string now: the time may be over, and
     /// then a look deletes it, which replicas would be told before the SET.
-    fn is_of_string(&self, class: c_int, event: &[u8], name: &Text) -> bool {
+    fn is_of_string(&self, database: i32, class: c_int, event: &[u8], name: &Text) -> bool {
         let mut last = self.last_string.lock().unwrap_or_else(PoisonError::into_inner);
         if class == api::NOTIFY_STRING {
-            name.bytes().clone_into(&mut last);
+            *last = Some((database, name.bytes().to_vec()));
             return true;
         }
-        let is_of_string = event == b"expire" && !last.is_empty() && *last == name.bytes();
-        last.clear();
-        is_of_string
+        let last = last.take();
+        event == b"expire" && last.is_some_and(|last| last == (database, name.bytes().to_vec()))
+    }
+
+    /// The string of the last event may be another key from now on.
+    fn forget_last_string(&self) {
+        *self.last_string.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn notified(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) {
-        let is_of_string = self.is_of_string(class, event, name);
+        let is_of_string = self.is_of_string(context.database(), class, event, name);
         match event {
             _ if is_of_string => {}
             // The other half follows.
@@ -155,6 +159,7 @@ unsafe extern "C" fn on_event_loop(
     if !session.is_attached() {
         session.attach(&context);
     }
+    session.forget_last_string();
     session.write_the_rest(&context);
     if !session.unlinked().is_empty() {
         session.commit_unlinked();
@@ -182,6 +187,7 @@ unsafe extern "C" fn on_flush(_raw: *mut RawContext, _event: Event, which: u64, 
     }
     // SAFETY: see above: `RedisModuleFlushInfo`.
     let database = unsafe { (*data.cast::<TwoNumbers>()).second };
+    session.forget_last_string();
     session.store.catalogue.spaces().renew(database);
     session.spaces_changed();
 }
@@ -190,6 +196,7 @@ unsafe extern "C" fn on_swap(_raw: *mut RawContext, _event: Event, _which: u64, 
     let session = session();
     // SAFETY: see above: `RedisModuleSwapDbInfo`.
     let swapped = unsafe { &*data.cast::<TwoNumbers>() };
+    session.forget_last_string();
     session.swap_names(swapped.first, swapped.second);
     if !session.takes_over(None) {
         return;

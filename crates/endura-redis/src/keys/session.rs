@@ -18,8 +18,8 @@ pub(crate) struct Session {
     unlinked: Mutex<Vec<Unlinked>>,
     /// Keys whose records could not be written, for the pool was full.
     unwritten: Mutex<BTreeSet<(i32, Vec<u8>)>>,
-    /// The key of the last event, if that was one of a string.
-    pub(super) last_string: Mutex<Vec<u8>>,
+    /// The key of the last event and its database, if that was one of a string.
+    pub(super) last_string: Mutex<Option<(i32, Vec<u8>)>>,
     /// For INFO: how long attaching took, and how many keys it found.
     pub(crate) attach_micros: AtomicU64,
     pub(crate) attached_keys: AtomicU64,

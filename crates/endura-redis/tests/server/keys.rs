@@ -218,3 +218,41 @@ fn a_key_that_is_renamed_in_a_full_pool_is_not_lost() {
         assert_eq!(c.call(&format!("EN.GET {} f", long(key))).text(), key.to_string());
     }
 }
+
+/// SET with a time has two events. An `expire` that comes behind another SET is one of a map nevertheless.
+#[test]
+fn a_time_is_kept_behind_a_string_of_the_same_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let mut c = server.client();
+    let lines = [
+        "EN.SET other f v",
+        "SELECT 1",
+        "SET other x",
+        "SELECT 0",
+        "PEXPIREAT other 4000000000000",
+        "SELECT 2",
+        "SET a x",
+        "FLUSHDB",
+        "EN.SET a f v",
+        "PEXPIREAT a 4000000000000",
+        "SELECT 3",
+        "SET b x",
+        "SWAPDB 3 4",
+        "EN.SET b f v",
+        "PEXPIREAT b 4000000000000",
+    ];
+    // All in one: nothing comes between them.
+    lines.iter().for_each(|line| {
+        c.send(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>()).unwrap();
+    });
+    lines.iter().for_each(|line| assert!(!c.receive().unwrap().is_error(), "{line}"));
+    drop(c);
+    server.kill_and_start();
+    let mut c = server.client();
+    for (database, name) in [(0, "other"), (2, "a"), (3, "b")] {
+        c.call(&format!("SELECT {database}"));
+        let at = c.call(&format!("PEXPIRETIME {name}"));
+        assert_eq!(at, Reply::Integer(4_000_000_000_000), "{name}");
+    }
+}
