@@ -55,6 +55,7 @@ impl Session {
         let first = self.store.first_of_session();
         // From here on what was taken over is what the pool has.
         self.store.catalogue.settle()?;
+        self.store.catalogue.set_partial(false)?;
         let (alive, gone) = self.sort_out()?;
         let mut keys = 0;
         for (id, database, record) in &alive {

@@ -121,6 +121,14 @@ impl Session {
         }
     }
 
+    /// A replica gets all keys anew, or has got them.
+    fn resyncing(&self, is_partial: bool) {
+        if let Err(error) = self.store.catalogue.set_partial(is_partial) {
+            let text = format!("that a replica gets its keys could not be written: {error}");
+            crate::redis::log(Level::Warning, text);
+        }
+    }
+
     fn spaces_changed(&self) {
         if let Err(error) = self.store.catalogue.put_spaces() {
             let text = format!("which database a key is in could not be written: {error}");
@@ -176,6 +184,10 @@ unsafe extern "C" fn on_loading(
         // SAFETY: see above.
         let context = unsafe { Context::new(raw) };
         session().loading(&context, which == events::LOADING_RDB);
+    }
+    let is_partial = which == events::LOADING_RESYNC;
+    if (is_partial || which == events::LOADING_ENDS) && session().is_attached() {
+        session().resyncing(is_partial);
     }
 }
 

@@ -111,6 +111,7 @@ impl Session {
     /// * No start has come to an end with this pool: it is new.
     /// * The pool is older than the file, for it has been saved from less often: somebody has put a copy back, or a power
     ///   loss took it back to a checkpoint.
+    /// * A replica was killed in the middle of a full resync: the pool has only some of the keys.
     /// * A replica starts from an RDB: it will ask its master for what followed that file, and RENAME and the like would
     ///   do another thing to a newer state.
     pub(super) fn takes_over(&self, file: Option<([u8; 16], u64)>) -> bool {
@@ -140,6 +141,11 @@ impl Session {
         }
         if is_replica {
             log(Level::Notice, "a replica starts from its RDB: its maps replace those of the pool");
+            return Plan::TakeOver;
+        }
+        if self.store.catalogue.is_partial().unwrap_or(false) {
+            let text = "a replica was killed while it got its keys: the maps of the file replace those of the pool";
+            log(Level::Warning, text);
             return Plan::TakeOver;
         }
         let Some((uuid, saves)) = file else { return Plan::LeaveOut };

@@ -35,6 +35,7 @@ pub(crate) struct Catalogue {
 
 const SPACES: &str = "spaces";
 const SAVES: &str = "saves";
+const PARTIAL: &str = "partial";
 
 impl Catalogue {
     pub(crate) fn open(pool: &Pool) -> Result<Self> {
@@ -144,6 +145,18 @@ impl Catalogue {
     /// About how many keys there are.
     pub(crate) fn keys(&self) -> Result<usize> {
         self.keys.approximate_len()
+    }
+
+    /// Whether the keys are some of those that a replica was getting from its master when it was killed.
+    pub(crate) fn is_partial(&self) -> Result<bool> {
+        Ok(self.settings.get(PARTIAL)?.is_some())
+    }
+
+    pub(crate) fn set_partial(&self, is_partial: bool) -> Result<()> {
+        if is_partial {
+            return self.settings.put(PARTIAL, &[]).map(drop);
+        }
+        self.settings.delete(PARTIAL).map(drop)
     }
 
     /// How many files were saved from this pool.

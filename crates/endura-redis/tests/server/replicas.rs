@@ -226,3 +226,30 @@ fn a_replica_that_saves_copies() {
     at_rest(&mut c, &mut replica);
     assert_eq!(replica.call("EN.GET k1 f").text(), "x");
 }
+
+/// A replica that was killed while it loaded its master's file has that file, and in its pool some of the keys.
+#[test]
+fn a_replica_that_was_killed_while_it_loaded_can_be_a_master() {
+    let mut pair = pair(&["--repl-diskless-sync", "no"]);
+    let (mut c, mut replica) = (pair.master.client(), pair.replica.client());
+    for key in 0..400 {
+        c.call(&format!("EN.SET k{key} f v"));
+    }
+    replica.call("CONFIG SET key-load-delay 10000");
+    replica.call(&format!("REPLICAOF 127.0.0.1 {}", pair.master.port()));
+    let begin = Instant::now();
+    while !pair.replica.log().contains("Loading DB in memory") {
+        assert!(begin.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    pair.replica.kill_and_start();
+    let mut replica = pair.replica.client();
+    assert_eq!(digests(&mut replica), digests(&mut c));
+    // From then on the pool is what counts.
+    replica.call("EN.SET k0 f last");
+    pair.replica.kill_and_start();
+    let mut replica = pair.replica.client();
+    assert_eq!(replica.call("DBSIZE"), Reply::Integer(400));
+    assert_eq!(replica.call("EN.GET k0 f").text(), "last");
+}
