@@ -78,6 +78,15 @@ fn answer(context: &Context<'_>, name: &Text, span: Option<Span>, options: Optio
         context.array(0);
         return Ok(());
     };
+    if value.own.is_some() {
+        // Bounds that are no integers are an error of the command: not an element of an array that was begun.
+        session().store.entries.visit(
+            value,
+            &span,
+            options.order,
+            |_, _| ControlFlow::Break(()),
+        )?;
+    }
     if options.limit <= INLINE || !has_many(value, &span)? {
         return write(context, value, &span, &options);
     }

@@ -203,11 +203,11 @@ static COMMANDS: [Command; 14] = [
         run: entry!(admin::info),
         flags: c"readonly",
         categories: c"read slow",
-        key: KeyUse::None,
+        key: KeyUse::Reads,
         arity: -1,
         summary: c"Figures of the pool, or of a key.",
         complexity: c"O(1)",
-        arguments: &[optional(c"key", Kind::Text)],
+        arguments: &[optional(c"key", Kind::Key)],
     },
     Command {
         name: c"en.checkpoint",

@@ -119,6 +119,11 @@ pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     })?;
     if put.done.len() == words.len() {
         context.replicate(c"EN.SET", &arguments[1..]);
+    } else if Options::of(&put.done).is_ok_and(|options| options.pairs < put.done.len()) {
+        // The last pair looks like options there: it goes alone.
+        let (pairs, last) = put.done.split_at(put.done.len() - 2);
+        context.replicate_bytes(c"EN.SET", name, pairs);
+        context.replicate_bytes(c"EN.SET", name, last);
     } else if !put.done.is_empty() {
         context.replicate_bytes(c"EN.SET", name, &put.done);
     }
@@ -239,8 +244,12 @@ pub(crate) fn pop(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         if let Some(value) = key.value()? {
             while popped.len() < count {
                 let Some(entry) = entries.end(value, order)? else { break };
-                entries.remove(value, &entry.0)?;
-                popped.push(entry);
+                match entries.remove(value, &entry.0) {
+                    Ok(_) => popped.push(entry),
+                    // Those that are gone are said, here and to replicas.
+                    Err(_) if !popped.is_empty() => break,
+                    Err(failure) => return Err(failure),
+                }
             }
         }
     }

@@ -55,6 +55,7 @@ impl Session {
         let first = self.store.first_of_session();
         // From here on what was taken over is what the pool has.
         self.store.catalogue.settle()?;
+        self.store.catalogue.set_partial(false)?;
         let (alive, gone) = self.sort_out()?;
         let mut keys = 0;
         for (id, database, record) in &alive {
@@ -68,8 +69,7 @@ impl Session {
         self.store.sweeper.strays(numbers, first);
         self.drop_ghosts(context);
         if self.start().loads_rdb && !took_over && !context.is_replica() {
-            // Replicas may not go on from the state of the file: the pool is ahead of it.
-            context.call(c"DEBUG", c"CHANGE-REPL-ID");
+            part_from_file(context);
         }
         Ok(keys)
     }
@@ -131,5 +131,14 @@ impl Session {
                 }
             });
         }
+    }
+}
+
+/// Replicas may not go on from the state of the file: the pool is ahead of it.
+fn part_from_file(context: &Context<'_>) {
+    if !context.call(c"DEBUG", c"CHANGE-REPL-ID") {
+        let text = "the server has no DEBUG, which makes a new replication id: a replica that goes on from a file misses \
+                    what the pool has and this server's file has not";
+        context.log(Level::Warning, text);
     }
 }

@@ -48,50 +48,69 @@ impl Session {
         }
     }
 
-    /// What Redis has of this key now is what the catalogue says.
+    /// What Redis has of this key now is what the catalogue says; in a full pool, once there is room.
     fn follow(&self, context: &Context<'_>, name: &[u8]) {
+        if let Err(error) = self.record(context, name) {
+            let text = format!("what became of a key could not be written: {error}");
+            context.log(Level::Warning, text);
+            self.unwritten().insert((context.database(), name.to_vec()));
+        }
+    }
+
+    fn record(&self, context: &Context<'_>, name: &[u8]) -> endura::Result<()> {
         // The name in the event of a loaded key lies on Redis' stack, and may not be kept: opening a key keeps it.
         let own = OwnText::new(name);
         let key = context.peek(&own);
-        let Ok(Some(value)) = key.value() else { return };
-        if value.id == 0 {
-            return;
-        }
+        let Ok(Some(value)) = key.value() else { return Ok(()) };
         let (database, expires) = (context.database(), key.expires());
-        let written = self.store.catalogue.write(value.id, value.form, database, expires, name);
-        match written {
-            Ok(()) => self.unlinked().retain(|unlinked| unlinked.id != value.id),
-            Err(error) => {
-                let text = format!("what became of a key could not be written: {error}");
-                context.log(Level::Warning, text);
+        if value.id == 0 {
+            // One that is left out, under another name now.
+            if !self.is_attached() {
+                self.ghost(database, name.to_vec());
+            }
+            return Ok(());
+        }
+        // Also if the record cannot be written: the one with the old name is better than none.
+        self.unlinked().retain(|unlinked| unlinked.id != value.id);
+        self.store.catalogue.write(value.id, value.form, database, expires, name)
+    }
+
+    /// Writes records for which there was no room.
+    fn write_the_rest(&self, context: &Context<'_>) {
+        loop {
+            let Some((database, name)) = self.unwritten().pop_first() else { return };
+            if context.in_database(database, || self.record(context, &name)).is_err() {
+                self.unwritten().insert((database, name));
+                return;
             }
         }
     }
 
     /// Whether this is the second event of a SET with a time. Nobody may look at that string now: the time may be over, and
     /// then a look deletes it, which replicas would be told before the SET.
-    fn is_of_string(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) -> bool {
+    fn is_of_string(&self, database: i32, class: c_int, event: &[u8], name: &Text) -> bool {
         let mut last = self.last_string.lock().unwrap_or_else(PoisonError::into_inner);
         if class == api::NOTIFY_STRING {
-            *last = Some((context.database(), name.bytes().to_vec()));
+            *last = Some((database, name.bytes().to_vec()));
             return true;
         }
-        let of_string = last.take();
-        event == b"expire"
-            && of_string.is_some_and(|(database, string)| {
-                database == context.database() && string == name.bytes()
-            })
+        let last = last.take();
+        event == b"expire" && last.is_some_and(|last| last == (database, name.bytes().to_vec()))
+    }
+
+    /// The string of the last event may be another key from now on.
+    fn forget_last_string(&self) {
+        *self.last_string.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn notified(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) {
-        let is_of_string = self.is_of_string(context, class, event, name);
+        let is_of_string = self.is_of_string(context.database(), class, event, name);
         match event {
             _ if is_of_string => {}
             // The other half follows.
             b"rename_from" | b"move_from" => return,
-            b"rename_to" | b"move_to" | b"copy_to" | b"restore" | b"expire" | b"persist"
-                if self.is_attached() =>
-            {
+            // Also while a file is loaded: an append-only file has such commands.
+            b"rename_to" | b"move_to" | b"copy_to" | b"restore" | b"expire" | b"persist" => {
                 self.follow(context, name.bytes());
             }
             b"loaded" if self.takes_over(None) => self.follow(context, name.bytes()),
@@ -99,6 +118,14 @@ impl Session {
         }
         if !self.unlinked().is_empty() {
             self.commit_unlinked();
+        }
+    }
+
+    /// A replica gets all keys anew, or has got them.
+    fn resyncing(&self, is_partial: bool) {
+        if let Err(error) = self.store.catalogue.set_partial(is_partial) {
+            let text = format!("that a replica gets its keys could not be written: {error}");
+            crate::redis::log(Level::Warning, text);
         }
     }
 
@@ -135,10 +162,13 @@ unsafe extern "C" fn on_event_loop(
         return;
     }
     let session = session();
+    // SAFETY: see above.
+    let context = unsafe { Context::new(raw) };
     if !session.is_attached() {
-        // SAFETY: see above.
-        session.attach(&unsafe { Context::new(raw) });
+        session.attach(&context);
     }
+    session.forget_last_string();
+    session.write_the_rest(&context);
     if !session.unlinked().is_empty() {
         session.commit_unlinked();
     }
@@ -155,6 +185,10 @@ unsafe extern "C" fn on_loading(
         let context = unsafe { Context::new(raw) };
         session().loading(&context, which == events::LOADING_RDB);
     }
+    let is_partial = which == events::LOADING_RESYNC;
+    if (is_partial || which == events::LOADING_ENDS) && session().is_attached() {
+        session().resyncing(is_partial);
+    }
 }
 
 /// A database is emptied, or all: from here on no key of it is in the pool. Their values are freed behind that.
@@ -165,17 +199,20 @@ unsafe extern "C" fn on_flush(_raw: *mut RawContext, _event: Event, which: u64, 
     }
     // SAFETY: see above: `RedisModuleFlushInfo`.
     let database = unsafe { (*data.cast::<TwoNumbers>()).second };
+    session.forget_last_string();
     session.store.catalogue.spaces().renew(database);
     session.spaces_changed();
 }
 
 unsafe extern "C" fn on_swap(_raw: *mut RawContext, _event: Event, _which: u64, data: *mut c_void) {
     let session = session();
-    if !(session.is_attached() || session.takes_over(None)) {
-        return;
-    }
     // SAFETY: see above: `RedisModuleSwapDbInfo`.
     let swapped = unsafe { &*data.cast::<TwoNumbers>() };
+    session.forget_last_string();
+    session.swap_names(swapped.first, swapped.second);
+    if !session.takes_over(None) {
+        return;
+    }
     session.store.catalogue.spaces().swap(swapped.first, swapped.second);
     session.spaces_changed();
 }
@@ -192,6 +229,7 @@ unsafe extern "C" fn on_shutdown(
         return;
     }
     session().commit_unlinked();
+    session().write_the_rest(&context);
     if let Err(error) = session().store.pool.close() {
         context.log(Level::Warning, format!("the pool was not closed: {error}"));
     }

@@ -11,12 +11,14 @@
 //!
 //! Whoever dies, the other notices the end of the socket: the child exits with an error, and Redis keeps the older file.
 
+use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
 use std::io::{self, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::ops::ControlFlow;
 use std::os::fd::{FromRawFd, IntoRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::session::session;
 use crate::redis::{Level, log};
@@ -33,11 +35,18 @@ static SERVING: AtomicU64 = AtomicU64::new(0);
 /// The socket of a child, read through a buffer.
 static ASKING: Mutex<Option<BufReader<UnixStream>>> = Mutex::new(None);
 
+/// The parent's end of the socket of the child that is asking, to end it.
+static ANSWERING: Mutex<Weak<UnixStream>> = Mutex::new(Weak::new());
+
 /// Bytes that a thread gathers before it sends them: no lock and no epoch is held while it sends.
 const PIECE: usize = 64 << 10;
 /// In place of a length: the end of the entries, and a failure.
 const END: u64 = u64::MAX;
 const FAILED: u64 = u64::MAX - 1;
+
+/// The status of a child that was ended on purpose. Behind another one a server that has to save refuses writes, and a
+/// replica that gets one from its master gives up: it panics.
+const NO_ERROR: i32 = 255;
 
 /// From now on every fork of this process prepares for a child that asks.
 pub(crate) fn prepare_for_forks() -> io::Result<()> {
@@ -88,16 +97,33 @@ extern "C" fn before() {
 extern "C" fn in_parent() {
     drop(taken(&OF_CHILD));
     let Some(socket) = taken(&OF_PARENT) else { return };
+    let socket = Arc::new(socket);
+    let of_thread = Arc::clone(&socket);
+    *answering() = Arc::downgrade(&socket);
     let thread = std::thread::Builder::new().name("endura-serve".into());
     let started = thread.spawn(move || {
-        if let Err(error) = serve(socket) {
+        if let Err(error) = serve(&of_thread) {
             log(Level::Warning, format!("a child got no entries: {error}"));
         }
         served();
     });
     if let Err(error) = started {
         log(Level::Warning, format!("no thread for a child: {error}"));
+        // A failure, and no wish: what cannot be told a child is ended by.
+        let _ = (&*socket).write_all([FAILED.to_le_bytes(); 2].as_flattened());
         served();
+    }
+}
+
+fn answering() -> MutexGuard<'static, Weak<UnixStream>> {
+    ANSWERING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A child that asks from now on gets no answer, and exits as one that was ended on purpose.
+pub(super) fn end_serving() {
+    if let Some(socket) = answering().upgrade() {
+        // What fails here is the socket of a child that has ended.
+        let _ = socket.shutdown(Shutdown::Both);
     }
 }
 
@@ -128,9 +154,11 @@ pub(super) fn ask(of: &Value, save: impl FnMut(&[u8], &[u8])) {
         Some(socket) => ask_over(socket, of, save),
         None => Err(io::ErrorKind::NotConnected.into()),
     };
-    if asked.is_err() {
+    if let Err(error) = asked {
+        // An end of the socket is the parent's wish, if the parent lives at all.
+        let is_ended = [UnexpectedEof, BrokenPipe, ConnectionReset].contains(&error.kind());
         // SAFETY: a child of Redis ends so after a failure; the parent reads the status.
-        unsafe { libc::_exit(1) }
+        unsafe { libc::_exit(if is_ended { NO_ERROR } else { 1 }) }
     }
 }
 
@@ -161,23 +189,23 @@ fn ask_over(
 }
 
 /// Answers a child until it ends.
-fn serve(mut socket: UnixStream) -> io::Result<()> {
+fn serve(mut socket: &UnixStream) -> io::Result<()> {
     let mut question = [0; 9];
     loop {
         match socket.read_exact(&mut question) {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) if error.kind() == UnexpectedEof => return Ok(()),
             Err(error) => return Err(error),
         }
         let id = question.first_chunk().map_or(0, |id| u64::from_le_bytes(*id));
         let form = Form::numbered(question[8].into()).unwrap_or(Form::Shared);
-        let end = if send_entries(&mut socket, id, form)? { END } else { FAILED };
+        let end = if send_entries(socket, id, form)? { END } else { FAILED };
         socket.write_all([end.to_le_bytes(); 2].as_flattened())?;
     }
 }
 
 /// Sends all entries of a number; `false` if they cannot be read.
-fn send_entries(socket: &mut UnixStream, id: u64, form: Form) -> io::Result<bool> {
+fn send_entries(mut socket: &UnixStream, id: u64, form: Form) -> io::Result<bool> {
     let entries = &session().store.entries;
     // A map of its own that was dropped has no entries.
     let Ok(own) = entries.own_that_is_there(id, form) else { return Ok(false) };

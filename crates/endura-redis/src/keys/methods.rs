@@ -6,7 +6,7 @@ use std::ptr;
 
 use super::fork;
 use super::session::session;
-use crate::redis::api::{AUX_BEFORE, RawDigest, RawIo, RawOptions, RawString, TypeMethods};
+use crate::redis::api::{AUX_BEFORE, RawDigest, RawIo, RawOptions, RawString, TypeMethods, flags};
 use crate::redis::{
     Aof, Context, Digest, Level, Rdb, from_raw, into_raw, lent, log, register_type,
 };
@@ -208,13 +208,19 @@ unsafe extern "C" fn free_effort(_options: *mut RawOptions, _value: *const c_voi
 }
 
 /// COPY: a new number with the same entries. While a child saves it is refused: the child's file would have entries of
-/// another moment than this copy, and a replica copies what it got from that file.
+/// another moment than this copy, and a replica copies what it got from that file. What its master has copied a replica
+/// must copy: there the child ends, and Redis starts another.
 unsafe extern "C" fn copy(_options: *mut RawOptions, value: *const c_void) -> *mut c_void {
     // SAFETY: see above.
     let value = unsafe { lent(value) };
     if fork::is_serving() {
-        log(Level::Notice, "COPY is refused while a child saves: try again");
-        return ptr::null_mut();
+        // SAFETY: what the server is, it also says without a context.
+        if !unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA) {
+            log(Level::Notice, "COPY is refused while a child saves: try again");
+            return ptr::null_mut();
+        }
+        log(Level::Notice, "a child that saves is ended, for the master copies a key");
+        fork::end_serving();
     }
     match copied(value) {
         Ok(copy) => into_raw(copy),
@@ -227,6 +233,9 @@ unsafe extern "C" fn copy(_options: *mut RawOptions, value: *const c_void) -> *m
 
 fn copied(from: &Value) -> Outcome<Value> {
     let store = &session().store;
+    if from.id == 0 {
+        return Ok(Value { id: 0, form: from.form, own: None, count: Count::of(0) });
+    }
     let to = store.make(from.form)?;
     let mut put = Ok(false);
     let visited = store.entries.visit(from, &Span::ALL, Order::Ascending, |field, value| {

@@ -1,5 +1,6 @@
 //! The module from load to shutdown: its pool, and how far its start has come.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -15,7 +16,9 @@ pub(crate) struct Session {
     start: Mutex<Start>,
     /// Numbers whose keys Redis has taken out of a database; see [`super::events`].
     unlinked: Mutex<Vec<Unlinked>>,
-    /// Database and name of the key of the last event, if that was one of a string.
+    /// Keys whose records could not be written, for the pool was full.
+    unwritten: Mutex<BTreeSet<(i32, Vec<u8>)>>,
+    /// The key of the last event and its database, if that was one of a string.
     pub(super) last_string: Mutex<Option<(i32, Vec<u8>)>>,
     /// For INFO: how long attaching took, and how many keys it found.
     pub(crate) attach_micros: AtomicU64,
@@ -66,6 +69,7 @@ impl Session {
             attached: AtomicBool::new(false),
             start: Mutex::default(),
             unlinked: Mutex::default(),
+            unwritten: Mutex::default(),
             last_string: Mutex::default(),
             attach_micros: AtomicU64::new(0),
             attached_keys: AtomicU64::new(0),
@@ -86,6 +90,10 @@ impl Session {
         self.unlinked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn unwritten(&self) -> MutexGuard<'_, BTreeSet<(i32, Vec<u8>)>> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The server begins to load a file.
     pub(super) fn loading(&self, context: &Context<'_>, is_rdb: bool) {
         if !self.is_attached() {
@@ -103,6 +111,7 @@ impl Session {
     /// * No start has come to an end with this pool: it is new.
     /// * The pool is older than the file, for it has been saved from less often: somebody has put a copy back, or a power
     ///   loss took it back to a checkpoint.
+    /// * A replica was killed in the middle of a full resync: the pool has only some of the keys.
     /// * A replica starts from an RDB: it will ask its master for what followed that file, and RENAME and the like would
     ///   do another thing to a newer state.
     pub(super) fn takes_over(&self, file: Option<([u8; 16], u64)>) -> bool {
@@ -113,12 +122,17 @@ impl Session {
         let plan = start.plan.unwrap_or_else(|| self.plan(file, start.is_replica));
         if start.plan.is_none()
             && plan == Plan::TakeOver
-            && let Err(error) = self.store.catalogue.begin_anew()
+            && let Err(error) = self.store.catalogue.begin_anew(self.saves_in(file))
         {
             log(Level::Warning, format!("the catalogue of the pool cannot be read: {error}"));
         }
         start.plan = Some(plan);
         plan == Plan::TakeOver
+    }
+
+    /// How often this pool was saved from, as a file says; 0 for the file of another pool.
+    fn saves_in(&self, file: Option<([u8; 16], u64)>) -> u64 {
+        file.filter(|(uuid, _)| *uuid == self.store.uuid).map_or(0, |(_, saves)| saves)
     }
 
     fn plan(&self, file: Option<([u8; 16], u64)>, is_replica: bool) -> Plan {
@@ -127,6 +141,11 @@ impl Session {
         }
         if is_replica {
             log(Level::Notice, "a replica starts from its RDB: its maps replace those of the pool");
+            return Plan::TakeOver;
+        }
+        if self.store.catalogue.is_partial().unwrap_or(false) {
+            let text = "a replica was killed while it got its keys: the maps of the file replace those of the pool";
+            log(Level::Warning, text);
             return Plan::TakeOver;
         }
         let Some((uuid, saves)) = file else { return Plan::LeaveOut };
@@ -149,6 +168,19 @@ impl Session {
     /// A key of the file that is left out.
     pub(super) fn ghost(&self, database: i32, name: Vec<u8>) {
         self.start().ghosts.push((database, name));
+    }
+
+    /// The keys of two databases have changed places: also those that are left out, or wait for room.
+    pub(super) fn swap_names(&self, a: i32, b: i32) {
+        let other = |database| match database {
+            database if database == a => b,
+            database if database == b => a,
+            database => database,
+        };
+        self.start().ghosts.iter_mut().for_each(|(database, _)| *database = other(*database));
+        let mut unwritten = self.unwritten();
+        let names = std::mem::take(&mut *unwritten);
+        *unwritten = names.into_iter().map(|(database, name)| (other(database), name)).collect();
     }
 
     pub(super) fn took_over(&self) -> bool {

@@ -185,6 +185,8 @@ pub(crate) mod events {
     pub(crate) const FLUSH_STARTS: u64 = 0;
     pub(crate) const LOADING_RDB: u64 = 0;
     pub(crate) const LOADING_AOF: u64 = 1;
+    pub(crate) const LOADING_RESYNC: u64 = 2;
+    pub(crate) const LOADING_ENDS: u64 = 3;
     pub(crate) const BEFORE_SLEEP: u64 = 0;
 }
 

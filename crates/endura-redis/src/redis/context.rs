@@ -166,14 +166,15 @@ impl Context<'_> {
         unsafe { (api().Replicate)(self.raw, c"DEL".as_ptr(), c"s".as_ptr(), key.raw()) };
     }
 
-    /// Runs a command of the server that has only words as arguments; whether that went well is not told.
-    pub(crate) fn call(&self, command: &CStr, word: &CStr) {
+    /// Runs a command of the server with a word; whether there is such a command.
+    pub(crate) fn call(&self, command: &CStr, word: &CStr) -> bool {
         // SAFETY: see above; `c`: a string that ends with a zero. A reply is freed once.
         unsafe {
             let reply = (api().Call)(self.raw, command.as_ptr(), c"c".as_ptr(), word.as_ptr());
             if !reply.is_null() {
                 (api().FreeCallReply)(reply);
             }
+            !reply.is_null()
         }
     }
 

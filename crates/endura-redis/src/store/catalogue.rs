@@ -29,10 +29,13 @@ pub(crate) struct Catalogue {
     /// Whether no start has come to an end with this pool: then there are no keys in it.
     is_fresh: bool,
     sequence: AtomicU64,
+    /// How often the pool had been saved from when the file was that is taken over.
+    saves_of_file: AtomicU64,
 }
 
 const SPACES: &str = "spaces";
 const SAVES: &str = "saves";
+const PARTIAL: &str = "partial";
 
 impl Catalogue {
     pub(crate) fn open(pool: &Pool) -> Result<Self> {
@@ -45,6 +48,7 @@ impl Catalogue {
             is_fresh: written.is_none(),
             spaces: Mutex::new(written.unwrap_or_default()),
             sequence: AtomicU64::new(0),
+            saves_of_file: AtomicU64::new(0),
         })
     }
 
@@ -54,9 +58,10 @@ impl Catalogue {
     }
 
     /// From now on records are of another state, which replaces the one in the pool when it is complete: at
-    /// [`settle`](Self::settle). A kill before that leaves the pool as it was.
-    pub(crate) fn begin_anew(&self) -> Result<()> {
+    /// [`settle`](Self::settle). A kill before that leaves the pool as it was. `saves` is what the file says of this pool.
+    pub(crate) fn begin_anew(&self, saves: u64) -> Result<()> {
         self.read()?;
+        self.saves_of_file.store(saves, Ordering::Relaxed);
         self.is_settled.store(false, Ordering::Relaxed);
         self.spaces().renew(-1);
         Ok(())
@@ -66,6 +71,11 @@ impl Catalogue {
     pub(crate) fn settle(&self) -> Result<()> {
         if !self.is_settled.swap(true, Ordering::Relaxed) {
             self.put_spaces()?;
+            // Behind the table: the pool is no older than the file any more, and goes on from here.
+            let saves = self.saves_of_file.load(Ordering::Relaxed);
+            if self.saves()? < saves {
+                self.settings.put(SAVES, &saves.to_le_bytes())?;
+            }
         }
         Ok(())
     }
@@ -135,6 +145,18 @@ impl Catalogue {
     /// About how many keys there are.
     pub(crate) fn keys(&self) -> Result<usize> {
         self.keys.approximate_len()
+    }
+
+    /// Whether the keys are some of those that a replica was getting from its master when it was killed.
+    pub(crate) fn is_partial(&self) -> Result<bool> {
+        Ok(self.settings.get(PARTIAL)?.is_some())
+    }
+
+    pub(crate) fn set_partial(&self, is_partial: bool) -> Result<()> {
+        if is_partial {
+            return self.settings.put(PARTIAL, &[]).map(drop);
+        }
+        self.settings.delete(PARTIAL).map(drop)
     }
 
     /// How many files were saved from this pool.

@@ -106,7 +106,7 @@ fn the_catalogue_after_each_step() {
         let again = store.catalogue.read().unwrap();
         assert!(again[0].1.sequence > again[1].1.sequence, "later, in a later session too");
         // What is taken over from a file is not seen before it is complete.
-        store.catalogue.begin_anew().unwrap();
+        store.catalogue.begin_anew(0).unwrap();
         store.catalogue.write(9, Form::Shared, 0, -1, b"other").unwrap();
     }
     let store = Store::open(&settings).unwrap();

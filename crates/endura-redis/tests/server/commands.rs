@@ -305,3 +305,17 @@ fn watchers_and_listeners_are_told() {
     assert_eq!(listener.receive().unwrap().texts().last().unwrap(), "k");
     assert_eq!(listener.receive().unwrap().texts()[1], "__keyevent@0__:del");
 }
+
+/// EN.INFO of a key needs the right to read it, and a bound that is no integer is an error also where few are asked for.
+#[test]
+fn keys_are_guarded_and_bounds_checked() {
+    let (_folder, _server, mut c) = server();
+    c.call("EN.SET k f v");
+    c.call("EN.CREATE own KIND nbtree");
+    c.call("EN.SET own 1 1");
+    assert!(c.call("EN.RANGE own [x + LIMIT 5").is_error());
+    c.call("ACL SETUSER u on nopass ~other +@all");
+    c.call("AUTH u x");
+    assert!(c.call("EN.INFO k").text().starts_with("NOPERM"));
+    assert!(!c.call("EN.INFO").is_error());
+}

@@ -195,3 +195,83 @@ fn memory_is_bounded_by_eviction_of_keys() {
     server.kill_and_start();
     assert!(contents(&mut server.client()).is_empty());
 }
+
+/// A full pool has no room for a longer name: the key has its old one until there is.
+#[test]
+fn a_key_that_is_renamed_in_a_full_pool_is_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let module = ["data.endura", "max-size", "67108864", "no-checkpoints"];
+    let mut server = Server::start_with(folder.path(), 0, &module, &[]);
+    let mut c = server.client();
+    for key in 0..50 {
+        c.call(&format!("EN.SET k{key} f {key}"));
+    }
+    for size in [20_000, 2_000, 20] {
+        let value = vec![b'x'; size];
+        let mut set =
+            |n: u32| c.ask(&[b"EN.SET", b"fill", format!("{size}{n}").as_bytes(), &value]);
+        assert!((0..).map(|n| set(n).unwrap()).any(|reply| reply.is_error()));
+    }
+    let long = |key| format!("{}{key}", "n".repeat(3_000));
+    (0..50).for_each(|key| assert_eq!(c.call(&format!("RENAME k{key} {}", long(key))), Reply::Ok));
+    drop(c);
+    server.kill_and_start();
+    let mut c = server.client();
+    let name = |c: &mut Client, key| {
+        let names = [format!("k{key}"), long(key)];
+        names.into_iter().find(|name| c.call(&format!("EN.GET {name} f")).text() == key.to_string())
+    };
+    for key in 0..50 {
+        let name = name(&mut c, key).unwrap_or_else(|| panic!("{key} is lost"));
+        c.call(&format!("RENAME {name} {}", long(key)));
+    }
+    c.call("DEL fill");
+    let begin = std::time::Instant::now();
+    while begin.elapsed() < std::time::Duration::from_millis(2_000) {
+        c.call("PING");
+    }
+    drop(c);
+    server.kill_and_start();
+    let mut c = server.client();
+    for key in 0..50 {
+        assert_eq!(c.call(&format!("EN.GET {} f", long(key))).text(), key.to_string());
+    }
+}
+
+/// SET with a time has two events. An `expire` that comes behind another SET is one of a map nevertheless.
+#[test]
+fn a_time_is_kept_behind_a_string_of_the_same_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let mut c = server.client();
+    let lines = [
+        "EN.SET other f v",
+        "SELECT 1",
+        "SET other x",
+        "SELECT 0",
+        "PEXPIREAT other 4000000000000",
+        "SELECT 2",
+        "SET a x",
+        "FLUSHDB",
+        "EN.SET a f v",
+        "PEXPIREAT a 4000000000000",
+        "SELECT 3",
+        "SET b x",
+        "SWAPDB 3 4",
+        "EN.SET b f v",
+        "PEXPIREAT b 4000000000000",
+    ];
+    // All in one: nothing comes between them.
+    lines.iter().for_each(|line| {
+        c.send(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>()).unwrap();
+    });
+    lines.iter().for_each(|line| assert!(!c.receive().unwrap().is_error(), "{line}"));
+    drop(c);
+    server.kill_and_start();
+    let mut c = server.client();
+    for (database, name) in [(0, "other"), (2, "a"), (3, "b")] {
+        c.call(&format!("SELECT {database}"));
+        let at = c.call(&format!("PEXPIRETIME {name}"));
+        assert_eq!(at, Reply::Integer(4_000_000_000_000), "{name}");
+    }
+}

@@ -184,3 +184,72 @@ fn a_replica_goes_on_from_its_file_and_not_from_its_pool() {
     assert_eq!(r.call("EN.RANGE a - +").text(), "y 2");
     assert_eq!(r.call("EXISTS before"), Reply::Integer(0));
 }
+
+/// A field and its value that look like options at the end of a command.
+#[test]
+fn a_replica_gets_the_fields_that_were_set() {
+    let pair = pair(&[]);
+    let (mut c, mut replica) = (pair.master.client(), pair.replica.client());
+    replica.call(&format!("REPLICAOF 127.0.0.1 {}", pair.master.port()));
+    at_rest(&mut c, &mut replica);
+    c.call("EN.SET k a 1 is there");
+    c.call("EN.SET k b 2 NX GET is there NX");
+    c.call("EN.SET l f v GET old");
+    c.call("EN.SET l f w GET XX g y XX");
+    at_rest(&mut c, &mut replica);
+    for key in ["k", "l"] {
+        let line = format!("EN.RANGE {key} - +");
+        assert_eq!(replica.call(&line), c.call(&line), "{key}");
+    }
+}
+
+/// A replica saves, or makes a replica of its own, while its master copies.
+#[test]
+fn a_replica_that_saves_copies() {
+    let pair = pair(&["--save", "3600 100000", "--rdb-key-save-delay", "300"]);
+    let (mut c, mut replica) = (pair.master.client(), pair.replica.client());
+    for key in 0..500 {
+        c.call(&format!("EN.SET k{key} f v g w"));
+    }
+    replica.call(&format!("REPLICAOF 127.0.0.1 {}", pair.master.port()));
+    at_rest(&mut c, &mut replica);
+    pair.master.saved();
+    replica.call("CONFIG SET rdb-key-save-delay 20000");
+    replica.call("BGSAVE");
+    assert_eq!(c.call("COPY k1 copy"), Reply::Integer(1));
+    at_rest(&mut c, &mut replica);
+    assert_eq!(replica.call("EN.RANGE copy - +").text(), "f v g w");
+    assert_eq!(digests(&mut replica), digests(&mut c));
+    // The child has ended, and not as one that failed: a replica would panic at the next command.
+    assert!(pair.replica.saved());
+    c.call("EN.SET k1 f x");
+    at_rest(&mut c, &mut replica);
+    assert_eq!(replica.call("EN.GET k1 f").text(), "x");
+}
+
+/// A replica that was killed while it loaded its master's file has that file, and in its pool some of the keys.
+#[test]
+fn a_replica_that_was_killed_while_it_loaded_can_be_a_master() {
+    let mut pair = pair(&["--repl-diskless-sync", "no"]);
+    let (mut c, mut replica) = (pair.master.client(), pair.replica.client());
+    for key in 0..400 {
+        c.call(&format!("EN.SET k{key} f v"));
+    }
+    replica.call("CONFIG SET key-load-delay 10000");
+    replica.call(&format!("REPLICAOF 127.0.0.1 {}", pair.master.port()));
+    let begin = Instant::now();
+    while !pair.replica.log().contains("Loading DB in memory") {
+        assert!(begin.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    pair.replica.kill_and_start();
+    let mut replica = pair.replica.client();
+    assert_eq!(digests(&mut replica), digests(&mut c));
+    // From then on the pool is what counts.
+    replica.call("EN.SET k0 f last");
+    pair.replica.kill_and_start();
+    let mut replica = pair.replica.client();
+    assert_eq!(replica.call("DBSIZE"), Reply::Integer(400));
+    assert_eq!(replica.call("EN.GET k0 f").text(), "last");
+}
