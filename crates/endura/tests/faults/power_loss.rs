@@ -11,11 +11,11 @@ use crate::process::*;
 
 const PAGE: u64 = 4096;
 
-fn on_demand() -> PoolOptions {
+pub(crate) fn on_demand() -> PoolOptions {
     Pool::options().checkpoints(Checkpoints::on_demand())
 }
 
-fn checkpoint_of(path: &Path) -> PathBuf {
+pub(crate) fn checkpoint_of(path: &Path) -> PathBuf {
     path.with_file_name("pool.checkpoint")
 }
 
@@ -41,14 +41,14 @@ fn role_checkpoint_and_stay() {
     wait_to_be_killed();
 }
 
-fn kill_after_checkpoint(path: &Path) {
+pub(crate) fn kill_after_checkpoint(path: &Path) {
     let mut writer = Process::start(role("role_checkpoint_and_stay", path));
     assert_eq!(writer.hear(), "checkpoint");
     writer.kill();
 }
 
 /// What a power loss leaves on a disk: another boot, and pages of any time. (Here: garbage, which is worse.)
-fn lose_power(path: &Path, seed: u64) {
+pub(crate) fn lose_power(path: &Path, seed: u64) {
     patch(path, |superblock| superblock.boot = [0xEE; 16]);
     let file = File::options().read(true).write(true).open(path).unwrap();
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -72,7 +72,7 @@ fn lose_power(path: &Path, seed: u64) {
 }
 
 /// Has what was put in before so many checkpoints, and nothing after the last.
-fn expect_checkpoint(pool: &Pool, keys: u64) {
+pub(crate) fn expect_checkpoint(pool: &Pool, keys: u64) {
     pool.verify().unwrap();
     let map = pool.map::<u64, u64>("map").unwrap();
     let found: Vec<_> = map.iter().map(|entry| entry.unwrap()).collect();
@@ -157,44 +157,6 @@ fn a_missing_pool_is_made_from_its_checkpoint() {
         assert!(pool.stats().unwrap().restored.is_some());
         expect_checkpoint(&pool, 3000);
         pool.close().unwrap();
-    }
-}
-
-/// A new file of checkpoints gets its name when it holds one. Before the folder is synced behind that, a power loss may leave
-/// the folder as it was: the file under its temporary name, nothing or an older file under its own.
-#[test]
-fn a_power_loss_may_leave_names_as_they_were() {
-    for folder in folders() {
-        let path = folder.path().join("pool");
-        let (kept, new) = (checkpoint_of(&path), path.with_file_name("pool.checkpoint.new"));
-        on_demand().create_new(&path).unwrap().close().unwrap();
-        // The session makes a new file.
-        fs::remove_file(&kept).unwrap();
-        kill_after_checkpoint(&path);
-        lose_power(&path, 1);
-        fs::rename(&kept, &new).unwrap();
-        let torn = fs::read(&path).unwrap();
-        for open in [PoolOptions::open, PoolOptions::open_existing] {
-            let refused = open(&Pool::options(), &path);
-            assert!(matches!(refused, Err(Error::NeedsRestore { .. })), "{refused:?}");
-        }
-        assert!(fs::read(&path).unwrap() == torn && new.exists(), "nothing was done");
-        fs::rename(&new, &kept).unwrap();
-        let pool = Pool::open(&path).unwrap();
-        expect_checkpoint(&pool, 3000);
-        pool.close().unwrap();
-        // The older file has the name; the newer one is left over, and in nobody's way.
-        let older = fs::read(&kept).unwrap();
-        kill_after_checkpoint(&path);
-        lose_power(&path, 2);
-        fs::rename(&kept, &new).unwrap();
-        fs::write(&kept, older).unwrap();
-        let pool = Pool::open(&path).unwrap();
-        expect_checkpoint(&pool, 3000);
-        pool.close().unwrap();
-        kill_after_checkpoint(&path);
-        lose_power(&path, 3);
-        expect_checkpoint(&Pool::open(&path).unwrap(), 6000);
     }
 }
 
