@@ -2,7 +2,7 @@
 #![no_main]
 #![allow(clippy::unwrap_used, reason = "what is prepared is sound")]
 
-#[path = "../../crates/endura/tests/map/cases.rs"]
+#[path = "../../crates/endura/tests/support/cases.rs"]
 #[allow(dead_code, reason = "the tests count, too")]
 mod cases;
 #[path = "../../crates/endura/tests/damage/choices.rs"]
