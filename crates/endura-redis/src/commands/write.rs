@@ -16,6 +16,16 @@ enum When {
     Present,
 }
 
+impl When {
+    fn named(word: &[u8]) -> Option<Self> {
+        match word {
+            _ if word.eq_ignore_ascii_case(b"NX") => Some(Self::Absent),
+            _ if word.eq_ignore_ascii_case(b"XX") => Some(Self::Present),
+            _ => None,
+        }
+    }
+}
+
 /// Fields and values, and what stands behind them: `NX` or `XX`, and `GET`.
 ///
 /// One word too many is an option. Of an even number the last two may be a field and its value as well: they are options if
@@ -29,31 +39,29 @@ struct Options {
 }
 
 impl Options {
+    /// Looks at the last two words alone: the others may be long.
     fn of(words: &[&[u8]]) -> Outcome<Self> {
-        let upper: Vec<Vec<u8>> = words.iter().map(|word| word.to_ascii_uppercase()).collect();
-        let when = |word: &[u8]| match word {
-            b"NX" => Some(When::Absent),
-            b"XX" => Some(When::Present),
-            _ => None,
-        };
+        let is_get = |word: &[u8]| word.eq_ignore_ascii_case(b"GET");
         let mut options = Self { pairs: words.len(), when: When::Always, get: false };
-        match upper.iter().map(Vec::as_slice).collect::<Vec<_>>().as_slice() {
-            [_, _, .., b"GET", condition] | [_, _, .., condition, b"GET"]
-                if words.len().is_multiple_of(2)
-                    && words.len() > 2
-                    && when(condition).is_some() =>
-            {
-                options.when = when(condition).unwrap_or(When::Always);
-                (options.pairs, options.get) = (words.len() - 2, true);
+        match words {
+            [_, _, .., last] if !words.len().is_multiple_of(2) => {
+                options.pairs -= 1;
+                options.get = is_get(last);
+                if !options.get {
+                    options.when = When::named(last).ok_or(Failure::Says("ERR syntax error"))?;
+                }
             }
-            [_, _, .., b"GET"] if !words.len().is_multiple_of(2) => {
-                (options.pairs, options.get) = (words.len() - 1, true);
+            [_, _, .., first, second] => {
+                let when = match (When::named(first), When::named(second)) {
+                    (Some(when), None) if is_get(second) => Some(when),
+                    (None, Some(when)) if is_get(first) => Some(when),
+                    _ => None,
+                };
+                if let Some(when) = when {
+                    options = Self { pairs: words.len() - 2, when, get: true };
+                }
             }
-            [_, _, .., condition] if !words.len().is_multiple_of(2) => {
-                options.when = when(condition).ok_or(Failure::Says("ERR syntax error"))?;
-                options.pairs = words.len() - 1;
-            }
-            [_, _, ..] => {}
+            [_, _] => {}
             _ => return Err(Failure::Arity),
         }
         if options.get && options.pairs > 2 {
@@ -148,13 +156,13 @@ pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         return Err(Failure::Arity);
     }
     let name = &arguments[1];
-    let (mut removed, mut failure) = (0, None);
+    let (mut removed, mut done, mut failure) = (0, 2, None);
     if session().is_ready(context) {
         let key = context.write(name);
         if let Some(value) = key.value()? {
             for field in &arguments[2..] {
                 match session().store.entries.remove(value, field.bytes()) {
-                    Ok(was_there) => removed += i64::from(was_there),
+                    Ok(was_there) => (removed, done) = (removed + i64::from(was_there), done + 1),
                     Err(error) => {
                         failure = Some(error);
                         break;
@@ -164,7 +172,8 @@ pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         }
     }
     if removed > 0 {
-        context.replicate(c"EN.DEL", &arguments[1..]);
+        // Without those that are there still, for a removal failed.
+        context.replicate(c"EN.DEL", &arguments[1..done]);
         context.changed(name, c"en.del");
         delete_if_empty(context, name)?;
     }

@@ -50,8 +50,8 @@ const NO_ERROR: i32 = 255;
 
 /// From now on every fork of this process prepares for a child that asks.
 pub(crate) fn prepare_for_forks() -> io::Result<()> {
-    // SAFETY: the handlers stay, for the module is never unloaded. They run behind the library's own, which were
-    // registered when the pool was opened, in the child, and before them in the parent.
+    // SAFETY: the handlers stay, for the module is never unloaded. The library's own were registered when the pool was
+    // opened: `before` runs ahead of theirs, when the pool is still to be written, the other two behind theirs.
     let status = unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     if status == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(status)) }
 }

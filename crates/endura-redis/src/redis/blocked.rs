@@ -1,7 +1,7 @@
 //! Clients that wait for a thread.
 
 use super::api::{self, RawBlocked, api};
-use super::context::Context;
+use super::context::{Context, answered};
 use crate::store::Outcome;
 
 /// A client that waits. It is answered once, by [`answer`](Self::answer).
@@ -24,16 +24,14 @@ impl Context<'_> {
 }
 
 impl Blocked {
-    /// Writes the answer, from any thread, and lets the client go on.
+    /// Writes the answer, from any thread, and lets the client go on, also if `run` panics.
     pub(crate) fn answer(self, run: impl FnOnce(&Context<'_>) -> Outcome) {
         // SAFETY: the handle is alive until `UnblockClient`, which is called once. Replies of a context of its own are
         // kept apart until then, so that no lock is needed.
         unsafe {
             let raw = (api().GetThreadSafeContext)(self.0);
             let context = Context::new(raw);
-            if let Err(failure) = run(&context) {
-                context.failure(&failure);
-            }
+            answered(&context, || run(&context));
             (api().FreeThreadSafeContext)(raw);
             (api().UnblockClient)(self.0, std::ptr::null_mut());
         }

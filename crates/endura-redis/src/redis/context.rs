@@ -246,13 +246,18 @@ pub(crate) unsafe fn enter(
     // SAFETY: the caller's promise.
     let (context, arguments) =
         unsafe { (Context::new(raw), Text::all(arguments, usize::try_from(count).unwrap_or(0))) };
-    let run = std::panic::AssertUnwindSafe(|| run(&context, arguments));
-    match std::panic::catch_unwind(run) {
+    answered(&context, || run(&context, arguments));
+    0
+}
+
+/// Runs `run`, and writes its failure, if it has one. A panic is a failure as well: Redis is not unwound through, and no
+/// client is left waiting.
+pub(super) fn answered(context: &Context<'_>, run: impl FnOnce() -> Outcome) {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
         Ok(Ok(())) => {}
         Ok(Err(failure)) => context.failure(&failure),
         Err(_) => {
             context.failure(&Failure::Says("ERR endura: the command panicked; see the log"));
         }
     }
-    0
 }

@@ -9,7 +9,7 @@ use super::integer::{Digits, integer};
 use super::record::Form;
 use super::span::Span;
 use super::steps::step;
-use super::value::Value;
+use super::value::{Value, Walk};
 
 /// Entries that a walk that counts takes at a time: some tens of microseconds.
 const STEP: usize = 1_000;
@@ -171,6 +171,8 @@ impl Entries {
             return Ok(entries);
         }
         let _walking = of.count.walking();
+        // What a walk that failed has counted is counted again.
+        *of.count.walk() = Walk::default();
         let mut span = Span::ALL;
         loop {
             let mut walk = of.count.walk();
