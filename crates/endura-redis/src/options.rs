@@ -38,9 +38,6 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Settings, String> {
         None => Checkpoints::as_left(),
     };
     if let Some(file) = file {
-        if every.is_none() {
-            checkpoints = Checkpoints::every(Duration::from_secs(30));
-        }
         checkpoints = checkpoints.in_file(file);
         settings.checkpoints = Some(checkpoints);
     } else if off || every.is_some() {

@@ -30,6 +30,7 @@ fn figures() -> Outcome<Vec<(&'static str, Figure)>> {
         ("max_bytes", Number(stats.max_bytes)),
         ("filesystem", Words(stats.filesystem.into())),
         ("survives_power_loss", Words(power_loss(&stats))),
+        ("attached", Words(session.refused().unwrap_or_else(|| "yes".into()))),
         ("attach_microseconds", Number(session.attach_micros.load(Ordering::Relaxed))),
         ("attached_keys", Number(session.attached_keys.load(Ordering::Relaxed))),
         ("keys_to_sweep", Number(store.sweeper.pending())),
@@ -85,7 +86,7 @@ pub(crate) fn info(context: &Context<'_>, arguments: &[Text]) -> Outcome {
 }
 
 fn of_key(context: &Context<'_>, name: &Text) -> Outcome<Vec<(&'static str, Figure)>> {
-    session().is_ready(context);
+    session().is_ready(context)?;
     let key = context.read(name);
     let value = key.value()?.ok_or(Failure::Says("ERR no such key"))?;
     let mut figures = vec![("id", Number(value.id)), ("kind", Words(value.form.name().into()))];
@@ -98,6 +99,7 @@ fn of_key(context: &Context<'_>, name: &Text) -> Outcome<Vec<(&'static str, Figu
 /// `EN.CHECKPOINT`: makes a checkpoint now; the reply comes when it is on the disk.
 pub(crate) fn checkpoint(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_] = arguments else { return Err(Failure::Arity) };
+    session().is_ready(context)?;
     on_a_thread(context, |context| {
         session().store.pool.checkpoint()?;
         context.ok();

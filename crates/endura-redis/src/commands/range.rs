@@ -62,7 +62,7 @@ pub(crate) fn range(context: &Context<'_>, arguments: &[Text]) -> Outcome {
 pub(crate) fn prefix(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_, name, prefix, words @ ..] = arguments else { return Err(Failure::Arity) };
     let options = Options::of(words)?;
-    session().is_ready(context);
+    session().is_ready(context)?;
     let key = context.read(name);
     if key.value()?.is_some_and(|value| value.own.is_some()) {
         return Err(Failure::Says("ERR integers have no prefixes: use EN.RANGE"));
@@ -72,7 +72,7 @@ pub(crate) fn prefix(context: &Context<'_>, arguments: &[Text]) -> Outcome {
 }
 
 fn answer(context: &Context<'_>, name: &Text, span: Option<Span>, options: Options) -> Outcome {
-    session().is_ready(context);
+    session().is_ready(context)?;
     let key = context.read(name);
     let (Some(value), Some(span)) = (key.value()?, span) else {
         context.array(0);

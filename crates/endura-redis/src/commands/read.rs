@@ -13,7 +13,7 @@ pub(super) const INLINE: usize = 1_000;
 /// `EN.GET key field`.
 pub(crate) fn get(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_, name, field] = arguments else { return Err(Failure::Arity) };
-    session().is_ready(context);
+    session().is_ready(context)?;
     let key = context.read(name);
     let found = match key.value()? {
         Some(value) => {
@@ -34,7 +34,7 @@ pub(crate) fn mget(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     if fields.is_empty() {
         return Err(Failure::Arity);
     }
-    session().is_ready(context);
+    session().is_ready(context)?;
     let key = context.read(name);
     let value = key.value()?;
     let mut found = Vec::with_capacity(fields.len());
@@ -57,7 +57,7 @@ pub(crate) fn mget(context: &Context<'_>, arguments: &[Text]) -> Outcome {
 /// `EN.COUNT key`: at once if it is known, else by a walk on a thread.
 pub(crate) fn count(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_, name] = arguments else { return Err(Failure::Arity) };
-    session().is_ready(context);
+    session().is_ready(context)?;
     let key = context.read(name);
     let Some(value) = key.shared()? else {
         context.integer(0);
@@ -92,7 +92,7 @@ pub(crate) fn scan(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         [b'(', field @ ..] => Span::behind(field),
         _ => return Err(Failure::Says("ERR invalid cursor")),
     };
-    session().is_ready(context);
+    session().is_ready(context)?;
     let key = context.read(name);
     let (mut page, mut has_more) = (Vec::new(), false);
     if let Some(value) = key.value()? {

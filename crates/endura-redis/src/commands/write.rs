@@ -116,7 +116,7 @@ pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     }
     let words: Vec<&[u8]> = arguments[2..].iter().map(Text::bytes).collect();
     let options = Options::of(&words)?;
-    if !session().is_ready(context) {
+    if !session().is_ready(context)? {
         context.integer(0);
         return Ok(());
     }
@@ -157,7 +157,7 @@ pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     }
     let name = &arguments[1];
     let (mut removed, mut done, mut failure) = (0, 2, None);
-    if session().is_ready(context) {
+    if session().is_ready(context)? {
         let key = context.write(name);
         if let Some(value) = key.value()? {
             for field in &arguments[2..] {
@@ -190,7 +190,7 @@ pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
 pub(crate) fn incrby(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_, name, field, by] = arguments else { return Err(Failure::Arity) };
     let by = integer(by.bytes())?;
-    if !session().is_ready(context) {
+    if !session().is_ready(context)? {
         context.integer(0);
         return Ok(());
     }
@@ -217,7 +217,7 @@ fn add(value: &Value, field: &[u8], by: i64) -> Outcome<i64> {
 pub(crate) fn cas(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_, name, field, old, new] = arguments else { return Err(Failure::Arity) };
     let mut is_done = false;
-    if session().is_ready(context) {
+    if session().is_ready(context)? {
         let (entries, key) = (&session().store.entries, context.write(name));
         if let Some(value) = key.value()? {
             let found = entries.get_with(value, field.bytes(), |found| found == old.bytes())?;
@@ -248,7 +248,7 @@ pub(crate) fn pop(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         _ => return Err(Failure::Says("ERR syntax error: MIN or MAX")),
     };
     let mut popped = Vec::new();
-    if session().is_ready(context) {
+    if session().is_ready(context)? {
         let (entries, key) = (&session().store.entries, context.write(name));
         if let Some(value) = key.value()? {
             while popped.len() < count {
@@ -283,7 +283,7 @@ pub(crate) fn create(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         return Err(Failure::Says("ERR syntax error: EN.CREATE key KIND nbtree|fastfair"));
     }
     let form = form_named(kind.bytes())?;
-    if session().is_ready(context) {
+    if session().is_ready(context)? {
         if context.read(name).value()?.is_some() {
             return Err(Failure::Says("BUSYKEY Target key name already exists."));
         }

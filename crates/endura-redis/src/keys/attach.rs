@@ -5,73 +5,133 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::session::Session;
 use crate::redis::api::flags;
 use crate::redis::{Context, Level, OwnText};
-use crate::store::{Count, Form, Outcome, Record, Value};
+use crate::store::{Count, Failure, Form, Outcome, Record, Value};
 
 /// A key of the pool: its number, its database, its record.
 type Found = (u64, i32, Record);
 
+/// The same, with what Redis will hold of it.
+type Opened = (Value, i32, Record);
+
+/// Why the keys of the pool are no keys of Redis, and when that was found.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    why: String,
+    at: Instant,
+}
+
+/// How long after a refusal the next command tries again. What was wrong may have passed, as a full disk or too little
+/// memory does; one look costs as long as an attach, so not every command may have it.
+const AGAIN: Duration = Duration::from_secs(1);
+
 impl Session {
     /// Whether a command is carried out now: not one of an append-only file that is older than the pool. The first
-    /// command of a client finds the pool's keys.
-    pub(crate) fn is_ready(&self, context: &Context<'_>) -> bool {
+    /// command of a client finds the pool's keys. Where they could not be attached it fails: a key that it made would
+    /// take the place of one in the pool.
+    pub(crate) fn is_ready(&self, context: &Context<'_>) -> Outcome<bool> {
         if self.is_attached() {
-            return true;
+            return Ok(true);
         }
         if context.has(flags::LOADING) {
-            return self.takes_over(None);
+            return Ok(self.takes_over(None));
         }
-        self.attach(context);
-        true
+        let is_fresh = self.refusal().as_ref().is_some_and(|refusal| refusal.at.elapsed() < AGAIN);
+        if !is_fresh {
+            self.attach(context);
+        }
+        self.refused().map_or(Ok(true), |why| Err(Failure::Unattached(why)))
+    }
+
+    /// Attaches ahead of the first command; what was refused by then is left to commands.
+    pub(super) fn attach_once(&self, context: &Context<'_>) {
+        if !self.is_refused() {
+            self.attach(context);
+        }
     }
 
     /// Attaches, unless that was done, or the server still loads a file.
-    pub(crate) fn attach(&self, context: &Context<'_>) {
+    pub(super) fn attach(&self, context: &Context<'_>) {
         if self.is_attached() || context.has(flags::LOADING) {
             return;
         }
         let begin = Instant::now();
         let took_over = self.took_over();
         let attached = self.attach_all(context, took_over);
-        // Release: pairs with `is_attached`.
-        self.attached.store(true, Ordering::Release);
         let took = begin.elapsed();
-        self.attach_micros.store(took.as_micros() as u64, Ordering::Relaxed);
         match attached {
             Ok(keys) => {
+                // Release: pairs with `is_attached`.
+                self.attached.store(true, Ordering::Release);
+                *self.refusal() = None;
+                self.attach_micros.store(took.as_micros() as u64, Ordering::Relaxed);
                 self.attached_keys.store(keys, Ordering::Relaxed);
                 let from = if took_over { "taken over from a file" } else { "attached" };
                 context.log(Level::Notice, format!("{keys} keys {from} in {took:?}"));
             }
-            Err(failure) => context.log(Level::Warning, failure.text()),
+            Err(failure) => self.refuse(context, &failure),
         }
     }
 
+    /// Nothing of the pool is served or changed until an attach goes well.
+    fn refuse(&self, context: &Context<'_>, failure: &Failure) {
+        let why = failure.reason();
+        let is_new = self.refused().as_ref() != Some(&why);
+        *self.refusal() = Some(Refusal { why: why.clone(), at: Instant::now() });
+        // Nobody may take them for what the file had of them: DUMP and MIGRATE would pass on empty maps.
+        self.drop_ghosts(context);
+        if is_new {
+            let way_out =
+                "To keep what files of this server have of them, end it by SHUTDOWN NOSAVE";
+            let text = Failure::Unattached(why).text();
+            context.log(Level::Warning, format!("{text}. {way_out}"));
+        }
+    }
+
+    pub(super) fn is_refused(&self) -> bool {
+        self.refusal().is_some()
+    }
+
+    /// Why the keys of the pool are not served, if they are not.
+    pub(crate) fn refused(&self) -> Option<String> {
+        self.refusal().as_ref().map(|refusal| refusal.why.clone())
+    }
+
+    fn refusal(&self) -> MutexGuard<'_, Option<Refusal>> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// First what can fail, then what is seen: all keys are attached, or none, and the pool stays as it was.
     fn attach_all(&self, context: &Context<'_>, took_over: bool) -> Outcome<u64> {
         let first = self.store.first_of_session();
+        let (alive, mut gone) = self.sort_out()?;
+        let mut numbers: Vec<u64> = alive.iter().map(|(id, ..)| *id).collect();
+        numbers.sort_unstable();
+        let keys = numbers.len();
+        // What was taken over are keys already.
+        let opened = if took_over { Vec::new() } else { self.open_all(alive, &mut gone)? };
+        if self.is_refused() {
+            are_free(context, &opened)?;
+        }
         // From here on what was taken over is what the pool has.
         self.store.catalogue.settle()?;
         self.store.catalogue.set_partial(false)?;
-        let (alive, gone) = self.sort_out()?;
-        let mut keys = 0;
-        for (id, database, record) in &alive {
-            keys += u64::from(took_over || self.attach_one(context, *id, *database, record)?);
-        }
+        let keys = if took_over { keys } else { opened.len() };
+        opened.into_iter().for_each(|opened| make(context, opened));
         for id in gone {
             self.store.sweeper.one(id);
         }
-        let mut numbers: Vec<u64> = alive.iter().map(|(id, ..)| *id).collect();
-        numbers.sort_unstable();
         self.store.sweeper.strays(numbers, first);
         self.drop_ghosts(context);
         if self.start().loads_rdb && !took_over && !context.is_replica() {
             part_from_file(context);
         }
-        Ok(keys)
+        Ok(keys as u64)
     }
 
     /// The records that are keys, each with its database, and the numbers of those that are not.
@@ -95,29 +155,25 @@ impl Session {
         Ok((alive.collect(), gone))
     }
 
-    /// Makes one key; `false` if it has no entries, for a kill came between its last entry and its record.
-    fn attach_one(
-        &self,
-        context: &Context<'_>,
-        id: u64,
-        database: i32,
-        record: &Record,
-    ) -> Outcome<bool> {
-        let own = self.store.entries.own(id, record.form)?;
-        let value = Value { id, form: record.form, own, count: Count::unknown() };
-        if record.form == Form::Shared && self.store.entries.is_empty(&value)? {
-            self.store.sweeper.one(id);
-            return Ok(false);
-        }
-        let name = OwnText::new(&record.name);
-        context.in_database(database, || {
-            let mut key = context.write(&name);
-            key.set(value);
-            if record.expires >= 0 {
-                key.set_expires(record.expires);
+    /// What Redis will hold of each key. One that has no entries is none: a kill came between the last of them and its
+    /// record.
+    fn open_all(&self, alive: Vec<Found>, gone: &mut Vec<u64>) -> Outcome<Vec<Opened>> {
+        let entries = &self.store.entries;
+        let mut opened = Vec::with_capacity(alive.len());
+        for (id, database, record) in alive {
+            let open = || {
+                let own = entries.own(id, record.form)?;
+                let value = Value { id, form: record.form, own, count: Count::unknown() };
+                let is_there = record.form != Form::Shared || !entries.is_empty(&value)?;
+                Ok(is_there.then_some(value))
+            };
+            match open() {
+                Ok(Some(value)) => opened.push((value, database, record)),
+                Ok(None) => gone.push(id),
+                Err(failure) => return Err(of_key(&record.name, &failure)),
             }
-        });
-        Ok(true)
+        }
+        Ok(opened)
     }
 
     fn drop_ghosts(&self, context: &Context<'_>) {
@@ -132,6 +188,36 @@ impl Session {
             });
         }
     }
+}
+
+/// Makes a key; what a file had under its name is replaced.
+fn make(context: &Context<'_>, (value, database, record): Opened) {
+    let name = OwnText::new(&record.name);
+    context.in_database(database, || {
+        let mut key = context.write(&name);
+        key.set(value);
+        if record.expires >= 0 {
+            key.set_expires(record.expires);
+        }
+    });
+}
+
+/// Fails if a key has come under the name of one of the pool since an attach was refused: neither may replace the other
+/// unasked.
+fn are_free(context: &Context<'_>, opened: &[Opened]) -> Outcome {
+    let taken = opened.iter().find(|(_, database, record)| {
+        let name = OwnText::new(&record.name);
+        context.in_database(*database, || context.peek(&name).is_there())
+    });
+    taken.map_or(Ok(()), |(_, _, record)| {
+        let text = "ERR endura: another key has its name now: DEL or RENAME that one";
+        Err(of_key(&record.name, &Failure::Says(text)))
+    })
+}
+
+/// A failure with the key that it is of.
+fn of_key(name: &[u8], failure: &Failure) -> Failure {
+    Failure::Unattached(format!("key `{}`: {}", name.escape_ascii(), failure.reason()))
 }
 
 /// Replicas may not go on from the state of the file: the pool is ahead of it.

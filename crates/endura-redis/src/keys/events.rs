@@ -77,6 +77,8 @@ impl Session {
 
     /// Writes records for which there was no room.
     fn write_the_rest(&self, context: &Context<'_>) {
+        // What fails is tried again at the next turn.
+        let _ = self.store.catalogue.catch_up();
         loop {
             let Some((database, name)) = self.unwritten().pop_first() else { return };
             if context.in_database(database, || self.record(context, &name)).is_err() {
@@ -164,9 +166,7 @@ unsafe extern "C" fn on_event_loop(
     let session = session();
     // SAFETY: see above.
     let context = unsafe { Context::new(raw) };
-    if !session.is_attached() {
-        session.attach(&context);
-    }
+    session.attach_once(&context);
     session.forget_last_string();
     session.write_the_rest(&context);
     if !session.unlinked().is_empty() {
@@ -192,9 +192,17 @@ unsafe extern "C" fn on_loading(
 }
 
 /// A database is emptied, or all: from here on no key of it is in the pool. Their values are freed behind that.
-unsafe extern "C" fn on_flush(_raw: *mut RawContext, _event: Event, which: u64, data: *mut c_void) {
+unsafe extern "C" fn on_flush(raw: *mut RawContext, _event: Event, which: u64, data: *mut c_void) {
     let session = session();
-    if which != events::FLUSH_STARTS || !(session.is_attached() || session.takes_over(None)) {
+    if which != events::FLUSH_STARTS {
+        // Without the keys that were in the way, if there were some; a replica's master sends its own behind this.
+        if session.is_refused() {
+            // SAFETY: see above.
+            session.attach(&unsafe { Context::new(raw) });
+        }
+        return;
+    }
+    if !session.reaches_spaces() {
         return;
     }
     // SAFETY: see above: `RedisModuleFlushInfo`.
@@ -210,7 +218,7 @@ unsafe extern "C" fn on_swap(_raw: *mut RawContext, _event: Event, _which: u64, 
     let swapped = unsafe { &*data.cast::<TwoNumbers>() };
     session.forget_last_string();
     session.swap_names(swapped.first, swapped.second);
-    if !session.takes_over(None) {
+    if !session.reaches_spaces() {
         return;
     }
     session.store.catalogue.spaces().swap(swapped.first, swapped.second);

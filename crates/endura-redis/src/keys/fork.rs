@@ -21,7 +21,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::session::session;
-use crate::redis::{Level, log};
+use crate::redis::api::flags;
+use crate::redis::{Context, Level, log};
 use crate::store::{Count, Form, Order, Outcome, Span, Value};
 
 /// The ends of the socket of the fork that is under way, -1: none.
@@ -80,6 +81,12 @@ pub(super) fn count_save() -> u64 {
 
 extern "C" fn before() {
     if is_child() || !session().is_attached() {
+        if session().is_refused() {
+            log(
+                Level::Warning,
+                "a child ends at once: what it saved would lack the keys of the pool",
+            );
+        }
         return;
     }
     SAVES.store(count_save(), Ordering::Relaxed);
@@ -135,6 +142,15 @@ fn served() {
 extern "C" fn in_child() {
     if IS_CHILD.swap(true, Ordering::Relaxed) {
         return;
+    }
+    if session().is_refused() {
+        // Its file would replace one that has them, or be a replica's all. A replica that could not save panics at the next
+        // command of its master, so there it is no failure.
+        // SAFETY: what the server is, it also says without a context; a child of Redis ends so.
+        unsafe {
+            let is_replica = Context::new(std::ptr::null_mut()).has(flags::REPLICA);
+            libc::_exit(if is_replica { NO_ERROR } else { 1 })
+        }
     }
     drop(taken(&OF_PARENT));
     *ASKING.lock().unwrap_or_else(PoisonError::into_inner) =

@@ -86,6 +86,10 @@ unsafe extern "C" fn rdb_load(raw: *mut RawIo, version: c_int) -> *mut c_void {
 fn load(file: &Rdb) -> Option<Value> {
     let session = session();
     let form = Form::numbered(file.load_number()?)?;
+    if let Some(why) = session.refused() {
+        log(Level::Warning, format!("no key is loaded, for the pool is not served: {why}"));
+        return None;
+    }
     let takes_over = session.takes_over(None);
     let value = if takes_over {
         session.store.make(form).map_err(|failure| log(Level::Warning, failure.text())).ok()?

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::attach::Refusal;
 use crate::redis::{Context, Level, log};
 use crate::store::{Store, Value};
 
@@ -13,6 +14,8 @@ pub(crate) struct Session {
     pub(crate) store: Store,
     /// Whether the keys of the pool are keys of Redis.
     pub(super) attached: AtomicBool,
+    /// Why they are not, once that was tried.
+    pub(super) refusal: Mutex<Option<Refusal>>,
     start: Mutex<Start>,
     /// Numbers whose keys Redis has taken out of a database; see [`super::events`].
     unlinked: Mutex<Vec<Unlinked>>,
@@ -67,6 +70,7 @@ impl Session {
         let _ = SESSION.set(Self {
             store,
             attached: AtomicBool::new(false),
+            refusal: Mutex::default(),
             start: Mutex::default(),
             unlinked: Mutex::default(),
             unwritten: Mutex::default(),
@@ -119,12 +123,14 @@ impl Session {
             return true;
         }
         let mut start = self.start();
-        let plan = start.plan.unwrap_or_else(|| self.plan(file, start.is_replica));
+        let mut plan = start.plan.unwrap_or_else(|| self.plan(file, start.is_replica));
         if start.plan.is_none()
             && plan == Plan::TakeOver
             && let Err(error) = self.store.catalogue.begin_anew(self.saves_in(file))
         {
             log(Level::Warning, format!("the catalogue of the pool cannot be read: {error}"));
+            // Its keys cannot be told from those of the file then: none of either is served.
+            plan = Plan::LeaveOut;
         }
         start.plan = Some(plan);
         plan == Plan::TakeOver
@@ -181,6 +187,12 @@ impl Session {
         let mut unwritten = self.unwritten();
         let names = std::mem::take(&mut *unwritten);
         *unwritten = names.into_iter().map(|(database, name)| (other(database), name)).collect();
+    }
+
+    /// Whether what is done to whole databases is done to those of the pool. Also where its keys could not be attached, if
+    /// it can be read: FLUSHALL is a way out, and the first thing in a replica that gets everything anew.
+    pub(super) fn reaches_spaces(&self) -> bool {
+        self.takes_over(None) || self.is_refused() && self.store.catalogue.read().is_ok()
     }
 
     pub(super) fn took_over(&self) -> bool {

@@ -61,6 +61,12 @@ impl<'a> Key<'a> {
         Self { raw, _context: PhantomData }
     }
 
+    /// Whether there is such a key, of any type.
+    pub(crate) fn is_there(&self) -> bool {
+        // SAFETY: the key is open, or null.
+        !self.raw.is_null() && unsafe { (api().KeyType)(self.raw) != 0 }
+    }
+
     /// The map in it; `None` if there is no such key.
     pub(crate) fn value(&self) -> Outcome<Option<&Value>> {
         // SAFETY: all three take an open key, and the first a null as well; a value of the type is one of ours, and

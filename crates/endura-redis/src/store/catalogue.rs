@@ -16,7 +16,7 @@ use endura::{Map, Pool, Result};
 
 use super::record::{Form, Record};
 use super::spaces::Spaces;
-use super::steps::step;
+use super::steps::{may_fail, step};
 
 /// The records of all keys, and the table of spaces.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct Catalogue {
     is_settled: AtomicBool,
     /// Whether no start has come to an end with this pool: then there are no keys in it.
     is_fresh: bool,
+    /// Whether there was no room for the table as it is here.
+    is_behind: AtomicBool,
     sequence: AtomicU64,
     /// How often the pool had been saved from when the file was that is taken over.
     saves_of_file: AtomicU64,
@@ -40,12 +42,18 @@ const PARTIAL: &str = "partial";
 impl Catalogue {
     pub(crate) fn open(pool: &Pool) -> Result<Self> {
         let settings: Map<str, [u8]> = pool.map("redis:settings")?;
-        let written = settings.get(SPACES)?.and_then(|bytes| Spaces::decode(&bytes));
+        let bytes = settings.get(SPACES)?;
+        let written = bytes.as_deref().and_then(Spaces::decode);
+        if bytes.is_some() && written.is_none() {
+            // Not as if there were none: keys that are in no database are swept.
+            return Err(unreadable("reading the table of databases"));
+        }
         Ok(Self {
             keys: pool.map("redis:keys")?,
             settings,
             is_settled: written.is_some().into(),
             is_fresh: written.is_none(),
+            is_behind: AtomicBool::new(false),
             spaces: Mutex::new(written.unwrap_or_default()),
             sequence: AtomicU64::new(0),
             saves_of_file: AtomicU64::new(0),
@@ -69,23 +77,30 @@ impl Catalogue {
 
     /// What was written since [`begin_anew`](Self::begin_anew) is what there is.
     pub(crate) fn settle(&self) -> Result<()> {
-        if !self.is_settled.swap(true, Ordering::Relaxed) {
-            self.put_spaces()?;
-            // Behind the table: the pool is no older than the file any more, and goes on from here.
-            let saves = self.saves_of_file.load(Ordering::Relaxed);
-            if self.saves()? < saves {
-                self.settings.put(SAVES, &saves.to_le_bytes())?;
-            }
+        if self.is_settled.load(Ordering::Relaxed) {
+            return Ok(());
         }
+        self.put_table()?;
+        // Behind the table: the pool is no older than the file any more, and goes on from here.
+        let saves = self.saves_of_file.load(Ordering::Relaxed);
+        if self.saves()? < saves {
+            self.settings.put(SAVES, &saves.to_le_bytes())?;
+        }
+        self.is_settled.store(true, Ordering::Relaxed);
         Ok(())
     }
 
     /// The records, each with its number. What is written from now on has a higher sequence than they have.
     pub(crate) fn read(&self) -> Result<Vec<(u64, Record)>> {
         let mut records = Vec::new();
-        self.keys.range_with(.., |id, bytes| {
-            records.extend(Record::decode(bytes).map(|record| (id, record)));
+        let mut are_whole = true;
+        self.keys.range_with(.., |id, bytes| match Record::decode(bytes) {
+            Some(record) => records.push((id, record)),
+            None => are_whole = false,
         })?;
+        if !are_whole {
+            return Err(unreadable("reading the records of keys"));
+        }
         let last = records.iter().map(|(_, record)| record.sequence).max().unwrap_or(0);
         self.sequence.fetch_max(last, Ordering::Relaxed);
         // Also a space that no database has may have records: of a start that was killed, of keys that wait to be swept.
@@ -110,7 +125,7 @@ impl Catalogue {
         name: &[u8],
     ) -> Result<()> {
         let (space, is_new) = self.spaces().space(database);
-        if is_new {
+        if is_new || self.is_behind.load(Ordering::Relaxed) {
             self.put_spaces()?;
         }
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
@@ -136,10 +151,21 @@ impl Catalogue {
         if !self.is_settled.load(Ordering::Relaxed) {
             return Ok(());
         }
+        self.put_table()
+    }
+
+    fn put_table(&self) -> Result<()> {
         let bytes = self.spaces().encode();
-        self.settings.put(SPACES, &bytes)?;
+        let put = may_fail().and_then(|()| self.settings.put(SPACES, &bytes));
+        self.is_behind.store(put.is_err(), Ordering::Relaxed);
+        put?;
         step();
         Ok(())
+    }
+
+    /// Writes the table of spaces if there was no room for it.
+    pub(crate) fn catch_up(&self) -> Result<()> {
+        if self.is_behind.load(Ordering::Relaxed) { self.put_spaces() } else { Ok(()) }
     }
 
     /// About how many keys there are.
@@ -153,6 +179,7 @@ impl Catalogue {
     }
 
     pub(crate) fn set_partial(&self, is_partial: bool) -> Result<()> {
+        may_fail()?;
         if is_partial {
             return self.settings.put(PARTIAL, &[]).map(drop);
         }
@@ -171,4 +198,9 @@ impl Catalogue {
         self.settings.put(SAVES, &saves.to_le_bytes())?;
         Ok(saves)
     }
+}
+
+fn unreadable(what: &'static str) -> endura::Error {
+    let source = "the bytes are of another version of the module, or damaged";
+    endura::Error::io(what, std::io::Error::new(std::io::ErrorKind::InvalidData, source))
 }

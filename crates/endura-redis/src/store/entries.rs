@@ -2,13 +2,13 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use endura::{Map, MapOptions, Pool, Result};
+use endura::{Kind, Map, MapOptions, Pool, Result};
 
 use super::failure::{Failure, Outcome};
 use super::integer::{Digits, integer};
 use super::record::Form;
 use super::span::Span;
-use super::steps::step;
+use super::steps::{may_fail, step};
 use super::value::{Value, Walk};
 
 /// Entries that a walk that counts takes at a time: some tens of microseconds.
@@ -34,18 +34,18 @@ impl Entries {
     }
 
     /// The map of its own of a key: made, if there is none.
-    pub(crate) fn own(&self, id: u64, form: Form) -> Result<Option<Map<i64, i64>>> {
-        let Form::Own(kind) = form else { return Ok(None) };
-        self.pool.map_with(&name_of_own(id), MapOptions::new().kind(kind)).map(Some)
+    pub(crate) fn own(&self, id: u64, form: Form) -> Outcome<Option<Map<i64, i64>>> {
+        let Some(kind) = kind_of(form)? else { return Ok(None) };
+        Ok(Some(self.pool.map_with(&name_of_own(id), MapOptions::new().kind(kind))?))
     }
 
     /// The map of its own of a key, if it is there.
-    pub(crate) fn own_that_is_there(&self, id: u64, form: Form) -> Result<Option<Map<i64, i64>>> {
-        let Form::Own(kind) = form else { return Ok(None) };
+    pub(crate) fn own_that_is_there(&self, id: u64, form: Form) -> Outcome<Option<Map<i64, i64>>> {
+        let Some(kind) = kind_of(form)? else { return Ok(None) };
         let options = MapOptions::new().kind(kind).create(false);
         match self.pool.map_with(&name_of_own(id), options) {
             Err(endura::Error::NoSuchMap { .. }) => Ok(None),
-            opened => opened.map(Some),
+            opened => Ok(Some(opened?)),
         }
     }
 
@@ -91,6 +91,7 @@ impl Entries {
     /// Removes a field; returns whether it was there.
     pub(crate) fn remove(&self, of: &Value, field: &[u8]) -> Outcome<bool> {
         of.count.changing(field, || {
+            may_fail()?;
             let was_there = match &of.own {
                 Some(own) => own.delete(integer(field)?)?,
                 None => with_key(of.id, field, |key| self.shared.delete(key))?,
@@ -226,6 +227,17 @@ impl Entries {
     }
 }
 
+/// The kind of a map of its own; `None` if the entries are in the shared one.
+fn kind_of(form: Form) -> Outcome<Option<Kind>> {
+    match form {
+        Form::Shared => Ok(None),
+        Form::Own(kind) => Ok(Some(kind)),
+        Form::Unknown(_) => Err(Failure::Says(
+            "ERR endura: the map was made by a newer version of this module: load that one",
+        )),
+    }
+}
+
 /// The names of maps of their own start with this.
 const OWN: &str = "redis:map:";
 
@@ -273,7 +285,7 @@ impl Value {
 /// The form that a client names.
 pub(crate) fn form_named(name: &[u8]) -> Outcome<Form> {
     let name = name.to_ascii_lowercase();
-    [endura::Kind::NbTree, endura::Kind::FastFair]
+    [Kind::NbTree, Kind::FastFair]
         .into_iter()
         .map(Form::Own)
         .find(|form| form.name().as_bytes() == name)

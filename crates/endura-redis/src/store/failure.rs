@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     NotAnInteger,
     /// A sentence with its code in front, as Redis words its errors.
     Says(&'static str),
+    /// The keys of the pool are not served, for the reason that is said.
+    Unattached(String),
     /// The pool refused.
     Pool(endura::Error),
 }
@@ -31,11 +33,25 @@ impl Failure {
             }
             Self::NotAnInteger => "ERR value is not an integer or out of range".into(),
             Self::Says(text) => (*text).into(),
+            Self::Unattached(why) => format!(
+                "ERR endura: no key of the pool is served, and none is changed, for they could not be attached: {why}"
+            ),
             // Clients know this code: it is what Redis answers above `maxmemory`.
             Self::Pool(error @ endura::Error::Full { .. }) => format!("OOM endura: {error}"),
             Self::Pool(error) => format!("ERR endura: {error}"),
         };
         text.replace(['\r', '\n', '\0'], " ")
+    }
+
+    /// The same without a code, to be part of another sentence.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Unattached(why) => why.clone(),
+            other => {
+                let text = other.text();
+                text.split_once(" endura: ").map_or(text.clone(), |(_, reason)| reason.into())
+            }
+        }
     }
 }
 

@@ -9,6 +9,8 @@ pub(crate) enum Form {
     Shared,
     /// In a map of its own, of integers.
     Own(Kind),
+    /// Something that a newer version of the module has made, by its number.
+    Unknown(u8),
 }
 
 impl Form {
@@ -16,6 +18,7 @@ impl Form {
         match self {
             Self::Own(Kind::FastFair) => 1,
             Self::Own(Kind::NbTree) => 2,
+            Self::Unknown(number) => number,
             Self::Shared | Self::Own(_) => 0,
         }
     }
@@ -34,6 +37,7 @@ impl Form {
         match self {
             Self::Own(Kind::FastFair) => "fastfair",
             Self::Own(Kind::NbTree) => "nbtree",
+            Self::Unknown(_) => "unknown",
             Self::Shared | Self::Own(_) => "roart",
         }
     }
@@ -68,7 +72,8 @@ impl Record {
         bytes
     }
 
-    /// `None` for bytes that are no record.
+    /// `None` for bytes that are no record. A form that this version does not know is said, not left out: what is left
+    /// out would be swept.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (head, name) = bytes.split_at_checked(HEAD)?;
         let word = |at: usize| head[at..at + 8].try_into().map(u64::from_le_bytes).ok();
@@ -76,7 +81,7 @@ impl Record {
             space: word(0)?,
             sequence: word(8)?,
             expires: word(16)?.cast_signed(),
-            form: Form::numbered(head[24].into())?,
+            form: Form::numbered(head[24].into()).unwrap_or(Form::Unknown(head[24])),
             name: name.to_vec(),
         })
     }
@@ -88,12 +93,12 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        for form in [Form::Shared, Form::Own(Kind::NbTree), Form::Own(Kind::FastFair)] {
+        let own = [Kind::NbTree, Kind::FastFair].map(Form::Own);
+        for form in [[Form::Shared, Form::Unknown(9)], own].concat() {
             let record =
                 Record { space: 3, sequence: u64::MAX, expires: -1, form, name: b"\0key".to_vec() };
             assert_eq!(Record::decode(&record.encode()), Some(record));
         }
         assert_eq!(Record::decode(&[0; 24]), None);
-        assert_eq!(Record::decode(&[9; 25]), None);
     }
 }

@@ -9,11 +9,6 @@ fn texts(server: &Server, line: &str) -> String {
     server.client().call(line).text()
 }
 
-fn lose(server: &Server) {
-    fs::remove_file(server.folder().join("data.endura")).unwrap();
-    let _ = fs::remove_file(server.folder().join("data.endura.checkpoint"));
-}
-
 /// Three keys in the rewritten part, and behind it commands of Redis that move, copy and date them.
 fn moved(how: &str) -> (tempfile::TempDir, Server) {
     let folder = tempfile::tempdir().unwrap();
@@ -52,8 +47,7 @@ fn are_moved(server: &Server) {
 fn commands_behind_the_rewritten_part_make_a_lost_pool_anew() {
     for how in ["yes", "no"] {
         let (_folder, mut server) = moved(how);
-        server.kill();
-        lose(&server);
+        server.lose_pool();
         server.again();
         are_moved(&server);
         // And from then on the pool has it.
@@ -87,7 +81,7 @@ fn keys_that_are_left_out_are_gone_whatever_became_of_them() {
     drop(c);
     server.kill();
     fs::copy(&copy, &pool).unwrap();
-    let _ = fs::remove_file(folder.path().join("data.endura.checkpoint"));
+    server.lose_checkpoint();
     server.again();
     for _ in 0..2 {
         let mut c = server.client();

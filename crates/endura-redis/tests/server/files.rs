@@ -48,9 +48,7 @@ fn a_lost_pool_is_made_anew_from_a_file() {
         } else {
             c.call("SAVE");
         }
-        server.kill();
-        fs::remove_file(folder.path().join("data.endura")).unwrap();
-        let _ = fs::remove_file(folder.path().join("data.endura.checkpoint"));
+        server.lose_pool();
         server.again();
         for _ in 0..2 {
             let mut c = server.client();
@@ -87,7 +85,7 @@ fn a_file_is_newer_than_an_older_pool() {
     drop(c);
     server.kill();
     fs::copy(&copy, &pool).unwrap();
-    let _ = fs::remove_file(folder.path().join("data.endura.checkpoint"));
+    server.lose_checkpoint();
     server.again();
     assert_eq!(texts(&server, "EN.RANGE k - +"), "a new b old");
     assert_eq!(texts(&server, "EXISTS gone"), "0");
@@ -134,9 +132,7 @@ fn a_take_over_is_whole_or_nothing() {
     c.call("SAVE");
     let digest = c.call("DEBUG DIGEST").text();
     drop(c);
-    server.kill();
-    fs::remove_file(folder.path().join("data.endura")).unwrap();
-    let _ = fs::remove_file(folder.path().join("data.endura.checkpoint"));
+    server.lose_pool();
     for micros in [3_000, 8_000, 12_000, 20_000, 30_000, 45_000] {
         let _ = fs::remove_file(folder.path().join("socket"));
         server.start_and_kill(std::time::Duration::from_micros(micros));
@@ -163,9 +159,7 @@ fn an_append_only_file_of_commands_makes_a_lost_pool_anew() {
     // The pool is there: nothing of the file is applied to it.
     server.kill_and_start();
     assert_eq!(texts(&server, "EN.RANGE a - +"), "f 2 g 2");
-    server.kill();
-    fs::remove_file(folder.path().join("data.endura")).unwrap();
-    let _ = fs::remove_file(folder.path().join("data.endura.checkpoint"));
+    server.lose_pool();
     server.again();
     assert_eq!(texts(&server, "EN.RANGE a - +"), "f 1 g 2");
     assert_eq!(texts(&server, "EN.RANGE n - +"), "7 8");

@@ -49,9 +49,7 @@ fn a_child_saves_what_its_parent_has() {
     let digest = client.call("DEBUG DIGEST").text();
     client.call("BGSAVE");
     assert!(server.saved());
-    server.kill();
-    fs::remove_file(folder.path().join("data.endura")).unwrap();
-    let _ = fs::remove_file(folder.path().join("data.endura.checkpoint"));
+    server.lose_pool();
     server.again();
     assert_eq!(server.client().call("DEBUG DIGEST").text(), digest);
 }
@@ -75,9 +73,7 @@ fn keys_that_go_meanwhile_stay_for_the_child() {
         (client.call("COPY after copied") == Reply::Integer(1)).then_some(())
     });
     drop(client);
-    server.kill();
-    fs::remove_file(folder.path().join("data.endura")).unwrap();
-    let _ = fs::remove_file(folder.path().join("data.endura.checkpoint"));
+    server.lose_pool();
     server.again();
     assert_eq!(server.client().call("DEBUG DIGEST").text(), digest);
 }

@@ -10,6 +10,7 @@ mod forks;
 mod fuzz;
 mod keys;
 mod kills;
+mod refusals;
 mod replicas;
 mod steps;
 mod support;

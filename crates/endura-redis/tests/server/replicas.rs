@@ -6,13 +6,13 @@ use super::support::model::{self, Keys, Reach};
 use super::support::server::free_port;
 use super::support::{Client, Random, Reply, Server};
 
-struct Pair {
-    _folder: tempfile::TempDir,
-    master: Server,
-    replica: Server,
+pub(crate) struct Pair {
+    pub(crate) _folder: tempfile::TempDir,
+    pub(crate) master: Server,
+    pub(crate) replica: Server,
 }
 
-fn pair(options: &[&str]) -> Pair {
+pub(crate) fn pair(options: &[&str]) -> Pair {
     let folder = tempfile::tempdir().unwrap();
     let options = [options, &["--repl-diskless-sync-delay", "0"]].concat();
     let start = |name| {
@@ -23,7 +23,7 @@ fn pair(options: &[&str]) -> Pair {
 }
 
 /// Waits until the replica has all that its master has sent.
-fn at_rest(master: &mut Client, replica: &mut Client) {
+pub(crate) fn at_rest(master: &mut Client, replica: &mut Client) {
     let begin = Instant::now();
     let field = |client: &mut Client, name: &str| {
         let info = client.call("INFO replication").text();
@@ -201,6 +201,34 @@ fn a_replica_gets_the_fields_that_were_set() {
         let line = format!("EN.RANGE {key} - +");
         assert_eq!(replica.call(&line), c.call(&line), "{key}");
     }
+}
+
+/// A removal fails with others before it: those are gone here and on the replica, and no more.
+#[test]
+fn removals_that_fail_midway_reach_a_replica_as_far_as_they_went() {
+    let pair = pair(&[]);
+    let (mut m, mut r) = (pair.master.client(), pair.replica.client());
+    r.call(&format!("REPLICAOF 127.0.0.1 {}", pair.master.port()));
+    m.call("EN.SET k a 1 b 2 c 3 d 4 e 5 f 6 g 7");
+    at_rest(&mut m, &mut r);
+    let cases = [
+        ("EN.DEL k a b c d", 2, "OOM endura: no room", "c 3 d 4 e 5 f 6 g 7"),
+        ("EN.POP k MIN 3", 1, "c 3", "d 4 e 5 f 6 g 7"),
+        ("EN.POP k MAX", 0, "OOM endura: no room", "d 4 e 5 f 6 g 7"),
+        ("EN.DEL k g", 0, "OOM endura: no room", "d 4 e 5 f 6 g 7"),
+        ("EN.POP k MAX 4", 4, "g 7 f 6 e 5 d 4", ""),
+    ];
+    for (line, steps, answer, left) in cases {
+        pair.master.fail_after(steps);
+        let got = m.call(line).text();
+        assert!(got.starts_with(answer), "{line}: {got}");
+        pair.master.fail_no_more();
+        at_rest(&mut m, &mut r);
+        assert_eq!(m.call("EN.RANGE k - +").text(), left, "{line}");
+        assert_eq!(r.call("EN.RANGE k - +").text(), left, "{line}");
+        assert_eq!(m.call("EN.COUNT k"), Reply::Integer(left.split(' ').count() as i64 / 2));
+    }
+    assert_eq!(r.call("EXISTS k"), Reply::Integer(0));
 }
 
 /// A replica saves, or makes a replica of its own, while its master copies.

@@ -129,6 +129,28 @@ impl Server {
         self.wait();
     }
 
+    /// Kills it, and takes its pool away.
+    pub(crate) fn lose_pool(&mut self) {
+        self.kill();
+        fs::remove_file(self.folder.join("data.endura")).unwrap();
+        self.lose_checkpoint();
+    }
+
+    /// Takes the checkpoint away, if there is one: what is put in place of the pool is not of it.
+    pub(crate) fn lose_checkpoint(&self) {
+        let _ = fs::remove_file(self.folder.join("data.endura.checkpoint"));
+    }
+
+    /// From now on steps that can fail do, after so many that do not.
+    pub(crate) fn fail_after(&self, steps: u32) {
+        fs::write(self.folder.join("failures"), steps.to_string()).unwrap();
+    }
+
+    /// Nothing fails any more that was made to.
+    pub(crate) fn fail_no_more(&self) {
+        fs::remove_file(self.folder.join("failures")).unwrap();
+    }
+
     /// Starts it, and kills it after a while, whether it has answered by then or not.
     pub(crate) fn start_and_kill(&mut self, after: Duration) {
         self.process = spawn(&self.folder, self.port, &self.options);
@@ -177,6 +199,7 @@ fn spawn(folder: &Path, port: u16, options: &[String]) -> Child {
     command.args(["--port", &port.to_string(), "--bind", "127.0.0.1"]);
     command.args(["--unixsocket", "socket", "--logfile", "log"]);
     command.env("ENDURA_REDIS_STEPS", folder.join("steps"));
+    command.env("ENDURA_REDIS_FAILURES", folder.join("failures"));
     command.arg("--dir").arg(folder).current_dir(folder);
     let has = |name| options.iter().any(|option| option == name);
     if !has("--save") {
