@@ -54,7 +54,7 @@ pub(crate) fn mget(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     Ok(())
 }
 
-/// `EN.COUNT key`: at once if it is known, else by a walk on a thread.
+/// `EN.COUNT key`: at once if it is known, else by a walk on a thread; in a transaction or a script by one here.
 pub(crate) fn count(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_, name] = arguments else { return Err(Failure::Arity) };
     session().is_ready(context)?;
@@ -68,18 +68,23 @@ pub(crate) fn count(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         return Ok(());
     }
     drop(key);
+    if !context.can_block() {
+        context.integer(session().store.entries.count_now(&value)?);
+        return Ok(());
+    }
     on_a_thread(context, move |context| {
         context.integer(session().store.entries.count(&value)?);
         Ok(())
     })
 }
 
-/// `EN.SCAN key cursor [COUNT n]`: 0 begins and ends; any other cursor is one that the command returned.
+/// `EN.SCAN key cursor [COUNT n]`: 0 begins and ends; any other cursor is one that the command returned. As in Redis' own
+/// such commands the count is a hint: a page is never so long that it holds other clients.
 pub(crate) fn scan(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let (name, cursor, count) = match arguments {
         [_, name, cursor] => (name, cursor, 10),
         [_, name, cursor, word, count] if word.bytes().eq_ignore_ascii_case(b"COUNT") => {
-            (name, cursor, how_many(count.bytes())?)
+            (name, cursor, how_many(count.bytes())?.min(INLINE))
         }
         [_, _, _, _, _] => return Err(Failure::Says("ERR syntax error")),
         _ => return Err(Failure::Arity),

@@ -12,9 +12,14 @@ pub(crate) struct Blocked(*mut RawBlocked);
 unsafe impl Send for Blocked {}
 
 impl Context<'_> {
-    /// Lets the client wait; other clients are served. `None` where that cannot be: in a transaction or a script.
+    /// Whether the client can wait: not in a transaction or a script.
+    pub(crate) fn can_block(&self) -> bool {
+        !self.has(api::flags::DENY_BLOCKING)
+    }
+
+    /// Lets the client wait; other clients are served. `None` where that cannot be.
     pub(crate) fn block(&self) -> Option<Blocked> {
-        if self.has(api::flags::DENY_BLOCKING) {
+        if !self.can_block() {
             return None;
         }
         // SAFETY: the context is that of a command; no callback: the reply is written by the thread. No limit of time.

@@ -163,37 +163,56 @@ impl Entries {
         Ok(is_empty)
     }
 
-    /// How many entries there are: at once if that is known, else by a walk.
+    /// How many entries there are: at once if that is known, else by a walk, a few entries at a time. Two who walk share it.
     pub(crate) fn count(&self, of: &Value) -> Outcome<i64> {
         if let Some(own) = &of.own {
-            return Ok(i64::try_from(own.len()?).unwrap_or(i64::MAX));
+            return len(own);
         }
-        if let Some(entries) = of.count.known() {
-            return Ok(entries);
-        }
-        let _walking = of.count.walking();
-        // What a walk that failed has counted is counted again.
-        *of.count.walk() = Walk::default();
-        let mut span = Span::ALL;
         loop {
-            let mut walk = of.count.walk();
-            if let Some(entries) = of.count.known() {
+            let mut walk = of.count.next_step();
+            if let Some(entries) = self.walk_on(of, &mut walk, STEP)? {
                 return Ok(entries);
             }
-            let (mut seen, mut last) = (0, None);
-            self.visit(of, &span, Order::Ascending, |field, _| {
-                seen += 1;
-                if seen < STEP {
-                    return ControlFlow::Continue(());
-                }
-                last = Some(field.to_vec());
-                ControlFlow::Break(())
-            })?;
-            walk.counted += seen as i64;
-            let Some(last) = last else { return Ok(of.count.finish(&mut walk)) };
-            span = Span::behind(&last);
-            walk.behind = Some(last);
         }
+    }
+
+    /// The same in one go, for the thread on which commands run: it takes over what is left of a walk that a thread has
+    /// begun, and waits for one step of it at most.
+    pub(crate) fn count_now(&self, of: &Value) -> Outcome<i64> {
+        if let Some(own) = &of.own {
+            return len(own);
+        }
+        let mut walk = of.count.walk();
+        Ok(self.walk_on(of, &mut walk, usize::MAX)?.unwrap_or_default())
+    }
+
+    /// One step of a walk that counts.
+    #[cfg(test)]
+    pub(super) fn begin_to_count(&self, of: &Value) -> Outcome<Option<i64>> {
+        self.walk_on(of, &mut of.count.next_step(), STEP)
+    }
+
+    /// Counts at most so many entries more; how many there are, if that is known then.
+    fn walk_on(&self, of: &Value, walk: &mut Walk, most: usize) -> Outcome<Option<i64>> {
+        if let Some(entries) = of.count.known() {
+            return Ok(Some(entries));
+        }
+        let span = walk.behind.as_deref().map_or(Span::ALL, Span::behind);
+        let (mut seen, mut last) = (0, None);
+        self.visit(of, &span, Order::Ascending, |field, _| {
+            seen += 1;
+            if seen < most {
+                return ControlFlow::Continue(());
+            }
+            last = Some(field.to_vec());
+            ControlFlow::Break(())
+        })?;
+        walk.counted += seen as i64;
+        if last.is_none() {
+            return Ok(Some(of.count.finish(walk)));
+        }
+        walk.behind = last;
+        Ok(None)
     }
 
     /// Removes all entries of a number that no key has: O(n).
@@ -225,6 +244,10 @@ impl Entries {
         let maps = self.pool.maps()?;
         Ok(maps.iter().filter_map(|map| map.name.strip_prefix(OWN)?.parse().ok()).collect())
     }
+}
+
+fn len(own: &Map<i64, i64>) -> Outcome<i64> {
+    Ok(i64::try_from(own.len()?).unwrap_or(i64::MAX))
 }
 
 /// The kind of a map of its own; `None` if the entries are in the shared one.

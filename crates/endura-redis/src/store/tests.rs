@@ -84,6 +84,38 @@ fn a_count_is_right_while_entries_change() {
     assert_eq!(value.count.known(), Some(there as i64));
 }
 
+/// A thread has begun to count, and does not go on: who cannot wait counts what is left, with what changed meanwhile.
+#[test]
+fn a_count_does_not_wait_for_a_thread_that_counts() {
+    let (_folder, settings) = store();
+    let store = Store::open(&settings).unwrap();
+    let mut value = store.make(Form::Shared).unwrap();
+    let field = |number: u32| format!("{number:06}").into_bytes();
+    for number in 0..5_000 {
+        store.entries.put(&value, &field(number * 2), b"").unwrap();
+    }
+    value.count = Count::unknown();
+    let (store, value) = (&store, &value);
+    std::thread::scope(|scope| {
+        let (began, has_begun) = std::sync::mpsc::channel();
+        let (end, has_ended) = std::sync::mpsc::channel();
+        // The first entries of a walk, and then nothing until the count is there.
+        let counts = scope.spawn(move || {
+            let counted = store.entries.begin_to_count(value).unwrap();
+            began.send(counted).unwrap();
+            has_ended.recv().unwrap();
+            store.entries.count(value).unwrap()
+        });
+        assert_eq!(has_begun.recv().unwrap(), None);
+        store.entries.put(value, &field(1), b"").unwrap();
+        store.entries.remove(value, &field(9_998)).unwrap();
+        store.entries.remove(value, &field(4)).unwrap();
+        assert_eq!(store.entries.count_now(value).unwrap(), 4_999);
+        end.send(()).unwrap();
+        assert_eq!(counts.join().unwrap(), 4_999);
+    });
+}
+
 /// Each line of the catalogue's table, as a start after the crash sees it.
 #[test]
 fn the_catalogue_after_each_step() {

@@ -1,7 +1,8 @@
 //! What Redis holds of a key: the number of its entries.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use endura::Map;
 
@@ -28,8 +29,8 @@ pub(crate) struct Count {
     /// Negative: unknown.
     known: AtomicI64,
     walk: Mutex<Walk>,
-    /// Held by who walks: one at a time.
-    walking: Mutex<()>,
+    /// Whether the thread on which commands run waits for the walk: nobody takes the next step before it had its turn.
+    is_wanted: AtomicBool,
 }
 
 /// How far a walk has come.
@@ -42,8 +43,8 @@ pub(crate) struct Walk {
 
 impl Count {
     pub(crate) fn of(entries: i64) -> Self {
-        let (known, walk, walking) = (AtomicI64::new(entries), Mutex::default(), Mutex::default());
-        Self { known, walk, walking }
+        let (known, is_wanted) = (AtomicI64::new(entries), AtomicBool::new(false));
+        Self { known, walk: Mutex::default(), is_wanted }
     }
 
     pub(crate) fn unknown() -> Self {
@@ -77,12 +78,21 @@ impl Count {
         Ok(result)
     }
 
-    /// The walker's turn to be the only one.
-    pub(crate) fn walking(&self) -> MutexGuard<'_, ()> {
-        self.walking.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The turn of the thread on which commands run: it waits for the step that is under way. Without a word to those who
+    /// walk they would have the lock again before it wakes up.
+    pub(crate) fn walk(&self) -> MutexGuard<'_, Walk> {
+        // Relaxed: a hint; the lock orders what it guards.
+        self.is_wanted.store(true, Ordering::Relaxed);
+        let walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_wanted.store(false, Ordering::Relaxed);
+        walk
     }
 
-    pub(crate) fn walk(&self) -> MutexGuard<'_, Walk> {
+    /// The turn of another thread.
+    pub(crate) fn next_step(&self) -> MutexGuard<'_, Walk> {
+        while self.is_wanted.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
         self.walk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

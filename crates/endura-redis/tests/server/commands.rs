@@ -95,6 +95,13 @@ fn a_scan_visits_all() {
     let want: Vec<String> = (0..103).flat_map(|n| [format!("f{n:03}"), n.to_string()]).collect();
     assert_eq!(seen, want);
     is(&mut client, "EN.SCAN none 0", "0 ");
+    // However much is asked for, a page has a thousand entries at most.
+    for field in 0..1_500 {
+        client.call(&format!("EN.SET k f{field:04} {field}"));
+    }
+    let Reply::Array(reply) = client.call("EN.SCAN k 0 COUNT 1000000") else { panic!("no array") };
+    assert_eq!(reply[1].texts().len(), 2_000);
+    assert_ne!(reply[0].text(), "0");
 }
 
 #[test]
