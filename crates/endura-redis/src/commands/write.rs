@@ -251,13 +251,16 @@ pub(crate) fn pop(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     if session().is_ready(context)? {
         let (entries, key) = (&session().store.entries, context.write(name));
         if let Some(value) = key.value()? {
-            while popped.len() < count {
-                let Some(entry) = entries.end(value, order)? else { break };
-                match entries.remove(value, &entry.0) {
-                    Ok(_) => popped.push(entry),
+            popped = entries.ends(value, order, count)?;
+            for at in 0..popped.len() {
+                match entries.remove(value, &popped[at].0) {
+                    Ok(_) => {}
+                    Err(failure) if at == 0 => return Err(failure),
                     // Those that are gone are said, here and to replicas.
-                    Err(_) if !popped.is_empty() => break,
-                    Err(failure) => return Err(failure),
+                    Err(_) => {
+                        popped.truncate(at);
+                        break;
+                    }
                 }
             }
         }

@@ -141,12 +141,20 @@ impl Entries {
         Ok(())
     }
 
-    /// The first entry, or the last.
-    pub(crate) fn end(&self, of: &Value, order: Order) -> Outcome<Option<(Vec<u8>, Vec<u8>)>> {
-        let mut found = None;
+    /// The first entries, or the last, at most so many.
+    pub(crate) fn ends(
+        &self,
+        of: &Value,
+        order: Order,
+        most: usize,
+    ) -> Outcome<Vec<(Vec<u8>, Vec<u8>)>> {
+        let mut found = Vec::new();
         self.visit(of, &Span::ALL, order, |field, value| {
-            found = Some((field.to_vec(), value.to_vec()));
-            ControlFlow::Break(())
+            if found.len() == most {
+                return ControlFlow::Break(());
+            }
+            found.push((field.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
         })?;
         Ok(found)
     }

@@ -54,7 +54,7 @@ fn maps_of_integers_are_in_the_order_of_numbers() {
         assert!(matches!(store.entries.put(&value, b"x", b"1"), Err(Failure::NotAnInteger)));
         assert!(matches!(store.entries.put(&value, b"1", b"x"), Err(Failure::NotAnInteger)));
         assert_eq!(store.entries.count(&value).unwrap(), 3);
-        assert_eq!(store.entries.end(&value, Order::Descending).unwrap().unwrap().0, b"10");
+        assert_eq!(store.entries.ends(&value, Order::Descending, 1).unwrap()[0].0, b"10");
     }
 }
 
