@@ -8,9 +8,10 @@ use super::fork;
 use super::session::session;
 use crate::redis::api::{AUX_BEFORE, RawDigest, RawIo, RawOptions, RawString, TypeMethods, flags};
 use crate::redis::{
-    Aof, Context, Digest, Level, Rdb, from_raw, into_raw, lent, log, register_type,
+    Aof, Context, Digest, Level, Rdb, end, end_replica, from_raw, into_raw, lent, log,
+    register_type,
 };
-use crate::store::{Count, Form, Order, Outcome, Span, Value};
+use crate::store::{Count, Failure, Form, Order, Outcome, Span, Value};
 
 /// The version of what is written to an RDB: the form, then for each entry 1, its field and its value, then 0.
 const VERSION: c_int = 0;
@@ -87,12 +88,13 @@ fn load(file: &Rdb) -> Option<Value> {
     let session = session();
     let form = Form::numbered(file.load_number()?)?;
     if let Some(why) = session.refused() {
-        log(Level::Warning, format!("no key is loaded, for the pool is not served: {why}"));
+        not_taken_over(&Failure::Unattached(why));
         return None;
     }
     let takes_over = session.takes_over(None);
     let value = if takes_over {
-        session.store.make(form).map_err(|failure| log(Level::Warning, failure.text())).ok()?
+        let made = session.store.make(form);
+        made.map_err(|failure| not_taken_over(&failure)).ok()?
     } else {
         session.ghost(file.database(), file.name());
         Value { id: 0, form, own: None, count: Count::of(0) }
@@ -101,8 +103,8 @@ fn load(file: &Rdb) -> Option<Value> {
     match loaded {
         Some(Ok(())) => Some(value),
         Some(Err(failure)) => {
-            log(Level::Warning, format!("an entry could not be taken over: {}", failure.text()));
             session.freed(&value);
+            not_taken_over(&failure);
             None
         }
         None => {
@@ -110,6 +112,21 @@ fn load(file: &Rdb) -> Option<Value> {
             None
         }
     }
+}
+
+/// A key of a file, or of RESTORE, has no place in the pool. Redis would take the file for a damaged one, find that it is
+/// not, and end with a status that says nothing: so the server ends here.
+fn not_taken_over(failure: &Failure) {
+    let text = format!("a key could not be taken over: {}", failure.text());
+    // SAFETY: what the server is, it also says without a context.
+    let context = unsafe { Context::new(ptr::null_mut()) };
+    if context.has(flags::LOADING) {
+        end("the file cannot be loaded", &text);
+    }
+    if context.has(flags::REPLICA) {
+        end_replica(&text);
+    }
+    log(Level::Warning, text);
 }
 
 /// Reads entries, into `to` if they are taken over; `None` if the file ends or is damaged.
@@ -230,7 +247,12 @@ unsafe extern "C" fn copy(_options: *mut RawOptions, value: *const c_void) -> *m
     match copied(value) {
         Ok(copy) => into_raw(copy),
         Err(failure) => {
-            log(Level::Warning, format!("COPY failed: {}", failure.text()));
+            let text = format!("COPY failed: {}", failure.text());
+            // SAFETY: as above.
+            if unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA) {
+                end_replica(&text);
+            }
+            log(Level::Warning, text);
             ptr::null_mut()
         }
     }

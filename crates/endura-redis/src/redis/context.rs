@@ -84,6 +84,12 @@ impl Context<'_> {
         unsafe { (api().GetContextFlags)(self.raw) & flags != 0 }
     }
 
+    /// Whether a replica carries out a command of its master.
+    fn is_of_master(&self) -> bool {
+        let has = |flag| self.has(flag);
+        has(api::flags::REPLICATED) && has(api::flags::REPLICA) && !has(api::flags::LOADING)
+    }
+
     pub(crate) fn database(&self) -> i32 {
         // SAFETY: see above.
         unsafe { (api().GetSelectedDb)(self.raw) }
@@ -250,12 +256,30 @@ pub(crate) unsafe fn enter(
     0
 }
 
+/// Ends a replica that cannot do what its master has done: its link would be up, its offset that of the master, and its
+/// data not. Redis' own types do the same where a command cannot be written to the disk.
+pub(crate) fn end_replica(text: &str) -> ! {
+    end("this replica cannot do what its master has done", text)
+}
+
+/// Ends the server, with a line in its log.
+pub(crate) fn end(what: &str, text: &str) -> ! {
+    log(Level::Warning, format!("{what}, and the server ends: {text}"));
+    // SAFETY: as after a kill, which the pool and Redis' files outlive. No handler of the server runs beside its threads.
+    unsafe { libc::_exit(1) }
+}
+
 /// Runs `run`, and writes its failure, if it has one. A panic is a failure as well: Redis is not unwound through, and no
 /// client is left waiting.
 pub(super) fn answered(context: &Context<'_>, run: impl FnOnce() -> Outcome) {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
         Ok(Ok(())) => {}
-        Ok(Err(failure)) => context.failure(&failure),
+        Ok(Err(failure)) => {
+            if matches!(failure, Failure::Pool(_)) && context.is_of_master() {
+                end_replica(&failure.text());
+            }
+            context.failure(&failure);
+        }
         Err(_) => {
             context.failure(&Failure::Says("ERR endura: the command panicked; see the log"));
         }

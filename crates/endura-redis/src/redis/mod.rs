@@ -8,7 +8,7 @@ mod key;
 mod register;
 mod text;
 
-pub(crate) use context::{Context, Level, enter, log};
+pub(crate) use context::{Context, Level, end, end_replica, enter, log};
 pub(crate) use file::{Aof, Digest, InfoSection, Rdb};
 pub(crate) use key::{from_raw, into_raw, lent};
 pub(crate) use register::{Argument, Command, KeyUse, Kind, register, register_type, subscribe};

@@ -25,6 +25,10 @@ impl Text {
     ///
     /// `raw` are `len` strings that outlive `'a`.
     pub(crate) unsafe fn all<'a>(raw: *mut *mut RawString, len: usize) -> &'a [Self] {
+        if len == 0 {
+            // A module that is loaded without arguments gets a null pointer.
+            return &[];
+        }
         // SAFETY: `Text` is transparent over the pointer.
         unsafe { slice::from_raw_parts(raw.cast(), len) }
     }

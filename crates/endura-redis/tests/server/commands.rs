@@ -245,6 +245,14 @@ fn the_server_knows_the_commands() {
     assert_eq!(client.call("EN.INFO k").text(), "id 1 kind roart entries 1");
 }
 
+#[test]
+fn a_pool_without_a_path_lies_in_the_folder_of_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_with(folder.path(), 0, &[], &[]);
+    is(&mut server.client(), "EN.SET k f v", "1");
+    assert!(folder.path().join("data.endura").exists());
+}
+
 /// Ranges and counts of many entries are answered by threads, in MULTI and Lua at once; both give the same.
 #[test]
 fn long_answers_come_from_threads() {

@@ -231,6 +231,55 @@ fn removals_that_fail_midway_reach_a_replica_as_far_as_they_went() {
     assert_eq!(r.call("EXISTS k"), Reply::Integer(0));
 }
 
+/// A replica whose pool has less room than its master's data never says that it has all of it: it ends, with the reason in
+/// its log, and has everything once it gets the room.
+#[test]
+fn a_replica_without_room_ends() {
+    for (diskless, is_resync) in [("yes", true), ("no", true), ("no", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = ["--repl-diskless-sync-delay", "0", "--repl-diskless-sync", diskless];
+        let start = |name, max| {
+            let module = ["data.endura", "max-size", max];
+            Server::start_with(&folder.path().join(name), free_port(), &module, &options)
+        };
+        let (master, mut replica) = (start("master", "134217728"), start("replica", "16777216"));
+        let (mut m, mut r) = (master.client(), replica.client());
+        let join = format!("REPLICAOF 127.0.0.1 {}", master.port());
+        if !is_resync {
+            r.call(&join);
+            at_rest(&mut m, &mut r);
+        }
+        let value = "v".repeat(16_000);
+        for key in 0..20 {
+            let mut line = format!("EN.SET k{key}");
+            (0..60).for_each(|field| line += &format!(" f{field} {value}"));
+            assert_eq!(m.call(&line), Reply::Integer(60));
+        }
+        if is_resync {
+            r.call(&join);
+        }
+        assert!(replica.ended(), "{}", replica.log());
+        let log = replica.log();
+        let why =
+            if is_resync { "a key could not be taken over" } else { "cannot do what its master" };
+        assert!(log.contains(why) && log.contains("OOM endura: no room for"), "{log}");
+        assert!(!log.contains("EOF marker"), "{log}");
+        drop(r);
+        let max = replica.options.iter().position(|word| word == "16777216").unwrap();
+        replica.options[max] = "134217728".into();
+        replica.options.extend(["--replicaof".into(), "127.0.0.1".into()]);
+        replica.options.push(master.port().to_string());
+        replica.again();
+        let mut r = replica.client();
+        at_rest(&mut m, &mut r);
+        assert_eq!(digests(&mut m), digests(&mut r));
+        drop(r);
+        replica.kill();
+        let pool = endura::Pool::open(replica.folder().join("data.endura")).unwrap();
+        pool.verify().unwrap();
+    }
+}
+
 /// A replica saves, or makes a replica of its own, while its master copies.
 #[test]
 fn a_replica_that_saves_copies() {

@@ -122,6 +122,18 @@ impl Server {
         self.process.wait().unwrap();
     }
 
+    /// Waits until it has ended by itself; whether it said that something failed.
+    pub(crate) fn ended(&mut self) -> bool {
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status.code() == Some(1);
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60), "it goes on: {}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Starts it again in the same folder with the same options.
     pub(crate) fn again(&mut self) {
         let _ = fs::remove_file(self.folder.join("socket"));
