@@ -2,6 +2,9 @@
 //!
 //! Two servers on sockets in one folder take turns, in one run: one without the module, with the append-only file that is
 //! synced each second, one with the module and neither file. Nothing else should run on the machine.
+//!
+//! `--rounds` and `--fields` say how much; `--only restart` measures the time from SIGKILL to the first answer alone, with
+//! a hash and a map of all fields.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a program that ends by what is wrong")]
 
 #[path = "../tests/server/support/mod.rs"]
@@ -71,6 +74,14 @@ fn main() {
     let (redis, ours) = (folder.path().join("redis"), folder.path().join("endura"));
     let aof = ["--appendonly", "yes", "--appendfsync", "everysec"];
     let (mut peer, mut server) = (Server::plain(&redis, &aof), Server::start(&ours, &[]));
+    if std::env::args().any(|word| word == "restart") {
+        println!("{rounds} rounds, {space} fields of 18 bytes, values of 100; medians");
+        fill_in_order(&peer, "HSET", space);
+        fill_in_order(&server, "EN.SET", space);
+        memory(&peer, &server);
+        restarts(&mut peer, &mut server, rounds);
+        return;
+    }
     println!(
         "{rounds} rounds, {space} fields of 18 bytes, values of 100; medians, thousand requests a second"
     );
@@ -107,8 +118,21 @@ fn fill(redis: &Path, ours: &Path, space: usize) {
     run(ours, "EN.SET h field:__rand_int__ VALUE", requests, 16, space);
 }
 
+/// All fields, a thousand at a time, and behind them no rewriting of a file.
+fn fill_in_order(server: &Server, command: &str, space: usize) {
+    let (mut client, value) = (server.client(), "v".repeat(100));
+    for from in (0..space).step_by(1_000) {
+        let fields: Vec<String> =
+            (from..space.min(from + 1_000)).map(|number| format!("field:{number:012}")).collect();
+        let pairs = fields.iter().flat_map(|field| [field.as_bytes(), value.as_bytes()]);
+        let line: Vec<&[u8]> = [command.as_bytes(), b"h"].into_iter().chain(pairs).collect();
+        assert_eq!(client.ask(&line).unwrap(), Reply::Integer(fields.len() as i64));
+    }
+    assert!(server.saved());
+}
+
 fn memory(peer: &Server, server: &Server) {
-    for (name, server) in [("Redis (a hash and a sorted set)", peer), ("with the module", server)] {
+    for (name, server) in [("Redis", peer), ("with the module", server)] {
         let info = server.client().call("INFO memory").text();
         let used = info.lines().find_map(|line| line.strip_prefix("used_memory_human:")).unwrap();
         let disk = Command::new("du").args(["-sm"]).arg(server.folder()).output().unwrap();

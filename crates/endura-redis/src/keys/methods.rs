@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ops::ControlFlow;
 use std::ptr;
+use std::time::{Duration, Instant};
 
 use super::fork;
 use super::session::session;
@@ -131,7 +132,6 @@ fn not_taken_over(failure: &Failure) {
 
 /// Reads entries, into `to` if they are taken over; `None` if the file ends or is damaged.
 fn load_entries(file: &Rdb, to: Option<&Value>) -> Option<Outcome> {
-    let entries = &session().store.entries;
     loop {
         match file.load_number()? {
             0 => return Some(Ok(())),
@@ -140,13 +140,37 @@ fn load_entries(file: &Rdb, to: Option<&Value>) -> Option<Outcome> {
         }
         let field = file.load_bytes(<[u8]>::to_vec)?;
         let put = file.load_bytes(|value| match to {
-            Some(to) => entries.put(to, &field, value).map(drop),
+            Some(to) => put_of_file(to, &field, value),
             None => Ok(()),
         })?;
         if put.is_err() {
             return Some(put);
         }
     }
+}
+
+/// How long an entry of a file waits for room that is being made.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Puts an entry. While a replica gets everything anew, what it had is being swept: there may be room when that is gone.
+fn put_of_file(to: &Value, field: &[u8], value: &[u8]) -> Outcome {
+    let store = &session().store;
+    let begin = Instant::now();
+    loop {
+        match store.entries.put(to, field, value) {
+            Err(Failure::Pool(endura::Error::Full { .. }))
+                if store.sweeper.pending() > 0 && begin.elapsed() < PATIENCE && is_loading() =>
+            {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            put => return put.map(drop),
+        }
+    }
+}
+
+fn is_loading() -> bool {
+    // SAFETY: what the server does, it also says without a context.
+    unsafe { Context::new(ptr::null_mut()) }.has(flags::LOADING)
 }
 
 unsafe extern "C" fn aux_save(raw: *mut RawIo, _when: c_int) {

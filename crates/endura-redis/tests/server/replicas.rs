@@ -280,6 +280,34 @@ fn a_replica_without_room_ends() {
     }
 }
 
+/// What a replica had takes more than half of its pool: it goes while that of its master comes.
+#[test]
+fn a_replica_makes_room_for_what_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = |name| {
+        let module = ["data.endura", "max-size", "16777216"];
+        let options = ["--repl-diskless-sync-delay", "0"];
+        Server::start_with(&folder.path().join(name), free_port(), &module, &options)
+    };
+    let (master, replica) = (start("master"), start("replica"));
+    let (mut m, mut r) = (master.client(), replica.client());
+    for (client, key) in [(&mut m, "new"), (&mut r, "old")] {
+        for field in 0..10_000 {
+            let line = format!("EN.SET {key}{} f{field} {}", field % 10, "v".repeat(1_000));
+            assert_eq!(client.call(&line), Reply::Integer(1));
+        }
+    }
+    for _ in 0..3 {
+        r.call(&format!("REPLICAOF 127.0.0.1 {}", master.port()));
+        at_rest(&mut m, &mut r);
+        assert_eq!(digests(&mut m), digests(&mut r));
+        r.call("REPLICAOF NO ONE");
+        // So that all comes anew.
+        r.call("DEL new1");
+        r.call("DEBUG CHANGE-REPL-ID");
+    }
+}
+
 /// A replica saves, or makes a replica of its own, while its master copies.
 #[test]
 fn a_replica_that_saves_copies() {
