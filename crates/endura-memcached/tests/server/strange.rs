@@ -87,11 +87,13 @@ fn strange(rng: &mut fastrand::Rng) -> Vec<u8> {
 fn converse(server: &Running, rng: &mut fastrand::Rng, said: &[u8]) -> Option<Vec<u8>> {
     let mut client: Client = server.connect();
     let (largest, hangs_up) = (1 << rng.u32(..14), rng.u8(..8) == 0);
-    let mut rest = said;
+    let (mut rest, mut is_ended) = (said, false);
     while !rest.is_empty() {
         let (packet, later) = rest.split_at(rng.usize(1..=largest).min(rest.len()));
-        // The server may end the connection at any time.
-        if client.say(packet).is_err() {
+        // The server may end the connection at any time. Whoever is told so is told once: what is read behind that looks
+        // like a whole answer.
+        is_ended = client.say(packet).is_err();
+        if is_ended {
             break;
         }
         rest = later;
@@ -103,7 +105,7 @@ fn converse(server: &Running, rng: &mut fastrand::Rng, said: &[u8]) -> Option<Ve
     }
     let answer = client.rest_or_reset();
     let (answer, is_cut) = answer.unwrap_or_else(|| panic!("no end of {}", said.escape_ascii()));
-    (!is_cut).then_some(answer)
+    (!is_cut && !is_ended).then_some(answer)
 }
 
 /// Every line of an answer is one of the protocol's; data is as long as its line says.
