@@ -5,10 +5,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::session::Session;
+use super::session::{Refusal, Session};
 use crate::redis::api::flags;
 use crate::redis::{Context, Level, OwnText};
 use crate::store::{Count, Failure, Form, Outcome, Record, Value};
@@ -18,13 +17,6 @@ type Found = (u64, i32, Record);
 
 /// The same, with what Redis will hold of it.
 type Opened = (Value, i32, Record);
-
-/// Why the keys of the pool are no keys of Redis, and when that was found.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    why: String,
-    at: Instant,
-}
 
 /// How long after a refusal the next command tries again. What was wrong may have passed, as a full disk or too little
 /// memory does; one look costs as long as an attach, so not every command may have it.
@@ -91,19 +83,6 @@ impl Session {
             let text = Failure::Unattached(why).text();
             context.log(Level::Warning, format!("{text}. {way_out}"));
         }
-    }
-
-    pub(super) fn is_refused(&self) -> bool {
-        self.refusal().is_some()
-    }
-
-    /// Why the keys of the pool are not served, if they are not.
-    pub(crate) fn refused(&self) -> Option<String> {
-        self.refusal().as_ref().map(|refusal| refusal.why.clone())
-    }
-
-    fn refusal(&self) -> MutexGuard<'_, Option<Refusal>> {
-        self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// First what can fail, then what is seen: all keys are attached, or none, and the pool stays as it was.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
-use super::attach::Refusal;
 use crate::redis::{Context, Level, log};
 use crate::store::{Store, Value};
 
@@ -15,7 +15,7 @@ pub(crate) struct Session {
     /// Whether the keys of the pool are keys of Redis.
     pub(super) attached: AtomicBool,
     /// Why they are not, once that was tried.
-    pub(super) refusal: Mutex<Option<Refusal>>,
+    refusal: Mutex<Option<Refusal>>,
     start: Mutex<Start>,
     /// Numbers whose keys Redis has taken out of a database; see [`super::events`].
     unlinked: Mutex<Vec<Unlinked>>,
@@ -26,6 +26,13 @@ pub(crate) struct Session {
     /// For INFO: how long attaching took, and how many keys it found.
     pub(crate) attach_micros: AtomicU64,
     pub(crate) attached_keys: AtomicU64,
+}
+
+/// Why the keys of the pool are no keys of Redis, and when that was found.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) why: String,
+    pub(super) at: Instant,
 }
 
 /// What is known while the server starts.
@@ -84,6 +91,19 @@ impl Session {
         // Acquire pairs with the Release at the end of an attach; both are on the thread of the server, but for a
         // thread that frees.
         self.attached.load(Ordering::Acquire)
+    }
+
+    pub(super) fn is_refused(&self) -> bool {
+        self.refusal().is_some()
+    }
+
+    /// Why the keys of the pool are not served, if they are not.
+    pub(crate) fn refused(&self) -> Option<String> {
+        self.refusal().as_ref().map(|refusal| refusal.why.clone())
+    }
+
+    pub(super) fn refusal(&self) -> MutexGuard<'_, Option<Refusal>> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn start(&self) -> MutexGuard<'_, Start> {
