@@ -275,7 +275,8 @@ pub(super) fn answered(context: &Context<'_>, run: impl FnOnce() -> Outcome) {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
         Ok(Ok(())) => {}
         Ok(Err(failure)) => {
-            if matches!(failure, Failure::Pool(_)) && context.is_of_master() {
+            let is_of_pool = matches!(failure, Failure::Pool(_) | Failure::Unattached(_));
+            if is_of_pool && context.is_of_master() {
                 end_replica(&failure.text());
             }
             context.failure(&failure);

@@ -193,6 +193,37 @@ fn replicas_get_all_keys_or_none() {
     }
 }
 
+/// A replica goes on from its file, and cannot carry out what its master did behind that: it does not say that it has.
+#[test]
+fn a_replica_that_is_refused_misses_no_command() {
+    let mut pair = pair(&[]);
+    let (mut m, mut r) = (pair.master.client(), pair.replica.client());
+    r.call(&format!("REPLICAOF 127.0.0.1 {}", pair.master.port()));
+    m.call("EN.SET k f old");
+    at_rest(&mut m, &mut r);
+    assert_eq!(r.call("SAVE"), Reply::Ok);
+    drop(r);
+    pair.replica.kill();
+    let master = ["--replicaof".into(), "127.0.0.1".into(), pair.master.port().to_string()];
+    pair.replica.options.extend(master);
+    pair.replica.fail_after(0);
+    pair.replica.again();
+    let mut r = pair.replica.client();
+    assert!(r.call("EN.GET k f").is_error());
+    at_rest(&mut m, &mut r);
+    let resyncs = pair.replica.log().matches("Flushing old data").count();
+    assert_eq!(resyncs, 1, "it has asked for everything");
+    m.call("EN.SET k f new");
+    assert!(pair.replica.ended(), "{}", pair.replica.log());
+    assert!(pair.replica.log().contains("this replica cannot do what its master has done"));
+    drop(r);
+    pair.replica.fail_no_more();
+    pair.replica.again();
+    let mut r = pair.replica.client();
+    at_rest(&mut m, &mut r);
+    assert_eq!(r.call("EN.GET k f").text(), "new");
+}
+
 /// There is no room for the last word of a start, and then there is.
 #[test]
 fn an_attach_is_tried_again() {
