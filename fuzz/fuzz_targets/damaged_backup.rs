@@ -3,10 +3,10 @@
 #![no_main]
 #![allow(clippy::unwrap_used, reason = "what is prepared is sound")]
 
-#[path = "../../crates/endura/tests/damage/checkpoints/mod.rs"]
+#[path = "../../crates/endura-tests/tests/damage/checkpoints/mod.rs"]
 #[allow(dead_code, reason = "the other targets have the other functions")]
 mod checkpoints;
-#[path = "../../crates/endura/tests/damage/choices.rs"]
+#[path = "../../crates/endura-tests/tests/damage/choices.rs"]
 #[allow(dead_code, reason = "other damage chooses among more")]
 mod choices;
 

@@ -2,18 +2,18 @@
 #![no_main]
 #![allow(clippy::unwrap_used, reason = "what is prepared is sound")]
 
-#[path = "../../crates/endura/tests/support/cases.rs"]
+#[path = "../../crates/endura-tests/tests/support/cases.rs"]
 #[allow(dead_code, reason = "the tests count, too")]
 mod cases;
-#[path = "../../crates/endura/tests/damage/choices.rs"]
+#[path = "../../crates/endura-tests/tests/damage/choices.rs"]
 #[allow(dead_code, reason = "other damage chooses among more")]
 mod choices;
-#[path = "../../crates/endura/tests/damage/every_operation.rs"]
+#[path = "../../crates/endura-tests/tests/damage/every_operation.rs"]
 #[allow(dead_code, reason = "the tests also damage files of one kind")]
 mod every_operation;
-#[path = "../../crates/endura/tests/support/killed_file.rs"]
+#[path = "../../crates/endura-tests/tests/support/killed_file.rs"]
 mod killed_file;
-#[path = "../../crates/endura/tests/damage/maps.rs"]
+#[path = "../../crates/endura-tests/tests/damage/maps.rs"]
 mod maps;
 
 use std::sync::LazyLock;

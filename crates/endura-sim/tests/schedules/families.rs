@@ -7,7 +7,7 @@ use endura_sim::subjects::{NumberTree, Numbers};
 use super::{cap3, cap4};
 
 /// Schedules of one family on one kind of tree.
-const SCHEDULES: u64 = 2_500;
+const SCHEDULES: u64 = 1_500;
 
 /// Runs the family and says that every one of `steps` was crossed.
 fn explore<T: NumberTree>(mut campaign: Campaign<Numbers<T>>, family: Family, steps: &[&str]) {

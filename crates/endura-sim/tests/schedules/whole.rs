@@ -12,7 +12,7 @@ const MIDDLE: u64 = 1 << 63;
 const STEPS: [&str; 5] = ["split.S2", "post.P1", "merge.M5", "root.grow", "root.shrink"];
 
 /// Schedules of one family.
-const SCHEDULES: u64 = 600;
+const SCHEDULES: u64 = 400;
 
 fn keys() -> Vec<u64> {
     (0..10).chain([MIDDLE - 1, MIDDLE, u64::MAX - 1, u64::MAX]).collect()

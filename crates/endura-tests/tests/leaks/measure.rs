@@ -1,5 +1,5 @@
 //! What a collection costs and gives back. Run with
-//! `cargo test --release -p endura --test leaks -- --ignored --nocapture measure`: A16.
+//! `cargo test --release -p endura-tests --test leaks -- --ignored --nocapture measure`: A16.
 
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 
 mod ahead;
 mod bulk;
-#[path = "../../../endura/tests/support/cases.rs"]
+#[path = "../support/cases.rs"]
 mod cases;
 mod codecs;
 mod dynamic;
