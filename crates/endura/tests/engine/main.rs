@@ -4,7 +4,7 @@
 
 mod damage;
 mod ends;
-#[path = "../support/killed_file.rs"]
+#[path = "../../../endura-tests/tests/support/killed_file.rs"]
 mod killed_file;
 mod lifetime;
 mod nesting;
