@@ -66,7 +66,7 @@ pub mod lab;
 pub mod dynamic {
     pub use crate::store::dynamic::{
         Datum, DynamicKeys, DynamicMap, DynamicRange, DynamicValues, Encoding, Type, UntypedMap,
-        word,
+        behind, word,
     };
 }
 

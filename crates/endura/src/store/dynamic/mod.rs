@@ -16,6 +16,7 @@ mod types;
 mod untyped;
 mod walk;
 
+pub use crate::tree::byte_range::behind;
 pub use datum::Datum;
 pub use encoding::{Encoding, word};
 pub use map::DynamicMap;

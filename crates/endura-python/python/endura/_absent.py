@@ -1,0 +1,22 @@
+"""What stands for no value in maps whose values may be ``None``."""
+
+from typing import final
+
+
+@final
+class Absent:
+    """The type of ``ABSENT``. It is false, as ``None`` is."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "endura.ABSENT"
+
+    def __reduce__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = Absent()

@@ -1,0 +1,120 @@
+"""The exceptions. ``code`` is the library's name for an error: it stays when texts change."""
+
+
+class Error(Exception):
+    """What all exceptions of the library are."""
+
+    code = "error"
+
+
+class Locked(Error):
+    """The pool is open elsewhere: in another process, or by another object of this one."""
+
+    code = "locked"
+
+
+class Closed(Error):
+    """The pool was closed."""
+
+    code = "closed"
+
+
+class Forked(Error):
+    """This process is a fork of the one that opened the pool."""
+
+    code = "forked"
+
+
+class Dropped(Error):
+    """The map was dropped."""
+
+    code = "dropped"
+
+
+class NoSuchMap(Error, LookupError):
+    """The pool has no map of this name."""
+
+    code = "no_such_map"
+
+
+class MapExists(Error):
+    """The pool has a map of this name already."""
+
+    code = "map_exists"
+
+
+class WrongTypes(Error, TypeError):
+    """The map has other types than those it was opened with."""
+
+    code = "wrong_types"
+
+
+class WrongKind(Error):
+    """The map has another kind of index, or cannot have this one."""
+
+    code = "wrong_kind"
+
+
+class Full(Error):
+    """There is no room: the pool has reached ``max_size``, or the disk is full."""
+
+    code = "full"
+
+
+class ReadOnly(Error):
+    """The pool was opened with ``read_only=True``."""
+
+    code = "read_only"
+
+
+class Corrupt(Error):
+    """The pool is damaged."""
+
+    code = "corrupt"
+
+
+class NeedsRestore(Error):
+    """The pool may be torn, and there is no checkpoint to take it back to."""
+
+    code = "needs_restore"
+
+
+class BadCheckpoint(Error):
+    """The checkpoint beside the pool cannot be used for it."""
+
+    code = "bad_checkpoint"
+
+
+class KeyTooLong(Error, ValueError):
+    """A key is longer than a map takes."""
+
+    code = "key_too_long"
+
+
+class ValueTooLong(Error, ValueError):
+    """A value is longer than a map takes."""
+
+    code = "value_too_long"
+
+
+class SystemError(Error, OSError):
+    """The operating system refused; ``errno`` says why."""
+
+    code = "io"
+
+
+class Conflict(Error):
+    """The value was changed elsewhere while it was edited."""
+
+    code = "conflict"
+
+
+_BY_CODE = {of.code: of for of in Error.__subclasses__()}
+
+
+def exception(code: str, text: str, number: int | None) -> Error:
+    """The exception for an error of the library: of its own class, or an ``Error`` with its code."""
+    of = _BY_CODE.get(code, Error)
+    made = of(number, text) if of is SystemError and number is not None else of(text)
+    made.code = code
+    return made

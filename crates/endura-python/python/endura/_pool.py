@@ -1,0 +1,117 @@
+"""Pools, and how they are opened."""
+
+from __future__ import annotations
+
+import atexit
+import collections.abc
+import os
+import threading  # noqa: F401
+import weakref
+from typing import Any, TypeVar, overload
+
+from . import _endura, _views  # noqa: F401
+from ._codec import Codec
+from ._endura import Map
+from ._errors import Error
+from ._types import key_name, value_codec, value_name
+
+# Two modules are imported for calls that come later. ``threading`` takes the thread that imports it first for the main one,
+# whose end waits for the others: that must not be a pool's own thread, which imports ``logging`` for its first event. And
+# ``_views`` is of the methods of maps, whose first call may be a daemon thread's when the interpreter ends.
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+_MISSING: Any = object()
+_open_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+collections.abc.MutableMapping.register(Map)
+collections.abc.Iterator.register(_endura.Iterator)
+os.register_at_fork(after_in_child=_endura._after_fork)
+
+
+class Pool(_endura.Pool):
+    """A file with maps; ``endura.open(path)`` opens one, or makes it. For ``with``, which closes it at the end."""
+
+    __slots__ = ()
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        _open_pools.add(self)
+
+    @overload
+    def map(self, name: str) -> Map[Any, Any]: ...
+    @overload
+    def map(self, name: str, key: type[_K], value: type[_V], *, kind: str | None = None) -> Map[_K, _V]: ...
+    @overload
+    def map(self, name: str, key: type[_K], value: Codec[_V], *, kind: str | None = None) -> Map[_K, _V]: ...
+    @overload
+    def map(self, name: str, key: type[_K], value: None, *, kind: str | None = None) -> Map[_K, None]: ...
+    @overload
+    def map(self, name: str, key: Any, value: Any, *, kind: str | None = None) -> Map[Any, Any]: ...
+    def map(self, name: str, key: Any = _MISSING, value: Any = _MISSING, *, kind: str | None = None) -> Map[Any, Any]:
+        """The map of this name, which has keys and values of these types; it is made if it is not there.
+
+        Without types a map is opened as it is. ``kind`` is the index of a new map: ``"FastFair"`` or ``"NbTree"`` for keys
+        and values of at most 8 bytes, ``"Roart"`` for any.
+        """
+        if (key is _MISSING) != (value is _MISSING):
+            raise TypeError("give both types, or neither to open a map as it is")
+        types = None
+        if key is not _MISSING:
+            recorded, codec = value_name(value)
+            types = (key_name(key), recorded)
+        else:
+            found = self.maps().get(name)
+            codec = value_codec(found["value_type"]) if found else None
+        return self._map(name, types, (codec.encode, codec.decode) if codec else None, kind)
+
+
+def open(
+    path: str | os.PathLike[str],
+    *,
+    read_only: bool = False,
+    create: bool = True,
+    timeout: float = 0.0,
+    max_size: int | None = None,
+    checkpoints: bool | float | None = None,
+    checkpoint_file: str | os.PathLike[str] | None = None,
+    restore: bool = True,
+    accept_unclean: bool = False,
+    allow_any_filesystem: bool = False,
+) -> Pool:
+    """Opens the pool at ``path``, or makes it.
+
+    ``read_only``: nothing is written; any number of processes may read a pool that none writes.
+    ``create``: make the pool if it is not there (default).
+    ``timeout``: seconds to wait for a pool that is open elsewhere; 0 by default.
+    ``max_size``: bytes to which the pool may grow while it is open; 1 TiB by default.
+    ``checkpoints``: seconds between two checkpoints, ``True`` or ``False``, or 0 for those of ``pool.checkpoint()``; by
+    default as the pool was left, and each 30 seconds for a new one on a disk.
+    ``checkpoint_file``: where they are; by default ``<path>.checkpoint``.
+    ``restore``: take a pool that a power loss has torn back to its last checkpoint (default).
+    ``accept_unclean``: open a pool that may be torn, if a check of all of it finds no damage.
+    ``allow_any_filesystem``: also on file systems where that is not safe, such as NFS.
+    """
+    return Pool(
+        path,
+        read_only=read_only,
+        create=create,
+        timeout=timeout,
+        max_size=max_size,
+        checkpoints=checkpoints,
+        checkpoint_file=checkpoint_file,
+        restore=restore,
+        accept_unclean=accept_unclean,
+        allow_any_filesystem=allow_any_filesystem,
+    )
+
+
+@atexit.register
+def _close_all() -> None:
+    for pool in list(_open_pools):
+        try:
+            pool.close()
+        except Error:
+            # In the child of a fork, or beside a call that does not end: all that was written is in the file.
+            pass
+    _endura._end_events()

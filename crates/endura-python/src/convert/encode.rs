@@ -1,0 +1,80 @@
+//! From objects to values of the library's types.
+
+use endura::dynamic::{Datum, Type};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyTuple};
+
+use super::encoded::Buffer;
+use crate::call::call;
+
+/// The value of an object. Fails with `TypeError` if the object is not of the type, with `OverflowError` or `ValueError` if
+/// its value is not.
+pub(super) fn datum(kind: &Type, object: &Bound<'_, PyAny>) -> PyResult<Datum<'static>> {
+    Ok(match kind {
+        Type::Int { width: ..=8, signed: true } => Datum::Signed(object.extract::<i64>()?.into()),
+        Type::Int { width: ..=8, signed: false } => {
+            Datum::Unsigned(object.extract::<u64>()?.into())
+        }
+        Type::Int { signed: true, .. } => Datum::Signed(integer(object)?),
+        Type::Int { signed: false, .. } => Datum::Unsigned(integer(object)?),
+        Type::Float { width: 4 } => Datum::F32(short_float(object.extract()?)?),
+        Type::Float { .. } => Datum::F64(object.extract()?),
+        Type::Bool => Datum::Bool(object.cast::<PyBool>()?.is_true()),
+        Type::Unit if object.is_none() => Datum::Unit,
+        Type::Unit => return Err(PyTypeError::new_err("None is expected")),
+        Type::Char => {
+            let text = object.cast::<PyString>()?.to_str()?;
+            let mut chars = text.chars();
+            match (chars.next(), chars.next()) {
+                (Some(c), None) => Datum::Char(c),
+                _ => return Err(PyValueError::new_err("a `char` is a `str` of one character")),
+            }
+        }
+        Type::Str | Type::Json => {
+            Datum::Str(object.cast::<PyString>()?.to_str()?.to_owned().into())
+        }
+        Type::Bytes | Type::Array(_) | Type::Unknown(_) => match object.cast::<PyBytes>() {
+            Ok(bytes) => Datum::Bytes(bytes.as_bytes().to_vec().into()),
+            Err(_) => match Buffer::of(object)? {
+                Some(bytes) => Datum::Bytes(bytes.to_vec().into()),
+                None => return Err(PyTypeError::new_err("bytes are expected")),
+            },
+        },
+        Type::Option(_) if object.is_none() => Datum::Option(None),
+        Type::Option(inner) => Datum::Option(Some(Box::new(datum(inner, object)?))),
+        Type::Reverse(inner) => datum(inner, object)?,
+        Type::Tuple(kinds) => fields(kinds, object.cast()?)?,
+    })
+}
+
+/// A number of 16 bytes. PyO3 reads those of `int` alone, not of what has `__index__`.
+pub(crate) fn integer<'py, T>(object: &Bound<'py, PyAny>) -> PyResult<T>
+where
+    for<'a> T: FromPyObject<'a, 'py, Error = PyErr>,
+{
+    if object.is_instance_of::<PyInt>() {
+        return object.extract();
+    }
+    let py = object.py();
+    let index = py.import(intern!(py, "operator"))?.getattr(intern!(py, "index"))?;
+    call(&index, (object,))?.extract()
+}
+
+fn fields(kinds: &[Type], tuple: &Bound<'_, PyTuple>) -> PyResult<Datum<'static>> {
+    if tuple.len() != kinds.len() {
+        let text = format!("a tuple of {} fields in place of {}", tuple.len(), kinds.len());
+        return Err(PyValueError::new_err(text));
+    }
+    let parts = kinds.iter().zip(tuple.iter()).map(|(kind, item)| datum(kind, &item));
+    Ok(Datum::Tuple(parts.collect::<PyResult<_>>()?))
+}
+
+fn short_float(value: f64) -> PyResult<f32> {
+    let short = value as f32;
+    match short.is_infinite() && value.is_finite() {
+        true => Err(PyOverflowError::new_err(format!("{value} is out of the range of f32"))),
+        false => Ok(short),
+    }
+}

@@ -1,0 +1,27 @@
+//! Between objects of Python and encodings of the library.
+//!
+//! | type | taken | returned |
+//! | --- | --- | --- |
+//! | `i8` to `u128` | `int`, what has `__index__` | `int` |
+//! | `f32`, `f64` | `float`, `int`, what has `__float__` | `float` |
+//! | `bool` | `bool` | `bool` |
+//! | `()` | `None` | `None` |
+//! | `char` | `str` of one character | `str` |
+//! | `str` | `str` | `str` |
+//! | `[u8]`, unknown types | `bytes`, any object with a buffer | `bytes` |
+//! | `[u8; N]` | the same, of N bytes | `bytes` |
+//! | `Option<T>` | `None`, or as `T` | the same |
+//! | `Reverse<T>` | as `T` | as `T` |
+//! | `(A, B)` | `tuple` | `tuple` |
+//! | `json`, the caller's codecs | what their functions take | what they return |
+
+mod decode;
+mod encode;
+mod encoded;
+mod numbers;
+mod side;
+
+pub(crate) use encode::integer;
+pub(crate) use encoded::Encoded;
+pub(crate) use numbers::{Numbers, is_numpy};
+pub(crate) use side::{Codec, Side};

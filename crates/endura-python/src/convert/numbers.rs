@@ -1,0 +1,138 @@
+//! Arrays of numbers, and the words that stand for their elements.
+
+use endura::Value;
+use endura::dynamic::Type;
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyList};
+
+/// Calls a function for the number that a type is, or returns `$other`.
+macro_rules! for_number {
+    ($kind:expr, $function:ident($($argument:expr),*), $other:expr) => {
+        match $kind {
+            Type::Int { width: 1, signed: true } => $function::<i8>($($argument),*),
+            Type::Int { width: 2, signed: true } => $function::<i16>($($argument),*),
+            Type::Int { width: 4, signed: true } => $function::<i32>($($argument),*),
+            Type::Int { width: 8, signed: true } => $function::<i64>($($argument),*),
+            Type::Int { width: 1, signed: false } => $function::<u8>($($argument),*),
+            Type::Int { width: 2, signed: false } => $function::<u16>($($argument),*),
+            Type::Int { width: 4, signed: false } => $function::<u32>($($argument),*),
+            Type::Int { width: 8, signed: false } => $function::<u64>($($argument),*),
+            Type::Float { width: 4 } => $function::<f32>($($argument),*),
+            Type::Float { width: 8 } => $function::<f64>($($argument),*),
+            _ => $other,
+        }
+    };
+}
+
+/// A number as it is in an array.
+trait Number: Element + Default + for<'a> Value<Ref<'a> = Self, Owned = Self> {
+    /// What NumPy calls it.
+    const DTYPE: &'static str;
+
+    fn write(self, out: &mut Vec<u8>);
+}
+
+macro_rules! numbers {
+    ($($type:ty, $dtype:literal;)*) => { $(
+        impl Number for $type {
+            const DTYPE: &'static str = $dtype;
+
+            fn write(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_ne_bytes());
+            }
+        }
+    )* };
+}
+
+numbers! {
+    i8, "int8"; i16, "int16"; i32, "int32"; i64, "int64";
+    u8, "uint8"; u16, "uint16"; u32, "uint32"; u64, "uint64";
+    f32, "float32"; f64, "float64";
+}
+
+/// How formats of buffers begin that have another byte order than this machine.
+const SWAPPED: &[u8] = if cfg!(target_endian = "big") { b"<" } else { b">!" };
+
+/// The elements of an array of numbers.
+pub(crate) struct Numbers {
+    /// The words that stand for them.
+    pub(crate) words: Vec<u64>,
+}
+
+impl Numbers {
+    /// The elements of an array, if it has one dimension and the numbers of this type.
+    pub(crate) fn of(kind: &Type, array: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        if array.is_instance_of::<PyList>() {
+            return Ok(None);
+        }
+        let words = for_number!(kind, words(array), Ok(None))?;
+        Ok(words.map(|words| Self { words }))
+    }
+
+    /// Whether arrays have elements of this type.
+    pub(crate) fn are(kind: &Type) -> bool {
+        for_number!(kind, is_number(), false)
+    }
+
+    /// A NumPy array of the numbers that were found, with 0 for the others.
+    pub(crate) fn array<'py>(
+        py: Python<'py>,
+        kind: &Type,
+        found: &[Option<u64>],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (bytes, dtype) = for_number!(kind, written(found), (Vec::new(), "uint8"));
+        from_buffer(py, &bytes, dtype)
+    }
+
+    /// A NumPy array of which were found.
+    pub(crate) fn found<'py>(
+        py: Python<'py>,
+        found: &[Option<u64>],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let bytes: Vec<u8> = found.iter().map(|found| u8::from(found.is_some())).collect();
+        from_buffer(py, &bytes, "bool")
+    }
+}
+
+/// Whether an object is an array of NumPy.
+pub(crate) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    // A program that has one has imported the module.
+    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
+    match modules.call_method1(intern!(py, "get"), (intern!(py, "numpy"),))? {
+        none if none.is_none() => Ok(false),
+        numpy => object.is_instance(&numpy.getattr(intern!(py, "ndarray"))?),
+    }
+}
+
+fn is_number<T: Number>() -> bool {
+    true
+}
+
+fn words<T: Number>(array: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u64>>> {
+    let Ok(buffer) = PyBuffer::<T>::get(array) else { return Ok(None) };
+    // PyO3 takes numbers in the byte order of other machines for ours.
+    let is_swapped =
+        buffer.format().to_bytes().first().is_some_and(|order| SWAPPED.contains(order));
+    if buffer.dimensions() != 1 || is_swapped {
+        return Ok(None);
+    }
+    let numbers = buffer.to_vec(array.py())?;
+    Ok(Some(numbers.into_iter().map(|number| T::to_word(number)).collect()))
+}
+
+fn written<T: Number>(found: &[Option<u64>]) -> (Vec<u8>, &'static str) {
+    let mut out = Vec::with_capacity(found.len() * size_of::<T>());
+    for word in found {
+        // Any word is a number of this type.
+        word.and_then(|word| T::from_word(word).ok()).unwrap_or_default().write(&mut out);
+    }
+    (out, T::DTYPE)
+}
+
+fn from_buffer<'py>(py: Python<'py>, bytes: &[u8], dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = py.import(intern!(py, "numpy"))?;
+    numpy.call_method1(intern!(py, "frombuffer"), (PyByteArray::new(py, bytes), dtype))
+}

@@ -1,0 +1,247 @@
+//! The keys of a map, or its values: their type, and how objects become encodings and come back.
+
+use endura::dynamic::{Type, word};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use pyo3::{PyTraverseError, PyTypeInfo, PyVisit};
+
+use super::decode::object;
+use super::encode::datum;
+use super::encoded::{Buffer, Encoded};
+use crate::call::call;
+
+/// The most characters of a number that a text repeats.
+const LONGEST_SHOWN: usize = 60;
+
+/// A pair of functions of Python that make `str` or `bytes` of an object, and an object of these.
+pub(crate) struct Codec {
+    pub(crate) encode: Py<PyAny>,
+    pub(crate) decode: Py<PyAny>,
+}
+
+/// The keys of a map, or its values.
+pub(crate) struct Side {
+    kind: Type,
+    /// The type, by its recorded name.
+    name: String,
+    /// What they are of which map, for texts.
+    what: String,
+    codec: Option<Codec>,
+}
+
+impl Side {
+    pub(crate) fn new(kind: &Type, name: &str, what: String, codec: Option<Codec>) -> Self {
+        Self { kind: kind.clone(), name: name.to_owned(), what, codec }
+    }
+
+    pub(crate) fn kind(&self) -> &Type {
+        &self.kind
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether objects are `bytes` with the bytes of encodings.
+    pub(crate) fn is_bytes(&self) -> bool {
+        matches!((&self.kind, &self.codec), (Type::Bytes | Type::Unknown(_), None))
+    }
+
+    /// Whether objects are made by functions of Python, and may be changed in place.
+    pub(crate) fn has_codec(&self) -> bool {
+        self.codec.is_some()
+    }
+
+    /// Whether `None` is one of them by their type. (With a codec it stands for no value.)
+    pub(crate) fn has_none(&self) -> bool {
+        let mut kind = &self.kind;
+        while let Type::Reverse(inner) = kind {
+            kind = inner;
+        }
+        matches!(kind, Type::Unit | Type::Option(_))
+    }
+
+    /// The encoding of an object.
+    #[inline]
+    pub(crate) fn encode<'a>(&self, object: &'a Bound<'_, PyAny>) -> PyResult<Encoded<'a>> {
+        match (&self.kind, &self.codec) {
+            (Type::Str, None) => {
+                if let Ok(text) = object.cast::<PyString>() {
+                    return Ok(Encoded::Lent(text.to_str()?.as_bytes()));
+                }
+            }
+            (Type::Bytes | Type::Unknown(_), None) => {
+                if let Ok(bytes) = object.cast::<PyBytes>() {
+                    return Ok(Encoded::Lent(bytes.as_bytes()));
+                }
+            }
+            (Type::Int { width: 8, .. }, None) => {
+                return self.word(object).map(|word| Encoded::Word(word.to_be_bytes()));
+            }
+            _ => {}
+        }
+        self.encode_other(object)
+    }
+
+    /// The word that stands for an object, of a type whose encodings have at most 8 bytes.
+    #[inline]
+    pub(crate) fn word(&self, object: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let found = match self.kind {
+            Type::Int { width: 8, signed: true } => {
+                object.extract::<i64>().map(|value| (value ^ i64::MIN) as u64)
+            }
+            Type::Int { width: 8, signed: false } => object.extract::<u64>(),
+            _ => return self.encode_other(object).map(|encoded| word(&encoded)),
+        };
+        found.map_err(|error| self.refused(object, error))
+    }
+
+    #[inline(never)]
+    fn encode_other<'a>(&self, object: &Bound<'_, PyAny>) -> PyResult<Encoded<'a>> {
+        if let Some(codec) = &self.codec {
+            return encode_by(codec, object);
+        }
+        if let Type::Bytes | Type::Unknown(_) = self.kind
+            && let Some(buffer) = Buffer::of(object)?
+        {
+            return Ok(buffer);
+        }
+        let value = datum(&self.kind, object).map_err(|error| self.refused(object, error))?;
+        let mut out = Vec::new();
+        match self.kind.encode(&value, &mut out) {
+            Ok(()) => Ok(Encoded::Own(out)),
+            // Of the right type: a number that is too large, bytes of another length.
+            Err(error) => Err(self.out_of_range(object, &error)),
+        }
+    }
+
+    /// The first bytes of keys: text or bytes that they begin with, or the first fields of a tuple.
+    pub(crate) fn prefix(&self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+        match &self.kind {
+            Type::Str | Type::Bytes | Type::Unknown(_) => Ok(self.encode(object)?.to_vec()),
+            Type::Tuple(kinds) => {
+                let first: Vec<Bound<'_, PyAny>> = match object.cast::<pyo3::types::PyTuple>() {
+                    Ok(tuple) if !matches!(kinds[0], Type::Tuple(_)) => tuple.iter().collect(),
+                    _ => vec![object.clone()],
+                };
+                if first.len() > kinds.len() {
+                    let text = format!("a prefix of {} has more fields than a key", self.what);
+                    return Err(PyValueError::new_err(text));
+                }
+                let mut out = Vec::new();
+                for (kind, part) in kinds.iter().zip(&first) {
+                    let value = datum(kind, part).map_err(|error| self.refused(part, error))?;
+                    let encoded = kind.encode_part(&value, &mut out);
+                    encoded.map_err(|error| self.out_of_range(part, &error))?;
+                }
+                Ok(out)
+            }
+            _ => Err(PyTypeError::new_err(format!(
+                "{} are `{}`: `prefix` is for `str`, `bytes` and tuples",
+                self.what, self.name
+            ))),
+        }
+    }
+
+    /// The object of an encoding.
+    #[inline]
+    pub(crate) fn decode<'py>(
+        &self,
+        py: Python<'py>,
+        encoded: &[u8],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match (&self.kind, &self.codec) {
+            (Type::Int { width: 8, .. }, None) if encoded.len() == 8 => {
+                self.of_word(py, word(encoded))
+            }
+            (_, None) => object(py, &self.kind, encoded),
+            (_, Some(codec)) => call(codec.decode.bind(py), (object(py, self.coded(), encoded)?,)),
+        }
+    }
+
+    /// The object that a word stands for.
+    #[inline]
+    pub(crate) fn of_word<'py>(&self, py: Python<'py>, word: u64) -> PyResult<Bound<'py, PyAny>> {
+        match self.kind {
+            Type::Int { width: 8, signed: true } => {
+                Ok((word as i64 ^ i64::MIN).into_pyobject(py)?.into_any())
+            }
+            Type::Int { width: 8, signed: false } => Ok(word.into_pyobject(py)?.into_any()),
+            _ => {
+                let width = self.kind.width().unwrap_or(8).min(8);
+                object(py, &self.kind, &word.to_be_bytes()[8 - width..])
+            }
+        }
+    }
+
+    /// The type that a codec's functions make and read.
+    fn coded(&self) -> &Type {
+        match self.kind {
+            Type::Json => &Type::Str,
+            _ => &Type::Bytes,
+        }
+    }
+
+    /// Tells the garbage collector of the functions.
+    pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.codec.as_ref().map_or(Ok(()), |codec| {
+            visit.call(&codec.encode)?;
+            visit.call(&codec.decode)
+        })
+    }
+
+    #[cold]
+    fn refused(&self, object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+        let py = object.py();
+        if error.is_instance_of::<PyTypeError>(py) {
+            let found = object.get_type();
+            let found = found.name().map(|name| name.to_string()).unwrap_or_default();
+            return PyTypeError::new_err(format!("{} are `{}`, not {found}", self.what, self.name));
+        }
+        if error.get_type(py).is(PyValueError::type_object(py)) {
+            let text = format!("{} are `{}`: {}", self.what, self.name, error.value(py));
+            let named = PyValueError::new_err(text);
+            named.set_cause(py, Some(error));
+            return named;
+        }
+        if error.is_instance_of::<PyUnicodeError>(py)
+            || !error.is_instance_of::<PyOverflowError>(py)
+        {
+            return error;
+        }
+        // Long numbers are not read, and Python does not write those of thousands of digits.
+        let shown = match object.repr().map(|text| text.to_string()) {
+            Ok(text) if text.len() <= LONGEST_SHOWN => text,
+            _ => "the number".to_owned(),
+        };
+        let text =
+            format!("{shown} is out of the range of `{}`: {} are of it", self.name, self.what);
+        PyOverflowError::new_err(text)
+    }
+
+    #[cold]
+    fn out_of_range(&self, object: &Bound<'_, PyAny>, error: &endura::Error) -> PyErr {
+        match self.kind {
+            Type::Array(_) => PyValueError::new_err(format!("{}: {error}", self.what)),
+            _ => self.refused(object, PyOverflowError::new_err("")),
+        }
+    }
+}
+
+/// The `str` or `bytes` that a codec makes.
+fn encode_by<'a>(codec: &Codec, object: &Bound<'_, PyAny>) -> PyResult<Encoded<'a>> {
+    let made = call(codec.encode.bind(object.py()), (object,))?;
+    let made = match made.cast_into::<PyString>() {
+        Ok(text) => return Ok(Encoded::Text(text.try_into()?)),
+        Err(other) => other.into_inner(),
+    };
+    match made.cast_into::<PyBytes>() {
+        Ok(bytes) => Ok(Encoded::Bytes(bytes.into())),
+        Err(other) => {
+            let found = other.into_inner().get_type().name()?.to_string();
+            let text = format!("the `encode` of a codec returned {found}, not `bytes`");
+            Err(PyTypeError::new_err(text))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! From the arguments of a range to its bounds.
+
+use std::ops::Bound as End;
+
+use endura::dynamic::{DynamicRange, behind};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use super::open_map::OpenMap;
+
+/// The arguments that all methods of ranges have.
+pub(crate) struct Arguments<'a, 'py> {
+    pub(crate) start: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) stop: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) prefix: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) inclusive: (bool, bool),
+}
+
+/// The part of a map that a range has still to go through, as encodings of its keys.
+#[derive(Debug, Clone)]
+pub(crate) struct Bounds {
+    pub(crate) from: End<Vec<u8>>,
+    pub(crate) to: End<Vec<u8>>,
+}
+
+impl Bounds {
+    pub(crate) const ALL: Self = Self { from: End::Unbounded, to: End::Unbounded };
+
+    pub(crate) fn of(open: &OpenMap, arguments: &Arguments<'_, '_>) -> PyResult<Self> {
+        let Arguments { start, stop, prefix, inclusive } = arguments;
+        if let Some(prefix) = prefix {
+            if start.is_some() || stop.is_some() {
+                return Err(PyTypeError::new_err("give `prefix`, or `start` and `stop`, not both"));
+            }
+            let from = open.key.prefix(prefix)?;
+            let to = behind(&from).map_or(End::Unbounded, End::Excluded);
+            return Ok(Self { from: End::Included(from), to });
+        }
+        let end = |key: &Option<&Bound<'_, PyAny>>, is_in: bool| {
+            let Some(key) = key else { return Ok::<_, PyErr>(End::Unbounded) };
+            let key = open.key.encode(key)?.to_vec();
+            Ok(if is_in { End::Included(key) } else { End::Excluded(key) })
+        };
+        Ok(Self { from: end(start, inclusive.0)?, to: end(stop, inclusive.1)? })
+    }
+
+    pub(crate) fn ends(&self) -> (End<&[u8]>, End<&[u8]>) {
+        (self.from.as_ref().map(Vec::as_slice), self.to.as_ref().map(Vec::as_slice))
+    }
+
+    pub(crate) fn range(&self, open: &OpenMap) -> DynamicRange {
+        let (from, to) = self.ends();
+        open.map.range(from, to)
+    }
+
+    /// Leaves out what a range that goes upwards, or downwards, has returned: all up to this key.
+    pub(crate) fn go_on_behind(&mut self, key: &[u8], upwards: bool) {
+        let end = if upwards { &mut self.from } else { &mut self.to };
+        *end = End::Excluded(key.to_vec());
+    }
+}

@@ -1,0 +1,226 @@
+//! Operations on many entries, while other threads run Python.
+
+use endura::dynamic::UntypedMap;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyList, PyTuple};
+
+use super::bounds::Bounds;
+use super::open_map::OpenMap;
+use crate::call::next;
+use crate::convert::{Encoded, Numbers, Side, is_numpy};
+use crate::error::failure;
+
+/// Objects that are taken from an iterable at once.
+const OBJECTS: usize = 1_024;
+/// Numbers of an array between two looks at signals.
+const NUMBERS: usize = 1 << 16;
+
+impl OpenMap {
+    /// The values of keys: a list with `default` for those that are missing. Of a NumPy array of keys, in a map of numbers:
+    /// the array of the values, and one that says which are there.
+    pub(crate) fn get_many<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        default: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = keys.py();
+        if let UntypedMap::Words(map) = self.map.map()
+            && Numbers::are(self.value.kind())
+            && is_numpy(keys)?
+            && let Some(Numbers { words }) = Numbers::of(self.key.kind(), keys)?
+        {
+            let mut found = Vec::with_capacity(words.len());
+            for part in words.chunks(NUMBERS) {
+                py.check_signals()?;
+                let part = py.detach(|| map.get_many(part.iter().copied()));
+                found.extend(part.map_err(failure)?);
+            }
+            let values = Numbers::array(py, self.value.kind(), &found)?;
+            return Ok(PyTuple::new(py, [values, Numbers::found(py, &found)?])?.into_any());
+        }
+        let (out, keys) = (PyList::empty(py), keys.try_iter()?);
+        loop {
+            let part = taken(&keys)?;
+            if part.is_empty() {
+                return Ok(out.into_any());
+            }
+            py.check_signals()?;
+            self.get_part(&part, default, &out)?;
+        }
+    }
+
+    fn get_part(
+        &self,
+        keys: &[Bound<'_, PyAny>],
+        default: &Bound<'_, PyAny>,
+        out: &Bound<'_, PyList>,
+    ) -> PyResult<()> {
+        let py = default.py();
+        if let UntypedMap::Words(map) = self.map.map() {
+            let words = keys.iter().map(|key| self.key.word(key)).collect::<PyResult<Vec<_>>>()?;
+            for word in py.detach(|| map.get_many(words)).map_err(failure)? {
+                match word {
+                    Some(word) => out.append(self.value.of_word(py, word)?)?,
+                    None => out.append(default)?,
+                }
+            }
+            return Ok(());
+        }
+        let keys = encoded(&self.key, keys)?;
+        let keys = slices(&keys);
+        for value in py.detach(|| self.map.get_many(&keys)).map_err(failure)? {
+            match value {
+                Some(value) => out.append(self.value.decode(py, &value)?)?,
+                None => out.append(default)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each key the value beside it; returns how many there were.
+    pub(crate) fn put_many(
+        &self,
+        keys: &Bound<'_, PyAny>,
+        values: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
+        let py = keys.py();
+        if let UntypedMap::Words(map) = self.map.map()
+            && let Some(Numbers { words: keys }) = Numbers::of(self.key.kind(), keys)?
+            && let Some(Numbers { words: values }) = Numbers::of(self.value.kind(), values)?
+        {
+            if keys.len() != values.len() {
+                return Err(PyValueError::new_err(UNEQUAL));
+            }
+            for (keys, values) in keys.chunks(NUMBERS).zip(values.chunks(NUMBERS)) {
+                py.check_signals()?;
+                let entries = keys.iter().copied().zip(values.iter().copied());
+                let put = py.detach(|| map.extend(entries));
+                self.changes.note();
+                put.map_err(failure)?;
+            }
+            return Ok(keys.len());
+        }
+        let (keys, values) = (keys.try_iter()?, values.try_iter()?);
+        self.put_all(py, || match (next(&keys)?, next(&values)?) {
+            (Some(key), Some(value)) => Ok(Some((key, value))),
+            (None, None) => Ok(None),
+            _ => Err(PyValueError::new_err(UNEQUAL)),
+        })
+    }
+
+    /// Puts the pairs that an iterable has; returns how many.
+    pub(crate) fn put_pairs(&self, pairs: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let (py, pairs) = (pairs.py(), pairs.try_iter()?);
+        self.put_all(py, || next(&pairs)?.map(|item| pair(&item)).transpose())
+    }
+
+    /// Puts entries until there is none. Where one fails, those before it are in the map.
+    fn put_all<'py>(
+        &self,
+        py: Python<'py>,
+        mut next: impl FnMut() -> PyResult<Option<Pair<'py>>>,
+    ) -> PyResult<usize> {
+        let mut count = 0;
+        loop {
+            let (mut part, mut failed) = (Vec::with_capacity(OBJECTS), None);
+            while part.len() < OBJECTS && failed.is_none() {
+                match next() {
+                    Ok(Some(entry)) => part.push(entry),
+                    Ok(None) => break,
+                    Err(error) => failed = Some(error),
+                }
+            }
+            count += self.put_part(py, &part)?;
+            match failed {
+                Some(error) => return Err(error),
+                None if part.len() < OBJECTS => return Ok(count),
+                None => py.check_signals()?,
+            }
+        }
+    }
+
+    fn put_part(&self, py: Python<'_>, part: &[Pair<'_>]) -> PyResult<usize> {
+        let mut failed = None;
+        let put = if let UntypedMap::Words(map) = self.map.map() {
+            let words = part
+                .iter()
+                .map(|(key, value)| Ok::<_, PyErr>((self.key.word(key)?, self.value.word(value)?)));
+            let words = until_failure(words, &mut failed);
+            py.detach(|| map.extend(words))
+        } else {
+            let encoded = part.iter().map(|(key, value)| {
+                Ok((self.key.encode(key)?.constant(), self.value.encode(value)?.constant()))
+            });
+            let encoded = until_failure(encoded, &mut failed);
+            let slices: Vec<(&[u8], &[u8])> =
+                encoded.iter().map(|(key, value)| (&**key, &**value)).collect();
+            py.detach(|| self.map.extend(slices))
+        };
+        self.changes.note();
+        let count = put.map_err(failure)?;
+        failed.map_or(Ok(count), Err)
+    }
+
+    /// How many entries are within bounds. O(n).
+    pub(crate) fn count(&self, py: Python<'_>, bounds: &Bounds) -> PyResult<usize> {
+        let count = || {
+            let mut count = 0;
+            for key in bounds.range(self).keys() {
+                key?;
+                count += 1;
+            }
+            Ok(count)
+        };
+        py.detach(count).map_err(failure)
+    }
+
+    /// Removes the entries within bounds, one after the other; returns how many. O(n).
+    pub(crate) fn remove_range(&self, py: Python<'_>, bounds: &Bounds) -> PyResult<usize> {
+        let (from, to) = bounds.ends();
+        let removed = py.detach(|| self.map.remove_range(from, to));
+        self.changes.note();
+        removed.map_err(failure)
+    }
+}
+
+const UNEQUAL: &str = "as many values as keys are expected";
+
+/// A key and a value.
+type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// What comes before the first failure.
+fn until_failure<T>(
+    items: impl Iterator<Item = PyResult<T>>,
+    failed: &mut Option<PyErr>,
+) -> Vec<T> {
+    items.map_while(|item| item.map_err(|error| *failed = Some(error)).ok()).collect()
+}
+
+/// The next objects of an iterator.
+fn taken<'py>(objects: &Bound<'py, PyIterator>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    (0..OBJECTS).map_while(|_| next(objects).transpose()).collect()
+}
+
+/// The key and the value that an object of two parts is, as `dict.update` takes them.
+fn pair<'py>(object: &Bound<'py, PyAny>) -> PyResult<Pair<'py>> {
+    if let Ok(tuple) = object.cast_exact::<PyTuple>()
+        && tuple.len() == 2
+    {
+        return Ok((tuple.get_item(0)?, tuple.get_item(1)?));
+    }
+    let parts = object.try_iter()?;
+    match (next(&parts)?, next(&parts)?, next(&parts)?) {
+        (Some(key), Some(value), None) => Ok((key, value)),
+        _ => Err(PyValueError::new_err("pairs of a key and a value are expected")),
+    }
+}
+
+/// Encodings that stay as they are while other threads run Python.
+fn encoded<'a>(side: &Side, objects: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Encoded<'a>>> {
+    objects.iter().map(|object| Ok(side.encode(object)?.constant())).collect()
+}
+
+fn slices<'e>(encoded: &'e [Encoded<'_>]) -> Vec<&'e [u8]> {
+    encoded.iter().map(|encoded| &**encoded).collect()
+}

@@ -1,0 +1,475 @@
+//! The class `Map`.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::{PyTraverseError, PyVisit, intern};
+
+use super::bounds::{Arguments, Bounds};
+use super::edit::Edit;
+use super::entries::Entries;
+use super::fetched::Part;
+use super::open_map::OpenMap;
+use crate::call::call;
+use crate::error::{failure, missing};
+
+/// A map of a pool: `pool.map(name, key, value)` opens one. A `collections.abc.MutableMapping`, sorted by its keys.
+///
+/// A write that returned is in the pool: it survives the end of the process, also by `kill -9`. What is returned is a copy:
+/// to change a value, assign it again, or use `edit` or `alter`. Any threads may use a map at once.
+#[pyclass(frozen, weakref, mapping, module = "endura")]
+pub(crate) struct Map {
+    open: Arc<OpenMap>,
+    /// Its pool, which is open as long as a map of it is in use: the end of the interpreter closes it.
+    pool: Py<PyAny>,
+}
+
+impl Map {
+    pub(crate) fn new(open: OpenMap, pool: Py<PyAny>) -> Self {
+        Self { open: Arc::new(open), pool }
+    }
+
+    fn iterator(this: &Bound<'_, Self>, part: Part, bounds: Bounds, upwards: bool) -> Entries {
+        let map = this.clone().into_any().unbind();
+        Entries::new(map, Arc::clone(&this.get().open), part, bounds, upwards)
+    }
+
+    /// The object that stands for no value where values are taken and returned.
+    fn absent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.open.value.has_none() {
+            true => py.import(intern!(py, "endura._absent"))?.getattr(intern!(py, "ABSENT")),
+            false => Ok(py.None().into_bound(py)),
+        }
+    }
+
+    /// Calls a class of `endura._views`.
+    fn view<'py>(
+        this: &Bound<'py, Self>,
+        whole: &str,
+        part: &str,
+        arguments: &ViewArguments<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        let views = py.import(intern!(py, "endura._views"))?;
+        let ViewArguments { start, stop, prefix, inclusive, reverse } = arguments;
+        if start.is_none() && stop.is_none() && prefix.is_none() && !reverse {
+            return call(&views.getattr(whole)?, (this,));
+        }
+        let class = views.getattr(intern!(py, "Range"))?;
+        call(&class, (this, part, start, stop, prefix, inclusive, reverse))
+    }
+}
+
+/// A key and a value.
+type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// What `keys`, `values` and `items` take.
+struct ViewArguments<'py> {
+    start: Option<Bound<'py, PyAny>>,
+    stop: Option<Bound<'py, PyAny>>,
+    prefix: Option<Bound<'py, PyAny>>,
+    inclusive: (bool, bool),
+    reverse: bool,
+}
+
+#[pymethods]
+impl Map {
+    /// The name by which it was opened.
+    #[getter]
+    fn name(&self) -> &str {
+        self.open.map.name()
+    }
+
+    /// Its types, by the names that the pool records.
+    #[getter]
+    fn types(&self) -> (&str, &str) {
+        (self.open.key.name(), self.open.value.name())
+    }
+
+    /// The kind of its index: `FastFair`, `NbTree` or `Roart`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.open.map.kind().name()
+    }
+
+    fn __repr__(&self) -> String {
+        let (key, value) = self.types();
+        format!("<endura.Map {:?} of {key} to {value}>", self.name())
+    }
+
+    #[classmethod]
+    fn __class_getitem__<'py>(
+        class: &Bound<'py, PyType>,
+        item: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = class.py();
+        py.import(intern!(py, "types"))?.getattr(intern!(py, "GenericAlias"))?.call1((class, item))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a map of a pool cannot be pickled or copied: `dict(map)` has its entries; another process opens the pool itself, \
+             when this one has closed it",
+        ))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.pool)?;
+        self.open.key.traverse(visit)?;
+        self.open.value.traverse(visit)
+    }
+
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.open.get(key)?.ok_or_else(|| missing(key))
+    }
+
+    fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.open.put(key, value)
+    }
+
+    fn __delitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        match self.open.delete(key)? {
+            true => Ok(()),
+            false => Err(missing(key)),
+        }
+    }
+
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.open.contains(key)
+    }
+
+    /// Entries. O(n) once after the end of a process that did not close the pool.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        py.detach(|| self.open.map.len()).map_err(failure)
+    }
+
+    fn __bool__(&self) -> PyResult<bool> {
+        self.open.map.is_empty().map(|is_empty| !is_empty).map_err(failure)
+    }
+
+    fn __iter__(this: &Bound<'_, Self>) -> Entries {
+        Self::iterator(this, Part::Keys, Bounds::ALL, true)
+    }
+
+    fn __reversed__(this: &Bound<'_, Self>) -> Entries {
+        Self::iterator(this, Part::Keys, Bounds::ALL, false)
+    }
+
+    /// The value of `key`, or `default`.
+    #[pyo3(signature = (key, default=None, /))]
+    fn get<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.open.get(key)?.or(default))
+    }
+
+    /// Removes `key` and returns its value; without it returns `default`, or raises `KeyError` if there is none.
+    #[pyo3(signature = (key, /, *default), text_signature = "($self, key, default=..., /)")]
+    fn pop<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        default: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if default.len() > 1 {
+            return Err(PyTypeError::new_err("pop takes a key and at most one default"));
+        }
+        match self.open.remove(key)? {
+            Some(value) => Ok(value),
+            None if default.is_empty() => Err(missing(key)),
+            None => default.get_item(0),
+        }
+    }
+
+    /// Removes the entry with the last key, or the first one, and returns it; `KeyError` if there is none.
+    #[pyo3(signature = (last=None))]
+    fn popitem<'py>(
+        &self,
+        py: Python<'py>,
+        last: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Pair<'py>> {
+        self.end(py, last, true)
+    }
+
+    /// The entry with the last key, or the first one; `KeyError` if there is none.
+    #[pyo3(signature = (last=None))]
+    fn peekitem<'py>(
+        &self,
+        py: Python<'py>,
+        last: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Pair<'py>> {
+        self.end(py, last, false)
+    }
+
+    /// The value of `key`; `default` becomes its value first if it has none. In one step.
+    #[pyo3(signature = (key, default=None, /))]
+    fn setdefault<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let default = default.unwrap_or_else(|| key.py().None().into_bound(key.py()));
+        loop {
+            if let Some(value) = self.open.get(key)? {
+                return Ok(value);
+            }
+            if self.open.add(key, &default)? {
+                return Ok(default);
+            }
+            // It was there, and went between the two: somebody else got on.
+            key.py().check_signals()?;
+        }
+    }
+
+    /// Gives `key` a value if it has none; returns whether it did.
+    fn add(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.open.add(key, value)
+    }
+
+    /// Gives `key` the value `new` if it has `expected`; returns whether it had. `None` stands for no value, in maps whose
+    /// values may be `None` it is `endura.ABSENT`.
+    fn compare_exchange(
+        &self,
+        key: &Bound<'_, PyAny>,
+        expected: &Bound<'_, PyAny>,
+        new: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let absent = self.absent(key.py())?;
+        let (expected, new) = (Some(expected), Some(new));
+        let given = |value: &&Bound<'_, PyAny>| !value.is(&absent);
+        self.open.compare_exchange(key, expected.filter(given), new.filter(given))
+    }
+
+    /// Adds `delta` to the number that `key` has, or to `default`; returns the sum. In one step.
+    #[pyo3(signature = (key, delta=None, default=None))]
+    fn incr<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        delta: Option<Bound<'py, PyAny>>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = key.py();
+        let number = |given: Option<Bound<'py, PyAny>>, otherwise: i64| match given {
+            Some(given) => Ok::<_, PyErr>(given),
+            None => Ok(otherwise.into_pyobject(py)?.into_any()),
+        };
+        self.open.incr(key, &number(delta, 1)?, &number(default, 0)?)
+    }
+
+    /// Gives `key` the value that `change` returns for the one it has; returns that. In one step: `change` is called again
+    /// if the value was changed meanwhile. `None` stands for no value, in maps whose values may be `None` it is
+    /// `endura.ABSENT`.
+    fn alter<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        change: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.open.alter(key, change, &self.absent(key.py())?)
+    }
+
+    /// For `with map.edit(key) as value`: writes `value`, a `dict` or a list that was changed in place, back at the end.
+    /// Raises `KeyError` if there is no `key` and no `default`, and `endura.Conflict` if another thread changed the value
+    /// meanwhile. After an exception nothing is written.
+    #[pyo3(signature = (key, default=None))]
+    fn edit(
+        this: &Bound<'_, Self>,
+        key: &Bound<'_, PyAny>,
+        default: Option<Py<PyAny>>,
+    ) -> PyResult<Edit> {
+        let map = this.get();
+        if !map.open.value.has_codec() {
+            return Err(PyTypeError::new_err(format!(
+                "the values of the map `{}` are `{}`, which cannot be changed in place: use `alter`",
+                map.name(),
+                map.open.value.name()
+            )));
+        }
+        let key = map.open.key.encode(key)?.to_vec();
+        let whole = this.clone().into_any().unbind();
+        Ok(Edit::new(whole, Arc::clone(&map.open), key, default))
+    }
+
+    /// The keys, all or from `start` to before `stop`, or those that begin with `prefix`.
+    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false), reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
+    fn keys<'py>(
+        this: &Bound<'py, Self>,
+        start: Option<Bound<'py, PyAny>>,
+        stop: Option<Bound<'py, PyAny>>,
+        prefix: Option<Bound<'py, PyAny>>,
+        inclusive: (bool, bool),
+        reverse: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = ViewArguments { start, stop, prefix, inclusive, reverse };
+        Self::view(this, "KeysView", "keys", &arguments)
+    }
+
+    /// The values, in the order of their keys; as for `keys`.
+    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false), reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
+    fn values<'py>(
+        this: &Bound<'py, Self>,
+        start: Option<Bound<'py, PyAny>>,
+        stop: Option<Bound<'py, PyAny>>,
+        prefix: Option<Bound<'py, PyAny>>,
+        inclusive: (bool, bool),
+        reverse: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = ViewArguments { start, stop, prefix, inclusive, reverse };
+        Self::view(this, "ValuesView", "values", &arguments)
+    }
+
+    /// Pairs of keys and values; as for `keys`.
+    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false), reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
+    fn items<'py>(
+        this: &Bound<'py, Self>,
+        start: Option<Bound<'py, PyAny>>,
+        stop: Option<Bound<'py, PyAny>>,
+        prefix: Option<Bound<'py, PyAny>>,
+        inclusive: (bool, bool),
+        reverse: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = ViewArguments { start, stop, prefix, inclusive, reverse };
+        Self::view(this, "ItemsView", "items", &arguments)
+    }
+
+    /// An iterator over the keys from `minimum` to `maximum`, both included: as `SortedDict.irange`.
+    #[pyo3(signature = (minimum=None, maximum=None, inclusive=(true, true), reverse=false), text_signature = "($self, minimum=None, maximum=None, inclusive=(True, True), reverse=False)")]
+    fn irange(
+        this: &Bound<'_, Self>,
+        minimum: Option<Bound<'_, PyAny>>,
+        maximum: Option<Bound<'_, PyAny>>,
+        inclusive: (bool, bool),
+        reverse: bool,
+    ) -> PyResult<Entries> {
+        let (start, stop) = (minimum.as_ref(), maximum.as_ref());
+        let arguments = Arguments { start, stop, prefix: None, inclusive };
+        Ok(Self::iterator(this, Part::Keys, Bounds::of(&this.get().open, &arguments)?, !reverse))
+    }
+
+    /// An iterator of a view.
+    #[pyo3(signature = (part, start, stop, prefix, inclusive, reverse))]
+    fn _range(
+        this: &Bound<'_, Self>,
+        part: &str,
+        start: Option<Bound<'_, PyAny>>,
+        stop: Option<Bound<'_, PyAny>>,
+        prefix: Option<Bound<'_, PyAny>>,
+        inclusive: (bool, bool),
+        reverse: bool,
+    ) -> PyResult<Entries> {
+        let part = match part {
+            "keys" => Part::Keys,
+            "values" => Part::Values,
+            _ => Part::Items,
+        };
+        let (start, stop, prefix) = (start.as_ref(), stop.as_ref(), prefix.as_ref());
+        let arguments = Arguments { start, stop, prefix, inclusive };
+        Ok(Self::iterator(this, part, Bounds::of(&this.get().open, &arguments)?, !reverse))
+    }
+
+    /// Entries from `start` to before `stop`, or with keys that begin with `prefix`. O(n).
+    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false)), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False))")]
+    fn count(
+        &self,
+        py: Python<'_>,
+        start: Option<Bound<'_, PyAny>>,
+        stop: Option<Bound<'_, PyAny>>,
+        prefix: Option<Bound<'_, PyAny>>,
+        inclusive: (bool, bool),
+    ) -> PyResult<usize> {
+        let (start, stop, prefix) = (start.as_ref(), stop.as_ref(), prefix.as_ref());
+        let arguments = Arguments { start, stop, prefix, inclusive };
+        self.open.count(py, &Bounds::of(&self.open, &arguments)?)
+    }
+
+    /// Removes the entries from `start` to before `stop`, or with keys that begin with `prefix`, one after the other; returns
+    /// how many. O(n).
+    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false)), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False))")]
+    fn remove_range(
+        &self,
+        py: Python<'_>,
+        start: Option<Bound<'_, PyAny>>,
+        stop: Option<Bound<'_, PyAny>>,
+        prefix: Option<Bound<'_, PyAny>>,
+        inclusive: (bool, bool),
+    ) -> PyResult<usize> {
+        let (start, stop, prefix) = (start.as_ref(), stop.as_ref(), prefix.as_ref());
+        let arguments = Arguments { start, stop, prefix, inclusive };
+        self.open.remove_range(py, &Bounds::of(&self.open, &arguments)?)
+    }
+
+    /// Removes all entries, one after the other. O(n); `pool.drop(name)` removes a map at once.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        self.open.remove_range(py, &Bounds::ALL).map(drop)
+    }
+
+    /// The values of keys, as a list, with `default` for those that are missing. For a NumPy array of keys, in a map of
+    /// numbers: two arrays, the values and which of them were found. Other threads run Python meanwhile.
+    #[pyo3(signature = (keys, default=None))]
+    fn get_many<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let default = default.unwrap_or_else(|| keys.py().None().into_bound(keys.py()));
+        self.open.get_many(keys, &default)
+    }
+
+    /// Gives each of `keys` the value beside it in `values`, one after the other; returns how many. Takes iterables, and
+    /// arrays of numbers; or a mapping alone. Other threads run Python meanwhile.
+    #[pyo3(signature = (keys, values=None))]
+    fn put_many(
+        &self,
+        keys: &Bound<'_, PyAny>,
+        values: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<usize> {
+        match values {
+            Some(values) => self.open.put_many(keys, values),
+            None => self.open.put_pairs(&pairs_of(keys)?),
+        }
+    }
+
+    /// Puts the entries of a mapping, or the pairs of an iterable, one after the other: as `dict.update`.
+    #[pyo3(signature = (other=None, /, **more))]
+    fn update(
+        &self,
+        other: Option<&Bound<'_, PyAny>>,
+        more: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        if let Some(other) = other {
+            self.open.put_pairs(&pairs_of(other)?)?;
+        }
+        match more {
+            Some(more) => self.open.put_pairs(more.items().as_any()).map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The pairs of what `dict` makes a dictionary of.
+fn pairs_of<'py>(entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = entries.py();
+    if entries.hasattr(intern!(py, "items"))? {
+        return call(&entries.getattr(intern!(py, "items"))?, PyTuple::empty(py));
+    }
+    if entries.hasattr(intern!(py, "keys"))? {
+        return call(&py.get_type::<PyDict>(), (entries,))?.call_method0(intern!(py, "items"));
+    }
+    Ok(entries.clone())
+}
+
+impl Map {
+    /// `last` may be any object: 0 and -1 mean the first and the last, as for `SortedDict`.
+    fn end<'py>(
+        &self,
+        py: Python<'py>,
+        last: Option<Bound<'py, PyAny>>,
+        takes: bool,
+    ) -> PyResult<Pair<'py>> {
+        let is_last = last.map_or(Ok(true), |last| last.is_truthy())?;
+        let found = self.open.end(py, is_last, takes)?;
+        found.ok_or_else(|| PyKeyError::new_err(format!("the map `{}` is empty", self.name())))
+    }
+}

@@ -1,0 +1,137 @@
+//! Iterators over a map.
+//!
+//! They fetch entries in batches, without the lock of the interpreter, and hold nothing of the pool between two batches. What
+//! was fetched before a change through this process is fetched again, so that a loop sees its own writes: never a key twice,
+//! and none is left out that stays.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyTuple;
+use pyo3::{PyTraverseError, PyVisit};
+
+use super::bounds::Bounds;
+use super::fetched::{Ahead, Fetched, Part};
+use super::open_map::OpenMap;
+use crate::error::failure;
+use crate::shared::Process;
+
+/// An iterator over keys, values or items. Any thread may use it, also several at once.
+#[pyclass(frozen, module = "endura", name = "Iterator")]
+pub(crate) struct Entries {
+    /// The map, which tells the garbage collector of its functions.
+    map: Py<PyAny>,
+    open: Arc<OpenMap>,
+    part: Part,
+    upwards: bool,
+    process: Process,
+    cursor: Mutex<Cursor>,
+}
+
+struct Cursor {
+    bounds: Bounds,
+    fetched: Arc<Fetched>,
+    /// Which of the fetched entries is next.
+    next: usize,
+    /// What the map's changes were before these were fetched.
+    stamp: u64,
+    ahead: Ahead,
+    is_at_end: bool,
+}
+
+impl Entries {
+    pub(crate) fn new(
+        map: Py<PyAny>,
+        open: Arc<OpenMap>,
+        part: Part,
+        bounds: Bounds,
+        upwards: bool,
+    ) -> Self {
+        let cursor = Cursor {
+            bounds,
+            fetched: Arc::default(),
+            next: 0,
+            stamp: 0,
+            ahead: Ahead::START,
+            is_at_end: false,
+        };
+        Self { map, open, part, upwards, process: Process::this(), cursor: Mutex::new(cursor) }
+    }
+
+    /// The next entry: where it is in what was fetched.
+    #[inline]
+    fn step(&self, py: Python<'_>) -> PyResult<Option<(Arc<Fetched>, usize)>> {
+        // In a fork, the lock may be one of a thread that is not there.
+        if self.process != Process::this() {
+            return Err(failure(endura::Error::Forked));
+        }
+        // No object is made under the lock, for that may run any code of Python, and this iterator in it.
+        let cursor = &mut *self.cursor.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let is_old = cursor.stamp != self.open.changes.stamp();
+        if cursor.next == cursor.fetched.len() || is_old {
+            if cursor.is_at_end {
+                return Ok(None);
+            }
+            self.fetch(py, cursor)?;
+            if cursor.fetched.len() == 0 {
+                cursor.is_at_end = true;
+                return Ok(None);
+            }
+        }
+        cursor.next += 1;
+        Ok(Some((Arc::clone(&cursor.fetched), cursor.next - 1)))
+    }
+
+    #[cold]
+    fn fetch(&self, py: Python<'_>, cursor: &mut Cursor) -> PyResult<()> {
+        if let Some((key, _)) =
+            cursor.next.checked_sub(1).and_then(|last| cursor.fetched.entry(last))
+        {
+            cursor.bounds.go_on_behind(key, self.upwards);
+        }
+        match cursor.next == cursor.fetched.len() {
+            true if cursor.next > 0 => cursor.ahead.used(),
+            true => {}
+            false => cursor.ahead.in_vain(),
+        }
+        // Before the entries are read: a change meanwhile makes them old.
+        cursor.stamp = self.open.changes.stamp();
+        cursor.next = 0;
+        let mut fetched = std::mem::take(&mut cursor.fetched);
+        // Another thread may still make an object of an entry.
+        if Arc::get_mut(&mut fetched).is_none() {
+            fetched = Arc::default();
+        }
+        if let Some(room) = Arc::get_mut(&mut fetched) {
+            let (open, most) = (&self.open, cursor.ahead.most());
+            room.fetch(py, open, self.part, &cursor.bounds, self.upwards, most)?;
+        }
+        cursor.fetched = fetched;
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Entries {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.map)
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some((fetched, index)) = self.step(py)? else { return Ok(None) };
+        let Some((key, value)) = fetched.entry(index) else { return Ok(None) };
+        let OpenMap { key: keys, value: values, .. } = &*self.open;
+        Ok(Some(match self.part {
+            Part::Keys => keys.decode(py, key)?,
+            Part::Values => values.decode(py, value)?,
+            Part::Items => {
+                PyTuple::new(py, [keys.decode(py, key)?, values.decode(py, value)?])?.into_any()
+            }
+        }))
+    }
+}

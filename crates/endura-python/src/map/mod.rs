@@ -1,0 +1,15 @@
+//! Maps: the class, what its methods do, and its iterators.
+
+mod bounds;
+mod bulk;
+mod change;
+mod class;
+mod edit;
+mod entries;
+mod fetched;
+mod open_map;
+
+pub(crate) use class::Map;
+pub(crate) use edit::Edit;
+pub(crate) use entries::Entries;
+pub(crate) use open_map::OpenMap;

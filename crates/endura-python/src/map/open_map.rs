@@ -1,0 +1,151 @@
+//! A map behind its objects: operations on one key.
+
+use endura::dynamic::{DynamicMap, Encoding, UntypedMap};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::convert::Side;
+use crate::error::failure;
+use crate::shared::Changes;
+
+/// From this length on, a value is written while other threads run Python.
+const LONG: usize = 16 << 10;
+/// Up to this length, a value is read by way of the stack.
+const SHORT: usize = 512;
+
+/// What the objects of one map share.
+pub(crate) struct OpenMap {
+    pub(crate) map: DynamicMap,
+    pub(crate) key: Side,
+    pub(crate) value: Side,
+    pub(crate) changes: Changes,
+}
+
+impl OpenMap {
+    /// The value of a key.
+    #[inline]
+    pub(crate) fn get<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = key.py();
+        let UntypedMap::Bytes(map) = self.map.map() else { return self.get_word(key) };
+        let key = self.key.encode(key)?;
+        if self.value.is_bytes() {
+            // An object for bytes is memory alone: to make it runs no Python.
+            let found = map.read_with(&key, |bytes| {
+                PyBytes::new_with(py, bytes.len(), |room| {
+                    bytes.copy_to(0, room);
+                    Ok(())
+                })
+            });
+            return Ok(found.map_err(failure)?.transpose()?.map(Bound::into_any));
+        }
+        // The value is copied out before an object is made of it: objects may run Python, which would pin the pool's memory
+        // for as long as it runs.
+        let mut short = [0; SHORT];
+        let found = map.read_with(&key, |bytes| match short.get_mut(..bytes.len()) {
+            Some(room) => {
+                bytes.copy_to(0, room);
+                Ok(bytes.len())
+            }
+            None => Err(bytes.to_vec()),
+        });
+        match found.map_err(failure)? {
+            None => Ok(None),
+            Some(Ok(len)) => self.value.decode(py, &short[..len]).map(Some),
+            Some(Err(long)) => self.value.decode(py, &long).map(Some),
+        }
+    }
+
+    #[inline]
+    fn get_word<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let UntypedMap::Words(map) = self.map.map() else { return Ok(None) };
+        let found = map.get(self.key.word(key)?).map_err(failure)?;
+        found.map(|word| self.value.of_word(key.py(), word)).transpose()
+    }
+
+    /// The encoding of a key's value.
+    pub(crate) fn read(&self, key: &[u8]) -> PyResult<Option<Encoding>> {
+        self.map.get(key).map_err(failure)
+    }
+
+    pub(crate) fn contains(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let found = match self.map.map() {
+            UntypedMap::Words(map) => map.contains_key(self.key.word(key)?),
+            UntypedMap::Bytes(map) => map.contains_key(&self.key.encode(key)?),
+        };
+        found.map_err(failure)
+    }
+
+    /// Gives a key a value.
+    #[inline]
+    pub(crate) fn put(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = key.py();
+        match self.map.map() {
+            UntypedMap::Words(map) => map.put(self.key.word(key)?, self.value.word(value)?),
+            UntypedMap::Bytes(map) => {
+                let (key, value) = (self.key.encode(key)?, self.value.encode(value)?);
+                let is_free = value.len() >= LONG && key.is_constant() && value.is_constant();
+                let (key, value) = (&*key, &*value);
+                // What a codec made is checked.
+                let put = || match self.value.has_codec() {
+                    true => self.map.put(key, value),
+                    false => map.put(key, value),
+                };
+                if is_free { py.detach(put) } else { put() }
+            }
+        }
+        .map_err(failure)?;
+        self.changes.note();
+        Ok(())
+    }
+
+    /// Gives a key a value if it has none; returns whether it did.
+    pub(crate) fn add(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (key, value) = (self.key.encode(key)?, self.value.encode(value)?);
+        let added = self.map.insert_if_absent(&key, &value).map_err(failure)?;
+        self.changes.note();
+        Ok(added)
+    }
+
+    /// Removes a key; returns whether it was there.
+    pub(crate) fn delete(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let deleted = match self.map.map() {
+            UntypedMap::Words(map) => map.delete(self.key.word(key)?),
+            UntypedMap::Bytes(map) => map.delete(&self.key.encode(key)?),
+        };
+        let deleted = deleted.map_err(failure)?;
+        self.changes.note();
+        Ok(deleted)
+    }
+
+    /// Removes a key; returns the value it had.
+    pub(crate) fn remove<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let removed = self.map.remove(&self.key.encode(key)?).map_err(failure)?;
+        self.changes.note();
+        removed.map(|value| self.value.decode(key.py(), &value)).transpose()
+    }
+
+    /// The entry with the first key or the last; taken out, if `takes`.
+    pub(crate) fn end<'py>(
+        &self,
+        py: Python<'py>,
+        is_last: bool,
+        takes: bool,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        let found = match (takes, is_last) {
+            (false, false) => self.map.first_key_value(),
+            (false, true) => self.map.last_key_value(),
+            (true, false) => self.map.pop_first(),
+            (true, true) => self.map.pop_last(),
+        };
+        let found = found.map_err(failure)?;
+        if takes {
+            self.changes.note();
+        }
+        found
+            .map(|(key, value)| Ok((self.key.decode(py, &key)?, self.value.decode(py, &value)?)))
+            .transpose()
+    }
+}

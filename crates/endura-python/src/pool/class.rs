@@ -1,0 +1,219 @@
+//! The class `Pool`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use endura::dynamic::{DynamicMap, Type};
+use endura::{Error, Kind, MapOptions, Types};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::options::{checkpoints, seconds, with};
+use super::{events, report};
+use crate::convert::{Codec, Side};
+use crate::error::failure;
+use crate::map::{Map, OpenMap};
+use crate::shared::Shared;
+
+/// How long a wait for a pool goes on between two looks at signals.
+const WITHOUT_LOOKING: Duration = Duration::from_millis(100);
+
+/// A file with maps; `endura.open(path)` opens one, or makes it.
+#[pyclass(frozen, subclass, weakref, module = "endura")]
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+}
+
+#[pymethods]
+impl Pool {
+    #[new]
+    #[pyo3(signature = (
+        path, *, read_only=false, create=true, timeout=0.0, max_size=None, checkpoints=None, checkpoint_file=None,
+        restore=true, accept_unclean=false, allow_any_filesystem=false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are given by name")]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        read_only: bool,
+        create: bool,
+        timeout: f64,
+        max_size: Option<u64>,
+        checkpoints: Option<&Bound<'_, PyAny>>,
+        checkpoint_file: Option<PathBuf>,
+        restore: bool,
+        accept_unclean: bool,
+        allow_any_filesystem: bool,
+    ) -> PyResult<Self> {
+        let name = path.clone();
+        let mut options = endura::Pool::options()
+            .read_only(read_only)
+            .restore(restore)
+            .accept_unclean(accept_unclean)
+            .allow_any_filesystem(allow_any_filesystem)
+            .on_event(move |event| events::log(&name, event));
+        options = with(options, max_size, endura::PoolOptions::max_size);
+        let kept = self::checkpoints(checkpoints, checkpoint_file)?;
+        options = with(options, kept, endura::PoolOptions::checkpoints);
+        let until = Instant::now().checked_add(seconds("timeout", timeout)?);
+        loop {
+            let left = until.map_or(Duration::MAX, |until| until.duration_since(Instant::now()));
+            let options = options.clone().lock_timeout(left.min(WITHOUT_LOOKING));
+            let opened = py.detach(|| match create && !read_only {
+                true => options.open(&path),
+                false => options.open_existing(&path),
+            });
+            match opened {
+                Err(Error::Locked) if left > WITHOUT_LOOKING => py.check_signals()?,
+                opened => {
+                    return Ok(Self { shared: Arc::new(Shared::new(opened.map_err(failure)?)) });
+                }
+            }
+        }
+    }
+
+    /// Where its file is.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.shared.pool.path().to_owned()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<endura.Pool {}>", self.shared.pool.path().display())
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a pool cannot be pickled or copied: another process opens it itself, when this one has closed it (one process at \
+             a time writes)",
+        ))
+    }
+
+    /// Opens a map: with the recorded names of its types, or as it is. A codec is its functions `encode` and `decode`.
+    #[pyo3(signature = (name, types, codec, kind))]
+    fn _map(
+        this: &Bound<'_, Self>,
+        name: &str,
+        types: Option<(String, String)>,
+        codec: Option<(Py<PyAny>, Py<PyAny>)>,
+        kind: Option<&str>,
+    ) -> PyResult<Map> {
+        let (py, shared) = (this.py(), &this.get().shared);
+        if let Some((key, value)) = &types {
+            expect_known("key", key, false)?;
+            expect_known("value", value, codec.is_some())?;
+        }
+        let codec = codec.map(|(encode, decode)| Codec { encode, decode });
+        let mut options = MapOptions::new();
+        if let Some(kind) = kind {
+            options = options.kind(kind.parse::<Kind>().map_err(PyValueError::new_err)?);
+        }
+        let opened = py.detach(|| match types {
+            Some((key, value)) => {
+                DynamicMap::open_as(&shared.pool, name, options, Types { key, value })
+            }
+            None => DynamicMap::open(&shared.pool, name),
+        });
+        let map = opened.map_err(failure)?;
+        let types = map.types().clone();
+        let keys = format!("keys of the map `{name}`");
+        let values = format!("values of the map `{name}`");
+        let open = OpenMap {
+            key: Side::new(map.key_type(), &types.key, keys, None),
+            value: Side::new(map.value_type(), &types.value, values, codec),
+            map,
+            changes: shared.changes(name),
+        };
+        Ok(Map::new(open, this.clone().into_any().unbind()))
+    }
+
+    /// The maps of the pool by name: each with its types, its kind, and its entries (`None` until they are counted, after the
+    /// end of a process that did not close the pool).
+    fn maps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for info in py.detach(|| self.shared.pool.maps()).map_err(failure)? {
+            dict.set_item(&info.name, report::map(py, &info)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// Removes a map with all its entries at once; returns whether there was one.
+    fn drop(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        let dropped = py.detach(|| self.shared.pool.drop_map(name)).map_err(failure)?;
+        self.shared.dropped(name);
+        Ok(dropped)
+    }
+
+    /// Gives a map another name.
+    fn rename(&self, py: Python<'_>, old: &str, new: &str) -> PyResult<()> {
+        py.detach(|| self.shared.pool.rename(old, new)).map_err(failure)?;
+        self.shared.renamed(old, new);
+        Ok(())
+    }
+
+    /// Makes a checkpoint now: from here on a power loss costs at most what is written later. Returns when it was made, for
+    /// how long writers were held, in seconds, and the bytes written.
+    fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let made = py.detach(|| self.shared.pool.checkpoint()).map_err(failure)?;
+        report::checkpoint(py, &made)
+    }
+
+    /// Writes a copy of the pool to `to`, where nothing may be. Writers go on meanwhile.
+    fn backup(&self, py: Python<'_>, to: PathBuf) -> PyResult<()> {
+        py.detach(|| self.shared.pool.backup(to)).map_err(failure)
+    }
+
+    /// Facts and figures, as `endura info --json` has them.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = py.detach(|| self.shared.pool.stats()).map_err(failure)?;
+        report::stats(py, &stats)
+    }
+
+    /// Checks everything in the pool, and returns what each map has; raises `endura.Corrupt` for damage. Writers wait
+    /// meanwhile. O(n).
+    fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = py.detach(|| self.shared.pool.verify()).map_err(failure)?;
+        report::check(py, &report)
+    }
+
+    /// Closes the pool: waits for operations of other threads, and raises `endura.Closed` in all later ones. A second call
+    /// does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let closed = py.detach(|| self.shared.pool.close());
+        self.shared.closed();
+        match closed {
+            Err(Error::Closed) => Ok(()),
+            closed => closed.map_err(failure),
+        }
+    }
+}
+
+/// A type that the library does not know is the name of a codec, or a mistake.
+fn expect_known(what: &str, name: &str, has_codec: bool) -> PyResult<()> {
+    match (Type::named(name), has_codec) {
+        (Type::Unknown(_), false) => Err(PyTypeError::new_err(format!(
+            "`{name}` is not a {what} type that a pool records: u8 to u128, i8 to i128, f32, f64, bool, char, (), str, [u8], \
+             [u8; N], Option<T>, Reverse<T> and (A, B) are; values may also be json, or what an `endura.Codec` makes"
+        ))),
+        (Type::Json | Type::Unknown(_), _) | (_, false) => Ok(()),
+        (_, true) => Err(PyValueError::new_err(format!(
+            "`{name}` is a type of the library: choose another name for a codec"
+        ))),
+    }
+}

@@ -1,0 +1,107 @@
+//! The events of a pool as records of `logging`, in the logger `endura`.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use endura::{Event, LeakRecoveryState};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+use crate::call::call;
+
+static LOG: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// The levels of `logging`.
+const DEBUG: u8 = 10;
+const INFO: u8 = 20;
+const WARNING: u8 = 30;
+const ERROR: u8 = 40;
+
+/// Threads that are about to log, or do.
+static LOGGING: AtomicUsize = AtomicUsize::new(0);
+/// Whether the interpreter is about to end.
+static IS_ENDED: AtomicBool = AtomicBool::new(false);
+/// How long the end waits for a thread that logs: a handler of `logging` may block.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Logs an event. Called by the pool's own thread: no operation waits for it.
+pub(super) fn log(path: &Path, event: &Event) {
+    // The end would cut short what a thread that logs is about to write. Both accesses are `SeqCst`, and pair with those
+    // of `end_events`: either this thread sees that the end has begun, or the end sees this thread.
+    LOGGING.fetch_add(1, Ordering::SeqCst);
+    if !IS_ENDED.load(Ordering::SeqCst) {
+        let (level, text) = record(event);
+        Python::try_attach(|py| {
+            if let Err(error) = write(py, path, level, &text) {
+                error.write_unraisable(py, None);
+            }
+        });
+    }
+    LOGGING.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// For `atexit`: from here on no event is logged.
+#[pyfunction]
+#[pyo3(name = "_end_events")]
+pub(crate) fn end_events(py: Python<'_>) {
+    IS_ENDED.store(true, Ordering::SeqCst);
+    py.detach(|| {
+        let begin = Instant::now();
+        while LOGGING.load(Ordering::SeqCst) > 0 && begin.elapsed() < LONGEST_WAIT {
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+}
+
+/// In the child of a fork, which has none of its parent's threads.
+pub(crate) fn forget_threads() {
+    LOGGING.store(0, Ordering::SeqCst);
+}
+
+fn write(py: Python<'_>, path: &Path, level: u8, text: &str) -> PyResult<()> {
+    let log = LOG.get_or_try_init(py, || {
+        let import = py.import(intern!(py, "builtins"))?.getattr(intern!(py, "__import__"))?;
+        let logger = call(&import, ("logging",))?.getattr(intern!(py, "getLogger"))?;
+        let logger = logger.call1((intern!(py, "endura"),))?;
+        Ok::<_, PyErr>(logger.getattr(intern!(py, "log"))?.unbind())
+    })?;
+    call(log.bind(py), (level, intern!(py, "%s: %s"), path, text)).map(drop)
+}
+
+fn record(event: &Event) -> (u8, String) {
+    match *event {
+        Event::OpenedUnclean { generation } => {
+            (INFO, format!("opened after an unclean end (open {generation})"))
+        }
+        Event::LeakRecoveryBegan => (DEBUG, "the search for stranded space began".to_owned()),
+        Event::LeakRecoveryEnded { state: LeakRecoveryState::Failed, .. } => {
+            (WARNING, "the search for stranded space was given up".to_owned())
+        }
+        Event::LeakRecoveryEnded { freed_bytes, .. } => {
+            (DEBUG, format!("the search for stranded space ended: {freed_bytes} bytes freed"))
+        }
+        Event::Grew { file_bytes } => (DEBUG, format!("grew to {file_bytes} bytes")),
+        Event::ReclaimStalled { waiting_bytes } => (
+            WARNING,
+            format!("{waiting_bytes} freed bytes wait for a thread that stays inside an operation"),
+        ),
+        Event::CheckpointEnded { held, written_bytes } => {
+            (DEBUG, format!("checkpoint: {written_bytes} bytes, writers held for {held:?}"))
+        }
+        Event::CheckpointFailed { code } => {
+            (WARNING, format!("no checkpoint could be made ({code}): the one before stays"))
+        }
+        Event::WritersHeld { held } => (WARNING, format!("writers were held for {held:?}")),
+        Event::Restored { age, written_bytes } => (
+            WARNING,
+            format!("taken back to the checkpoint of {age:?} ago: {written_bytes} bytes written"),
+        ),
+        Event::Poisoned => {
+            (ERROR, "an operation failed midway: close the pool, and open it again".to_owned())
+        }
+        _ => (INFO, format!("{event:?}")),
+    }
+}

@@ -1,0 +1,55 @@
+//! The options of `endura.open`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use endura::{Checkpoints, PoolOptions};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+
+/// What says when checkpoints are made: `True`, `False`, seconds.
+pub(super) fn checkpoints(
+    when: Option<&Bound<'_, PyAny>>,
+    file: Option<PathBuf>,
+) -> PyResult<Option<Checkpoints>> {
+    let chosen = match when {
+        None => file.is_some().then(Checkpoints::as_left),
+        Some(when) => Some(match when.cast::<PyBool>() {
+            Ok(is_on) if is_on.is_true() => Checkpoints::as_left(),
+            Ok(_) => Checkpoints::off(),
+            Err(_) => match when.extract::<f64>() {
+                Ok(0.0) => Checkpoints::on_demand(),
+                Ok(interval) => Checkpoints::every(seconds("checkpoints", interval)?),
+                Err(_) => {
+                    let text = "checkpoints are True, False, the seconds between two of them, or 0 for those that \
+                                `pool.checkpoint()` makes";
+                    return Err(PyTypeError::new_err(text));
+                }
+            },
+        }),
+    };
+    Ok(match (chosen, file) {
+        (Some(chosen), Some(file)) => Some(chosen.in_file(file)),
+        (chosen, _) => chosen,
+    })
+}
+
+/// A duration that an option has in seconds.
+pub(super) fn seconds(option: &str, value: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(value).map_err(|_| {
+        PyValueError::new_err(format!("`{option}` is a number of seconds, not {value}"))
+    })
+}
+
+/// Options that are set only if they are given.
+pub(super) fn with<T>(
+    options: PoolOptions,
+    given: Option<T>,
+    set: impl FnOnce(PoolOptions, T) -> PoolOptions,
+) -> PoolOptions {
+    match given {
+        Some(given) => set(options, given),
+        None => options,
+    }
+}

@@ -1,0 +1,96 @@
+//! What the objects of one pool share: the pool, and how often each of its maps was written.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Forks between the start of the program and this process.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static WRITES: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often this thread has written to any map.
+pub(crate) fn writes_of_this_thread() -> u64 {
+    WRITES.get()
+}
+
+/// How often a map was written through objects of this process.
+///
+/// An iterator fetches entries ahead. It looks here before it returns one of them, so that a program sees what it has
+/// written itself, as with a `dict`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Changes(Arc<AtomicU64>);
+
+impl Changes {
+    /// After a write. Relaxed: an iterator of another thread learns of it when that thread learns of the write by other
+    /// means.
+    #[inline]
+    pub(crate) fn note(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        WRITES.set(WRITES.get().wrapping_add(1));
+    }
+
+    /// Before entries are fetched, and before one of them is returned.
+    #[inline]
+    pub(crate) fn stamp(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A pool, and the changes of its maps by name.
+pub(crate) struct Shared {
+    pub(crate) pool: endura::Pool,
+    maps: Mutex<HashMap<String, Changes>>,
+}
+
+impl Shared {
+    pub(crate) fn new(pool: endura::Pool) -> Self {
+        Self { pool, maps: Mutex::default() }
+    }
+
+    fn with<R>(&self, use_maps: impl FnOnce(&mut HashMap<String, Changes>) -> R) -> R {
+        // Nothing panics under the lock, and Python does not run under it.
+        use_maps(&mut self.maps.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn changes(&self, name: &str) -> Changes {
+        self.with(|maps| maps.entry(name.to_owned()).or_default().clone())
+    }
+
+    pub(crate) fn renamed(&self, from: &str, to: &str) {
+        self.with(|maps| {
+            if let Some(changes) = maps.remove(from) {
+                maps.insert(to.to_owned(), changes);
+            }
+        });
+    }
+
+    pub(crate) fn dropped(&self, name: &str) {
+        if let Some(changes) = self.with(|maps| maps.remove(name)) {
+            changes.note();
+        }
+    }
+
+    pub(crate) fn closed(&self) {
+        self.with(|maps| maps.values().for_each(Changes::note));
+    }
+}
+
+/// In the child of a fork.
+pub(crate) fn note_fork() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A process, told from its parent and its children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process(u64);
+
+impl Process {
+    #[inline]
+    pub(crate) fn this() -> Self {
+        Self(FORKS.load(Ordering::Relaxed))
+    }
+}
