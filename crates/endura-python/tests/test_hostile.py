@@ -341,3 +341,27 @@ def test_an_interrupt_of_a_bulk_operation(path, program):
     threading.Timer(0.3, lambda: os.kill(process.pid, signal.SIGINT)).start()
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0 and out == "True\n", err
+
+
+@pytest.mark.parametrize("where", ["alter", "eq"])
+def test_a_function_that_writes_its_own_key_ends(pool, where):
+    map = pool.map("r", str, endura.Codec("number", lambda value: str(int(value)).encode(), lambda text: Number(int(text))))
+
+    class Number(int):
+        def __eq__(self, other):
+            write()
+            return True
+
+        __hash__ = int.__hash__
+
+    def write():
+        map["k"] = map["k"] + 1
+
+    map["k"] = 0
+    with pytest.raises(endura.Error) as error:
+        if where == "alter":
+            map.alter("k", lambda old: write() or -1)
+        else:
+            map.compare_exchange("k", 0, -1)
+    assert error.value.code == "recursive_update"
+    assert map["k"] == 1_000

@@ -37,7 +37,7 @@ impl OpenMap {
         expected: Option<&Bound<'_, PyAny>>,
         new: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let (py, key) = (key.py(), self.key.encode(key)?);
+        let (py, key) = (key.py(), self.key.encode(key)?.constant());
         let encoded = |value: Option<&Bound<'_, PyAny>>| {
             let encoded = value.map(|value| self.value.encode(value).map(|value| value.to_vec()));
             encoded.transpose()
@@ -48,9 +48,10 @@ impl OpenMap {
             return Ok(self.exchange(&key, expected.as_deref(), new.as_deref())?.is_ok());
         };
         // One value may have several texts, and other programs may have written it: objects are compared.
-        let mut found = self.read(&key)?.map(Vec::from);
+        let (mut found, mut runs) = (self.read(&key)?.map(Vec::from), Runs::default());
         loop {
             let Some(old) = found else { return Ok(false) };
+            runs.begin();
             if !self.value.decode(py, &old)?.eq(value)? {
                 return Ok(false);
             }
@@ -58,7 +59,7 @@ impl OpenMap {
                 Ok(()) => return Ok(true),
                 Err(now) => found = now,
             }
-            py.check_signals()?;
+            runs.end(py)?;
         }
     }
 
@@ -71,16 +72,14 @@ impl OpenMap {
     ) -> PyResult<Bound<'py, PyAny>> {
         // `change` may write to the buffer that a key is.
         let (py, key) = (key.py(), self.key.encode(key)?.constant());
-        let mut old = self.read(&key)?.map(Vec::from);
-        let mut in_vain = 0;
+        let (mut old, mut runs) = (self.read(&key)?.map(Vec::from), Runs::default());
         loop {
-            let before = writes_of_this_thread();
+            runs.begin();
             let seen = match &old {
                 Some(old) => self.value.decode(py, old)?,
                 None => absent.clone(),
             };
             let new = call(change, (seen,))?;
-            let wrote = writes_of_this_thread() != before;
             let encoded = match new.is(absent) {
                 true => None,
                 false => Some(self.value.encode(&new)?.to_vec()),
@@ -89,13 +88,7 @@ impl OpenMap {
                 Ok(()) => return Ok(new),
                 Err(found) => old = found,
             }
-            // Other threads may win any number of times, for each time one of them gets on. A function that writes its own
-            // key would compete with itself for ever.
-            in_vain = if wrote { in_vain + 1 } else { 0 };
-            if in_vain == IN_VAIN {
-                return Err(failure(endura::Error::RecursiveUpdate { runs: in_vain }));
-            }
-            py.check_signals()?;
+            runs.end(py)?;
         }
     }
 
@@ -134,6 +127,32 @@ impl OpenMap {
                 Err(found) => old = found,
             }
         }
+    }
+}
+
+/// Runs of functions of Python that were in vain, because the value had changed when they returned.
+///
+/// Other threads may win any number of times, for each time one of them gets on. A function that writes its own key would
+/// compete with itself for ever.
+#[derive(Default)]
+struct Runs {
+    before: u64,
+    in_vain: u32,
+}
+
+impl Runs {
+    fn begin(&mut self) {
+        self.before = writes_of_this_thread();
+    }
+
+    /// Fails after too many runs that wrote themselves, and if a signal asks for it.
+    fn end(&mut self, py: Python<'_>) -> PyResult<()> {
+        let wrote = writes_of_this_thread() != self.before;
+        self.in_vain = if wrote { self.in_vain + 1 } else { 0 };
+        if self.in_vain == IN_VAIN {
+            return Err(failure(endura::Error::RecursiveUpdate { runs: self.in_vain }));
+        }
+        py.check_signals()
     }
 }
 
