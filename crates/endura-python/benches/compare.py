@@ -94,6 +94,7 @@ def compare(folder, pool, count, rounds, seed):
             times.setdefault(("set", name), []).append(timed(lambda: store.set(keys, value), count))
             times.setdefault(("get", name), []).append(timed(lambda: store.get(shuffled), count))
             times.setdefault(("items", name), []).append(timed(store.items, count))
+        times.setdefault(("get", "in order"), []).append(timed(lambda: ours.get(keys), count))
         times.setdefault(("get", "floor"), []).append(timed(lambda: floor.get(shuffled), count))
     return {name: statistics.median(found) for name, found in times.items()}
 
@@ -171,6 +172,7 @@ def main():
                 for of in ("set", "get", "items"):
                     ours, theirs = times[of, "endura"], times[of, "lmdb"]
                     print(f"{of:6} endura {ours:6.0f}, lmdb {theirs:6.0f}: {theirs / ours:.2f} x")
+                print(f"get    in the order in which they were made: {times['get', 'in order']:.0f}")
                 print(f"get    a lookup in an empty dict, with the same keys: {times['get', 'floor']:.0f}")
             if options.only in (None, "bulk"):
                 times = bulk(pool, options.entries, options.rounds)
