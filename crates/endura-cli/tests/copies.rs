@@ -35,7 +35,7 @@ fn lose_power(place: &Place, is_torn: bool) {
     import.kill().expect("a kill");
     import.wait().expect("its end");
     let mut superblock = Superblock::read(&file).expect("a superblock");
-    superblock.boot = [0xEE; 16];
+    superblock.boot.id = [0xEE; 16];
     superblock.write(&file).expect("another boot");
     let pages = file.metadata().expect("facts").len() / 4096;
     for page in (2..pages).step_by(3).filter(|_| is_torn) {

@@ -157,7 +157,7 @@ fn cut_power(path: &Path) -> Result<()> {
     let file = File::options().read(true).write(true).open(path).map_err(failed)?;
     let pages = file.metadata().map_err(failed)?.len() / PAGE;
     let mut superblock = Superblock::read(&file)?;
-    superblock.boot = [0xEE; 16];
+    superblock.boot.id = [0xEE; 16];
     superblock.write(&file)?;
     let mut torn = 0_u64;
     let mut garbage = [0; PAGE as usize];

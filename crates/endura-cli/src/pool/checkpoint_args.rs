@@ -1,11 +1,10 @@
 //! Checkpoints of a command's pool: when and where they are made, and what an open did with one.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use endura::lab::pool::superblock::Superblock;
 use endura::{Checkpoints, Pool};
 use endura_console::outcome::tell;
 use endura_console::text::{bytes, printable};
@@ -77,43 +76,21 @@ impl CheckpointArgs {
     }
 }
 
-/// What was at the path of a pool before it was opened.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Before {
-    Nothing,
-    /// A pool whose last session closed it: no open takes that back.
-    Closed,
-    /// Anything else.
-    Other,
-}
-
-impl Before {
-    pub(crate) fn at(path: &Path) -> Self {
-        // A pipe would wait for somebody to write.
-        match fs::metadata(path) {
-            Err(_) => Self::Nothing,
-            Ok(facts) if !facts.is_file() => Self::Other,
-            Ok(_) => match File::open(path).ok().map(|file| Superblock::read(&file)) {
-                Some(Ok(superblock)) if superblock.clean => Self::Closed,
-                _ => Self::Other,
-            },
-        }
-    }
-}
-
 /// Says so if the open of the pool at `path` took it back to a checkpoint.
-pub(crate) fn tell_restored(path: &Path, pool: &Pool, before: Before) {
-    // The figures of a pool take time, the longer the larger it is.
-    if before == Before::Closed {
-        return;
-    }
-    let Some(restored) = pool.stats().ok().and_then(|stats| stats.restored) else { return };
+pub(crate) fn tell_restored(path: &Path, pool: &Pool) {
+    let Some(restored) = pool.restored() else { return };
     let (path, age) = (printable(&path.to_string_lossy(), false), since(restored.at));
     let written = bytes(restored.written_bytes);
-    if before == Before::Other {
+    if let Some(reason) = restored.reason {
+        let kept = restored.kept.as_ref().map(|kept| printable(&kept.to_string_lossy(), false));
+        let later = match kept {
+            Some(kept) => format!(
+                "what was there is kept as {kept}: `endura check {kept} --accept` opens it, if it is sound"
+            ),
+            None => "later writes are lost".into(),
+        };
         tell(format_args!(
-            "endura: {path}: the machine went down while the pool was open: taken back to its checkpoint of {age} ago \
-             ({written} of pages written); later writes are lost"
+            "endura: {path}: {reason}: taken back to its checkpoint of {age} ago ({written} of pages written); {later}"
         ));
     } else {
         tell(format_args!(

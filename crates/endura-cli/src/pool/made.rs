@@ -9,7 +9,7 @@ use endura::{Error, MapOptions, Pool, PoolOptions};
 use endura_console::interrupt::{self, Section};
 use endura_console::outcome::{Failure, Result};
 
-use crate::pool::checkpoint_args::{Before, forget_checkpoints, tell_restored};
+use crate::pool::checkpoint_args::{forget_checkpoints, tell_restored};
 use crate::pool::uncounted::count_unknown;
 use crate::values::map::{OpenMap, Schema};
 
@@ -52,7 +52,6 @@ impl Writing {
         schema: &Schema,
     ) -> Result<(Self, OpenMap)> {
         let failure = |error: &Error| Failure::at(path, error);
-        let before = Before::at(path);
         let (pool, made_pool, section) = match options.open_existing(path) {
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 let section = interrupt::section();
@@ -72,7 +71,7 @@ impl Writing {
             Ok(pool) => (pool, None, interrupt::section()),
             Err(error) => return Err(failure(&error)),
         };
-        tell_restored(path, &pool, before);
+        tell_restored(path, &pool);
         let mut writing = Self {
             pool: Some(pool.clone()),
             path: path.into(),

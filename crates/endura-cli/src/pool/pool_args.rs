@@ -11,7 +11,7 @@ use endura_console::args::{KindName, MediaArgs, MediumArgs};
 use endura_console::outcome::{Failure, Result, says_where};
 use endura_console::text::printable;
 
-use crate::pool::checkpoint_args::{Before, CheckpointArgs, default_file, tell_restored};
+use crate::pool::checkpoint_args::{CheckpointArgs, default_file, tell_restored};
 use crate::pool::made::Writing;
 use crate::values::guess::{Chosen, Origin};
 use crate::values::map::{OpenMap, Schema};
@@ -188,10 +188,9 @@ impl PoolArgs {
 
     /// Opens the pool for writing, with these checkpoints; else with those that it has.
     pub(crate) fn open(&self, how: Option<Checkpoints>) -> Result<Pool> {
-        let before = Before::at(&self.pool);
         let pool = with_checkpoints(self.options(), how).open_existing(&self.pool);
         let pool = pool.map_err(|error| self.at(&error))?;
-        tell_restored(&self.pool, &pool, before);
+        tell_restored(&self.pool, &pool);
         Ok(pool)
     }
 
@@ -315,7 +314,6 @@ impl NewMapArgs {
     /// The types of the map, if it exists.
     fn types(&self) -> Result<Option<Types>> {
         let is_missing = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
-        let before = Before::at(&self.pool);
         let pool = match self.options().read_only(true).open_existing(&self.pool) {
             Ok(pool) => pool,
             // Only a writer can open the pool, or make it anew from its checkpoint, and will report its types.
@@ -330,7 +328,7 @@ impl NewMapArgs {
             }
             Err(error) => return Err(at(&self.pool, &error)),
         };
-        tell_restored(&self.pool, &pool, before);
+        tell_restored(&self.pool, &pool);
         let maps = pool.maps().map_err(|error| at(&self.pool, &error))?;
         Ok(maps.into_iter().find(|map| map.name == self.map).map(|map| map.types))
     }

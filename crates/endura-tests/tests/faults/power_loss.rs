@@ -49,7 +49,7 @@ pub(crate) fn kill_after_checkpoint(path: &Path) {
 
 /// What a power loss leaves on a disk: another boot, and pages of any time. (Here: garbage, which is worse.)
 pub(crate) fn lose_power(path: &Path, seed: u64) {
-    patch(path, |superblock| superblock.boot = [0xEE; 16]);
+    patch(path, |superblock| superblock.boot.id = [0xEE; 16]);
     let file = File::options().read(true).write(true).open(path).unwrap();
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {

@@ -47,11 +47,11 @@ fn another_boot() {
     for folder in folders() {
         let path = closed_pool(&folder);
         // Closed before the machine went down: nothing is missing.
-        patch(&path, |superblock| superblock.boot[3] ^= 1);
+        patch(&path, |superblock| superblock.boot.id[3] ^= 1);
         plain().open_existing(&path).unwrap().close().unwrap();
 
         kill_a_writer_of(&path);
-        patch(&path, |superblock| superblock.boot[3] ^= 1);
+        patch(&path, |superblock| superblock.boot.id[3] ^= 1);
         assert!(matches!(refusal(&path), Error::NeedsRestore { .. }));
         // Flushing does not make a disk keep what is in the page cache.
         for choice in [endura::MediaChoice::Adr, endura::MediaChoice::Eadr] {
@@ -117,7 +117,7 @@ fn accepting_a_pool_in_doubt() {
         }
         drop((map, pool));
         kill_a_writer_of(&path);
-        patch(&path, |superblock| superblock.boot[3] ^= 1);
+        patch(&path, |superblock| superblock.boot.id[3] ^= 1);
         let whole = fs::read(&path).unwrap();
         let accepting = plain().accept_unclean(true);
 

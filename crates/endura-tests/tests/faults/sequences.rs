@@ -313,7 +313,7 @@ impl Sequence {
 
     fn lose_power(&mut self) {
         self.note("power loss");
-        patch(&self.path, |superblock| superblock.boot = [0xEE; 16]);
+        patch(&self.path, |superblock| superblock.boot.id = [0xEE; 16]);
         self.pool.is_torn = true;
         self.pool.is_whole = self.random.one_in(4);
         if !self.pool.is_whole {

@@ -92,7 +92,7 @@ fn doing(what: &str) -> impl Fn(std::io::Error) -> Error {
 fn tear(path: &Path, seed: u64) -> std::io::Result<()> {
     let file = File::options().read(true).write(true).open(path)?;
     let mut superblock = Superblock::read(&file).map_err(std::io::Error::other)?;
-    (superblock.clean, superblock.boot, superblock.is_marked) = (false, [0xEE; 16], false);
+    (superblock.clean, superblock.boot.id, superblock.is_marked) = (false, [0xEE; 16], false);
     superblock.write(&file).map_err(std::io::Error::other)?;
     let mut rng = fastrand::Rng::with_seed(seed);
     for page in 2..file.metadata()?.len() / PAGE {

@@ -12,7 +12,7 @@ use endura_console::text::{bytes, printable};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{Before, FileArgs, default_file, is_there, tell_restored};
+use crate::pool::checkpoint_args::{FileArgs, default_file, is_there, tell_restored};
 use crate::pool::moment::{since, utc};
 use crate::pool::pool_args::{PoolArgs, with_checkpoints};
 use crate::values::json::path_json;
@@ -98,7 +98,7 @@ fn open(args: &Args, path: &Path) -> endura::Result<Pool> {
     match options.clone().read_only(true).open_existing(path) {
         Err(Error::NeedsRecovery) => {
             let pool = options.open_existing(path)?;
-            tell_restored(path, &pool, Before::Other);
+            tell_restored(path, &pool);
             Ok(pool)
         }
         opened => opened,

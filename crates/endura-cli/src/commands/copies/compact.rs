@@ -14,7 +14,7 @@ use endura_console::text::{bytes, counted, printable};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{Before, CheckpointArgs, is_there, tell_restored};
+use crate::pool::checkpoint_args::{CheckpointArgs, is_there, tell_restored};
 use crate::pool::pool_args::PoolArgs;
 use crate::pool::target;
 use crate::pool::uncounted::counted as counted_entries;
@@ -77,7 +77,7 @@ fn open(args: &Args) -> Result<Pool> {
         opened => opened,
     };
     let pool = opened.map_err(|error| args.pool.at(&error))?;
-    tell_restored(path, &pool, Before::Other);
+    tell_restored(path, &pool);
     Ok(pool)
 }
 

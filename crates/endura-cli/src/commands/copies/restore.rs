@@ -10,7 +10,7 @@ use endura_console::progress;
 use endura_console::text::{bytes, printable};
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{is_there, with_suffix};
+use crate::pool::checkpoint_args::is_there;
 use crate::pool::moment::{since, utc};
 use crate::values::json::path_json;
 
@@ -38,15 +38,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let was_there = is_there(&args.pool);
-    let torn = (args.keep_torn && was_there).then(|| with_suffix(&args.pool, ".torn"));
-    // Half of a torn file would look like one that was kept.
-    let section = torn.is_some().then(interrupt::section);
+    // A signal ends it when both files are what they are to be.
+    let section = (args.keep_torn && was_there).then(interrupt::section);
     let spinner = progress::spinner();
     let restored = Pool::restore(&args.pool, args.from.as_deref(), args.keep_torn);
     spinner.finish_and_clear();
     drop(section);
     let restored = restored.map_err(|error| failure(args, &error))?;
-    print(args, &restored, was_there, torn)?;
+    print(args, &restored, was_there)?;
     Ok(Answer::Yes)
 }
 
@@ -60,7 +59,8 @@ fn failure(args: &Args, error: &Error) -> Failure {
     }
 }
 
-fn print(args: &Args, restored: &Restored, was_there: bool, torn: Option<PathBuf>) -> Result<()> {
+fn print(args: &Args, restored: &Restored, was_there: bool) -> Result<()> {
+    let torn = restored.kept.as_ref();
     let mut out = stdout().lock();
     if args.json {
         let made = restored.at.duration_since(std::time::SystemTime::UNIX_EPOCH);
@@ -70,7 +70,7 @@ fn print(args: &Args, restored: &Restored, was_there: bool, torn: Option<PathBuf
             "checkpoint_unix_seconds": made.unwrap_or_default().as_secs_f64(),
             "age_seconds": restored.at.elapsed().unwrap_or_default().as_secs_f64(),
             "written_bytes": restored.written_bytes,
-            "torn": torn.as_deref().map(path_json),
+            "torn": torn.map(|torn| path_json(torn)),
         });
         writeln!(out, "{whole}")?;
         return Ok(out.flush()?);
@@ -84,7 +84,7 @@ fn print(args: &Args, restored: &Restored, was_there: bool, torn: Option<PathBuf
         out,
         "{pool}: {done} its checkpoint of {made}, {age} ago ({written} of pages written)"
     )?;
-    if let Some(torn) = &torn {
+    if let Some(torn) = torn {
         writeln!(out, "{}: the file as it was", shown(torn))?;
     }
     Ok(out.flush()?)

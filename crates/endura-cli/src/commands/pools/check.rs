@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use endura::{Error, Report};
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{Before, FileArgs, tell_restored};
+use crate::pool::checkpoint_args::{FileArgs, tell_restored};
 use crate::pool::moment::since;
 use crate::pool::pool_args::{PoolArgs, shown_name, with_checkpoints};
 use crate::pool::uncounted::{count_unknown, has_unknown};
@@ -53,7 +53,6 @@ pub(crate) fn run(args: &Args) -> Result {
 fn look(args: &Args) -> Result<Finding> {
     let path = &args.pool.pool;
     let options = with_checkpoints(args.pool.options(), args.checkpoints.choice());
-    let before = Before::at(path);
     let mut doubt = None;
     let opened = match options.clone().read_only(true).open_existing(path) {
         Err(Error::NeedsRestore { reason }) => {
@@ -68,7 +67,7 @@ fn look(args: &Args) -> Result<Finding> {
         other => other,
     };
     let outcome = opened.and_then(|pool| {
-        tell_restored(path, &pool, before);
+        tell_restored(path, &pool);
         let kept = pool.stats()?.checkpoints;
         let (report, unknown) = (pool.verify()?, has_unknown(&pool)?);
         pool.close()?;

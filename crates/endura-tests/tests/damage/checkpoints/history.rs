@@ -98,7 +98,7 @@ impl Scene {
     pub(super) fn ended(&self, how: Ended) -> Vec<u8> {
         let mut pool = self.pool.clone();
         if how == Ended::MachineDown {
-            change_superblock(&mut pool, |superblock| superblock.boot = [0xEE; 16]);
+            change_superblock(&mut pool, |superblock| superblock.boot.id = [0xEE; 16]);
         }
         pool
     }

@@ -98,7 +98,7 @@ fn as_machine_down(scene: &Scene, pool: Pool, choices: &mut Choices<'_>) -> Vec<
     pool.close().unwrap();
     drop(pool);
     super::history::change_superblock(&mut bytes, |superblock| {
-        (superblock.is_marked, superblock.boot) = (false, [0xEE; 16]);
+        (superblock.is_marked, superblock.boot.id) = (false, [0xEE; 16]);
     });
     tear(&mut bytes, &scene.pool, choices);
     put(&scene.path, &bytes);

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::ops::Range;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstatfs, seek};
@@ -159,6 +160,31 @@ pub(crate) fn write_durably(file: &File, bytes: &[u8], at: u64) -> std::io::Resu
         }
         Err(errno) => Err(errno.into()),
     }
+}
+
+/// Reads all of the file, writes it, and syncs it. Nobody else has it open.
+pub(crate) fn write_again(file: &File) -> std::io::Result<()> {
+    let length = file.metadata()?.len();
+    refuse_beyond_limit(length)?;
+    let mut bytes = vec![0; 1 << 20];
+    for at in (0..length).step_by(bytes.len()) {
+        let piece = &mut bytes[..(length - at).min(1 << 20) as usize];
+        file.read_exact_at(piece, at)?;
+        file.write_all_at(piece, at)?;
+    }
+    file.sync_all()
+}
+
+/// Whether the kernel could not write back a page of the file since the last time that this was asked, or the file synced,
+/// through this open of it; the first time, since anybody was told. Writes nothing, and waits for one page at most.
+pub(crate) fn were_pages_refused(file: &File) -> bool {
+    // SAFETY: the descriptor is open, and the call takes numbers.
+    let told =
+        unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 1, libc::SYNC_FILE_RANGE_WAIT_BEFORE) };
+    const REFUSED: [i32; 3] = [libc::EIO, libc::ENOSPC, libc::EDQUOT];
+    let error = std::io::Error::last_os_error().raw_os_error();
+    // File systems in memory, and others that do not know the call, refuse nothing.
+    told != 0 && error.is_some_and(|code| REFUSED.contains(&code))
 }
 
 #[cfg(test)]

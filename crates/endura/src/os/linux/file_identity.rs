@@ -182,14 +182,14 @@ fn generation(file: &File, kind: u64) -> Option<u32> {
 const FILESYSTEM_UUID: Opcode = opcode::read::<[u8; 17]>(0x15, 0);
 const INODE_GENERATION: Opcode = opcode::read::<libc::c_long>(b'v', 1);
 /// `struct xfs_fsop_geom_v1`; the UUID begins at byte 64.
-const XFS_GEOMETRY: Opcode = opcode::read::<[u8; ANSWER]>(b'X', 100);
-/// Bytes of the longest answer, which is that of xfs.
-const ANSWER: usize = 112;
+const XFS_GEOMETRY: Opcode = opcode::read::<[u8; 112]>(b'X', 100);
+/// Bytes of the longest answer, which is the name of a folder ([`mounted`](super::mounted)).
+pub(super) const ANSWER: usize = 129;
 
 /// The call's answer about the file; none if the file system does not know it. The call only reads.
-fn ask<const CALL: Opcode>(file: &File) -> Option<[u8; ANSWER]> {
+pub(super) fn ask<const CALL: Opcode>(file: &File) -> Option<[u8; ANSWER]> {
     let mut answer = [0; ANSWER];
-    // SAFETY: none of the three calls writes more bytes than the answer has room for, and any bytes are an answer.
+    // SAFETY: none of the calls writes more bytes than the answer has room for, and any bytes are an answer.
     unsafe { ioctl(file, Updater::<CALL, [u8; ANSWER]>::new(&mut answer)) }.ok()?;
     Some(answer)
 }

@@ -1,5 +1,6 @@
 //! Linux.
 
+pub(crate) mod boot;
 pub(crate) mod disk;
 pub(crate) mod file_identity;
 pub(crate) mod filesystem;
@@ -7,6 +8,7 @@ pub(crate) mod futex;
 pub(crate) mod identity;
 pub(crate) mod membarrier;
 pub(crate) mod memory;
+pub(crate) mod mounted;
 pub(crate) mod new_file;
 pub(crate) mod pmem;
 #[cfg(all(test, not(loom)))]

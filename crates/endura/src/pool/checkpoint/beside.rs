@@ -161,10 +161,33 @@ impl Beside {
     pub(crate) fn restore(
         &mut self,
         file: &File,
+        writes: restore::Writes,
         progress: &mut restore::Progress<'_>,
     ) -> Result<u64> {
-        let done = self.whole().and_then(|whole| restore::restore(file, whole, progress));
+        let done = self.whole().and_then(|whole| restore::restore(file, whole, writes, progress));
         done.map_err(|failure| told(&self.path, failure))
+    }
+
+    /// Whether `file` is another than the newest checkpoint says. Reads all of both tables and of the file.
+    pub(crate) fn differs(&mut self, file: &File) -> Result<bool> {
+        let done = self.whole().and_then(|whole| restore::differs(file, whole));
+        done.map_err(|failure| told(&self.path, failure))
+    }
+
+    /// Says in a root, with the pages of the newest checkpoint, that stores of the session `last` may not have reached the
+    /// disk. What the checkpoint stands for stays.
+    pub(crate) fn suspect(&mut self, last: &Superblock) -> Result<(), Failure> {
+        let file = self.whole()?;
+        let Some((moment, _)) = file.newest() else { return Ok(()) };
+        let Some(root) = Superblock::decode(&moment.superblock) else { return Ok(()) };
+        let superblock = Superblock { suspect: last.half(), ..root }.encode();
+        file.begin()?.commit(Moment { superblock, ..moment }).map(drop)
+    }
+
+    /// Whether it says so of the session `last`.
+    pub(crate) fn suspects(&self, last: &Superblock) -> bool {
+        let root = self.newest().and_then(|moment| Superblock::decode(&moment.superblock));
+        root.is_some_and(|root| root.uuid == last.uuid && root.suspects(last))
     }
 
     /// Bytes of the file.

@@ -78,6 +78,8 @@ pub(crate) enum NoRound {
     Pool(Error),
     /// The file.
     File(Failure),
+    /// The disk below the pool: it has refused pages, and what was copied may be older than what was stored.
+    Refused,
 }
 
 impl From<Failure> for NoRound {
@@ -175,6 +177,11 @@ impl Copier {
         outcome.copied = in_hold.len() as u64;
         // K5
         round.add(&in_hold, &self.copied[..in_hold.len() * SLOT])?;
+        // A page that the disk refused may have left the memory, and have been read back as it was before. The kernel
+        // knows of that by then, and tells it.
+        if media.were_pages_refused() {
+            return Err(NoRound::Refused);
+        }
         // K6, K7
         let pages = pages_of(bytes)?;
         outcome.written = round.commit(Moment { pages, made, superblock: superblock.encode() })?;

@@ -36,6 +36,37 @@ const SYNC_EACH: u64 = 32 << 20;
 /// Called with the bytes that are done, and with all; an error from it ends the work.
 pub(crate) type Progress<'p> = dyn FnMut(u64, u64) -> io::Result<()> + 'p;
 
+/// Which pages a restore writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// Those that differ from the checkpoint.
+    Differing,
+    /// All: the disk has refused pages of the file, and what is read back may not be what it has.
+    All,
+}
+
+/// Whether the file has a page that is not as in the newest checkpoint of `from`, or is shorter. Reads all of it.
+pub(crate) fn differs<F: DiskFile>(file: &File, from: &CheckpointFile<F>) -> Result<bool, Failure> {
+    let Some((moment, _)) = from.newest() else { return Ok(false) };
+    if file.metadata().map_err(Failure::Pool)?.len() < u64::from(moment.pages) * SLOT as u64 {
+        return Ok(true);
+    }
+    let mut differs = false;
+    each_piece(
+        moment.pages.div_ceil(PIECE),
+        |piece| {
+            let pages = piece * PIECE..moment.pages.min((piece + 1) * PIECE);
+            let bytes = read_pages(file, pages.clone())?;
+            Ok(pages.zip(&bytes).any(|(page, bytes)| page >= FIRST && !from.has(page, bytes)))
+        },
+        |found| {
+            differs |= found;
+            Ok(())
+        },
+    )?;
+    Ok(differs)
+}
+
 /// Makes `file` what the newest checkpoint of `from` is, but for the superblocks in its first two pages, and syncs it.
 /// The pages that were written.
 ///
@@ -46,6 +77,7 @@ pub(crate) type Progress<'p> = dyn FnMut(u64, u64) -> io::Result<()> + 'p;
 pub(crate) fn restore<F: DiskFile>(
     file: &File,
     from: &CheckpointFile<F>,
+    writes: Writes,
     progress: &mut Progress<'_>,
 ) -> Result<u64, Failure> {
     let Some((moment, _)) = from.newest() else {
@@ -58,7 +90,10 @@ pub(crate) fn restore<F: DiskFile>(
     let (mut differing, mut looked_at) = (Vec::new(), 0);
     each_piece(
         pieces,
-        |piece| differing_pages(file, from, piece * PIECE..pages.min((piece + 1) * PIECE)),
+        |piece| {
+            let pages = piece * PIECE..pages.min((piece + 1) * PIECE);
+            pages_to_write(file, from, pages, writes)
+        },
         |found| {
             looked_at += u64::from(PIECE) * SLOT as u64;
             if !found.is_empty() {
@@ -83,18 +118,18 @@ pub(crate) fn restore<F: DiskFile>(
     Ok(written.into_inner())
 }
 
-/// Those of the pages that are not as in the checkpoint, and short gaps between them. The checkpoint has all of these
+/// Those of the pages that are not as in the checkpoint, and short gaps between them; or all. The checkpoint has all of these
 /// whole.
-fn differing_pages<F: DiskFile>(
+fn pages_to_write<F: DiskFile>(
     file: &File,
     from: &CheckpointFile<F>,
     pages: Range<u32>,
+    writes: Writes,
 ) -> Result<Vec<u32>, Failure> {
-    let mut bytes = vec![[0; SLOT]; pages.len()];
-    read_what_is_there(file, bytes.as_flattened_mut(), u64::from(pages.start) * SLOT as u64)
-        .map_err(Failure::Pool)?;
+    let mut bytes = read_pages(file, pages.clone())?;
     let all = pages.zip(&bytes).filter(|&(page, _)| page >= FIRST);
-    let differing = all.filter(|(page, bytes)| !from.has(*page, bytes)).map(|(page, _)| page);
+    let is_written = |page, bytes| writes == Writes::All || !from.has(page, bytes);
+    let differing = all.filter(|&(page, bytes)| is_written(page, bytes)).map(|(page, _)| page);
     let differing = with_short_gaps(differing);
     from.read_pages(&differing, &mut bytes)?;
     Ok(differing)
@@ -135,6 +170,13 @@ fn write_pages<F: DiskFile>(
         file.sync_data().map_err(Failure::Pool)?;
     }
     Ok(())
+}
+
+fn read_pages(file: &File, pages: Range<u32>) -> Result<Vec<[u8; SLOT]>, Failure> {
+    let mut bytes = vec![[0; SLOT]; pages.len()];
+    read_what_is_there(file, bytes.as_flattened_mut(), u64::from(pages.start) * SLOT as u64)
+        .map_err(Failure::Pool)?;
+    Ok(bytes)
 }
 
 /// Reads as many bytes as the file has; the others are zeros.

@@ -11,6 +11,7 @@ use crate::os::filesystem::Filesystem;
 use crate::os::identity;
 use crate::os::lock::FileLock;
 use crate::os::new_file::NewFile;
+use crate::pool::file::end_mark::EndMark;
 use crate::pool::file::pool_file::{Access, PoolFile};
 use crate::pool::file::superblock::Superblock;
 use crate::pool::space::Space;
@@ -81,7 +82,10 @@ fn format(file: &File) -> Result<()> {
     let medium = Mapped::new(own, reservation, mapping)?;
     Space::format(&medium)?;
     medium.sync()?;
-    Superblock::of_new_pool(identity::random()?).write(file)?;
+    let mut superblock = Superblock::of_new_pool(identity::random()?);
+    let mark = EndMark { closed: superblock.session, begins: [0; 16] };
+    superblock.has_end_mark = mark.write(file, medium.len()).is_ok();
+    superblock.write(file)?;
     file.sync_all().map_err(|error| Error::io("syncing a new pool", error))
 }
 

@@ -1,103 +1,180 @@
 //! Doubt: whether a pool may be torn, because stores of its last session may be missing, in an order of the kernel's
 //! choice.
 //!
-//! A closed pool is not in doubt, whatever else has changed. The contents of a pool that was not closed are those that its
-//! writer left only if it is the same file, in the same boot. [`doubt`] asks these questions in order, until one has a
-//! verdict.
+//! A closed pool is in doubt only if it was copied while a session began: its [end mark](EndMark) tells. The contents of a pool
+//! that was not closed are those that its writer left only if it is the same file, on a file system that stayed mounted, in
+//! the same boot, and if all that was written back reached the disk. [`doubt`] asks these questions in order, until one has
+//! a verdict.
 //!
 //! | asked | answer | verdict |
 //! | --- | --- | --- |
 //! | is this the file of the last session ([`FileIdentity`])? | no | a copy |
 //! | does the file's [mark](Mark) name the session of the superblock? | no | the contents of a copy, unless the mark was lost with the stores |
 //! | | cannot be known, and the file has no birth | could be a copy |
-//! | the same boot? | yes | none: the process alone ended |
-//! | is the memory safe from power loss, then and now? | no | stores in the page cache are lost |
-//! | | no, and a boot is not known | they could be |
-//! | has the memory counted a loss since? | yes | it lost data |
+//! | has the session told that pages could not be written back? | yes | pages may be old |
+//! | is the memory safe from power loss, then and now? | yes | none, unless it has counted a loss since |
+//! | the same boot ([`Boot`])? | no | stores in the page cache are lost |
+//! | does the file lie in memory, on the file system of then? | yes | none: both would be gone |
+//! | | no, and the boot is not known | they could be lost |
+//! | is its file system the one that was mounted then ([`Mounted`])? | no | it was unmounted, or went down: they could be lost |
+//! | | cannot be known | the same |
+//! | | yes | none: the process alone ended |
 
 use crate::media::Placement;
-use crate::os::file_identity::{FileIdentity, Likeness};
+use crate::os::boot::Boot;
+use crate::os::file_identity::{FileIdentity, Likeness, Volume};
+use crate::os::mounted::Mounted;
 use crate::os::session_mark::Mark;
+use crate::pool::file::end_mark::EndMark;
 use crate::pool::file::superblock::Superblock;
 
 /// Told when a session begins on such a file.
 pub(crate) const NO_BIRTH: &str = "this file system records neither when a file was made, nor a generation of its inode, nor \
      extended attributes: if the writer is killed, the pool cannot be told from a copy of it, and is refused";
+/// Told when a session begins where a killed writer could not be told from a machine, or a file system, that went down.
+pub(crate) const NO_PROOF: &str = "nothing here tells whether the machine and the file system stay up (no /proc and /sys of the kernel's own): if the \
+     writer is killed, the pool goes back to its last checkpoint, and without one it is refused";
 
-/// The one doubt that a checkpoint settles by itself: the pool is the one that the checkpoint was made of.
-pub(crate) const WENT_DOWN: &str = "the machine went down while the pool was open";
+const COPY: &str =
+    "the file is a copy of a pool that was open, or the UUID of its file system was changed";
+const WRITTEN_OVER: &str = "a copy of the pool, made while it was open, was written over the file: its last session is another one";
+const UNPROVEN: &str = "its last writer did not close it, and this file system records nothing by which the file could be told from a \
+     copy of it";
+const WENT_DOWN: &str = "the machine went down while the pool was open";
+const MEMORY_LOST: &str = "the persistent memory reports that it lost data while the pool was open";
+const MOUNTED_AGAIN: &str = "its last writer did not close it, and its file system was mounted again since: if that had gone down, stores are missing";
+const UNKNOWN_BOOT: &str = "its last writer did not close it, and nothing tells whether the machine went down since: /proc/sys/kernel/random/boot_id \
+     could not be read here, or by that writer";
+const UNKNOWN_MOUNT: &str = "its last writer did not close it, and nothing tells whether its file system stayed mounted since: there is no /sys here, \
+     or was none for that writer";
+const NOT_WRITTEN: &str = "the disk refused pages of the pool while it was open, and what the file holds may be older than what was stored";
+const TORN_COPY: &str = "it says that it was closed, and its end is not of that close: it was copied while a session began, or a copy over it broke off";
+
+/// Why a pool may be torn, and what may be done about it unasked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// It is not surely the pool that a checkpoint beside it was made of: only its owner can tell.
+    Foreign(&'static str),
+    /// Stores are missing: its checkpoint is what is left.
+    Lost(&'static str),
+    /// Stores may be missing, or none: its checkpoint is the older state that is surely whole, and what was found is kept.
+    Unsure(&'static str),
+}
+
+impl Doubt {
+    /// That of a closed pool whose pages are not those of its close.
+    pub(crate) const TORN_COPY: Self = Self::Lost(TORN_COPY);
+
+    /// In words.
+    pub(crate) fn reason(self) -> &'static str {
+        let (Self::Foreign(reason) | Self::Lost(reason) | Self::Unsure(reason)) = self;
+        reason
+    }
+
+    /// Whether an open may take the pool back to its checkpoint.
+    pub(crate) fn goes_back(self) -> bool {
+        !matches!(self, Self::Foreign(_))
+    }
+
+    /// Whether what was found may be whole, and is kept beside the pool then.
+    pub(crate) fn may_be_whole(self) -> bool {
+        matches!(self, Self::Unsure(_))
+    }
+}
 
 /// The facts that an open finds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Here {
     pub(crate) file: FileIdentity,
     pub(crate) mark: Mark,
-    pub(crate) boot: Option<[u8; 16]>,
+    pub(crate) end: Option<EndMark>,
+    pub(crate) boot: Boot,
+    pub(crate) mounted: Mounted,
+    /// Whether the file's inode has not left the memory since a session of the pool.
+    pub(crate) has_stayed: bool,
+    /// Whether its file system is in memory.
+    pub(crate) is_in_memory: bool,
 }
 
-/// Why a pool with this superblock may be torn.
-pub(crate) fn doubt(last: &Superblock, here: Here, placement: &Placement) -> Option<&'static str> {
+/// Why a pool with this superblock may be torn. `suspected` tells that another place than the superblock says so of its last
+/// session.
+pub(crate) fn doubt(
+    last: &Superblock,
+    here: Here,
+    placement: &Placement,
+    suspected: bool,
+) -> Option<Doubt> {
+    let same_boot = last.boot.compare(&here.boot);
+    let likeness = last.file.compare(&here.file, same_boot != Some(false));
     if last.clean {
-        return None;
+        return doubt_of_closed(last, here.end, likeness);
     }
-    let same_boot = is_same_boot(last, here.boot);
     let is_named = if last.is_marked { here.mark.names(last.session) } else { None };
-    match (last.file.compare(&here.file, same_boot != Some(false)), is_named) {
-        (Likeness::Other, _) => Some("the file is a copy of a pool that was open"),
-        // The mark was not synced: the machine went down before the file system wrote it. If the contents are those of a
-        // copy all the same, the lineage of the checkpoint tells.
-        (Likeness::Same, Some(false)) if same_boot == Some(false) && !last.power_safe => {
-            Some(WENT_DOWN)
+    let same_mount = last.mounted.compare(&here.mounted, here.has_stayed);
+    // The mark is not synced: what goes down before the file system has written it takes it along. If the contents are those of
+    // a copy all the same, the lineage of the checkpoint tells.
+    let took_the_mark = !last.power_safe && (same_boot == Some(false) || same_mount == Some(false));
+    match (likeness, is_named) {
+        (Likeness::Other, _) => Some(Doubt::Foreign(COPY)),
+        (Likeness::Same, Some(false)) if took_the_mark => {
+            doubt_of_memory(last, &here, placement, (same_boot, same_mount))
         }
-        (_, Some(false)) => Some(
-            "a copy of the pool, made while it was open, was written over the file: its last session is another one",
-        ),
-        (Likeness::Unproven, None) => Some(
-            "its last writer did not close it, and this file system records nothing by which the file could be told \
-             from a copy of it",
-        ),
+        (_, Some(false)) => Some(Doubt::Foreign(WRITTEN_OVER)),
+        (Likeness::Unproven, None) => Some(Doubt::Foreign(UNPROVEN)),
+        _ if suspected || last.suspects(last) => Some(Doubt::Unsure(NOT_WRITTEN)),
         (Likeness::Same, _) | (Likeness::Unproven, Some(true)) => {
-            doubt_of_memory(last, same_boot, placement)
+            doubt_of_memory(last, &here, placement, (same_boot, same_mount))
         }
     }
+}
+
+/// The same of a pool that says that it was closed.
+fn doubt_of_closed(last: &Superblock, end: Option<EndMark>, likeness: Likeness) -> Option<Doubt> {
+    let is_of_that_close = match end {
+        _ if !last.has_end_mark => true,
+        Some(EndMark { closed, begins }) if closed == last.session => {
+            // In the file itself a session began, and was killed before its first store. In a copy it went on meanwhile.
+            begins == [0; 16] || likeness != Likeness::Other
+        }
+        _ => false,
+    };
+    (!is_of_that_close).then_some(Doubt::TORN_COPY)
 }
 
 /// The same of a file that is no copy.
 fn doubt_of_memory(
     last: &Superblock,
-    same_boot: Option<bool>,
+    here: &Here,
     placement: &Placement,
-) -> Option<&'static str> {
-    let is_safe = last.power_safe && placement.direct;
-    match same_boot {
-        Some(true) => None,
-        None if !is_safe => Some(
-            "its last writer did not close it, and /proc/sys/kernel/random/boot_id, which tells whether the machine \
-             went down since, cannot be read here or could not be read by that writer; where it can, open the pool \
-             there",
-        ),
-        Some(false) if !is_safe => Some(WENT_DOWN),
-        _ if last.dirty_shutdowns != placement.dirty_shutdowns => {
-            Some("the persistent memory reports that it lost data while the pool was open")
-        }
-        _ => None,
+    (same_boot, same_mount): (Option<bool>, Option<bool>),
+) -> Option<Doubt> {
+    if last.power_safe && placement.direct {
+        let has_counted =
+            same_boot != Some(true) && last.dirty_shutdowns != placement.dirty_shutdowns;
+        return has_counted.then_some(Doubt::Foreign(MEMORY_LOST));
     }
-}
-
-/// Whether the machine is up since the last session; none if that is not known.
-fn is_same_boot(last: &Superblock, boot: Option<[u8; 16]>) -> Option<bool> {
-    (last.boot != [0; 16]).then_some(last.boot == boot?)
+    let is_one_memory = here.is_in_memory && last.file.volume != Volume::Unknown;
+    match (same_boot, same_mount) {
+        (Some(false), _) => Some(Doubt::Lost(WENT_DOWN)),
+        _ if is_one_memory => None,
+        (None, _) => Some(Doubt::Unsure(UNKNOWN_BOOT)),
+        // A file system in memory that was unmounted is gone, and its files with it.
+        _ if here.is_in_memory => None,
+        (_, Some(true)) => None,
+        (_, Some(false)) => Some(Doubt::Unsure(MOUNTED_AGAIN)),
+        (_, None) => Some(Doubt::Unsure(UNKNOWN_MOUNT)),
+    }
 }
 
 /// A warning for a pool on persistent memory that does not count its dirty shutdowns.
 pub(crate) fn silence(
     last: &Superblock,
-    boot: Option<[u8; 16]>,
+    boot: Boot,
     placement: &Placement,
 ) -> Option<&'static str> {
     if !placement.is_power_safe() || placement.dirty_shutdowns.is_some() {
         None
-    } else if last.clean || is_same_boot(last, boot) == Some(true) {
+    } else if last.clean || last.boot.compare(&boot) == Some(true) {
         Some(
             "this persistent memory does not count dirty shutdowns: if it fails to save its contents at a \
              power loss, nothing will say so",
@@ -115,10 +192,10 @@ pub(crate) fn silence(
 mod tests {
     use super::*;
     use crate::media::{Domain, FlushInstruction};
-    use crate::os::file_identity::Volume;
+    use crate::os::mounted::Folder;
 
-    const THIS_BOOT: Option<[u8; 16]> = Some([1; 16]);
-    const NEXT_BOOT: Option<[u8; 16]> = Some([2; 16]);
+    const THIS_BOOT: Boot = Boot { id: [1; 16], memory: 1 };
+    const NEXT_BOOT: Boot = Boot { id: [2; 16], memory: 2 };
     const FILE: FileIdentity = FileIdentity {
         device: 5,
         inode: 6,
@@ -126,8 +203,16 @@ mod tests {
         birth: Some(8),
         generation: None,
     };
-    const HERE: Here =
-        Here { file: FILE, mark: Mark::Numbers([[3; 16], [0; 16]]), boot: THIS_BOOT };
+    const MOUNTED: Mounted = Mounted { folder: Folder::Own(9), number: 0 };
+    const HERE: Here = Here {
+        file: FILE,
+        mark: Mark::Numbers([[3; 16], [0; 16]]),
+        end: None,
+        boot: THIS_BOOT,
+        mounted: MOUNTED,
+        has_stayed: false,
+        is_in_memory: false,
+    };
     const DISK: Placement = Placement {
         domain: Domain::Adr,
         instruction: FlushInstruction::Clflush,
@@ -140,7 +225,8 @@ mod tests {
     fn left() -> Superblock {
         Superblock {
             clean: false,
-            boot: [1; 16],
+            boot: THIS_BOOT,
+            mounted: MOUNTED,
             file: FILE,
             session: [3; 16],
             is_marked: true,
@@ -148,20 +234,29 @@ mod tests {
         }
     }
 
+    fn of(last: &Superblock, here: Here, placement: &Placement) -> Option<Doubt> {
+        doubt(last, here, placement, false)
+    }
+
     fn is_doubted(last: &Superblock, here: Here, placement: &Placement) -> bool {
-        doubt(last, here, placement).is_some()
+        of(last, here, placement).is_some()
+    }
+
+    fn told(doubt: Option<Doubt>) -> &'static str {
+        doubt.map_or("", Doubt::reason)
     }
 
     #[test]
     fn a_copy_is_told_from_its_file() {
         let (left, unmarked) = (left(), Superblock { is_marked: false, ..left() });
         let closed = Superblock { clean: true, ..left };
-        let elsewhere = Here { file: FileIdentity::default(), mark: Mark::Absent, boot: NEXT_BOOT };
+        let file = FileIdentity::default();
+        let elsewhere = Here { file, mark: Mark::Absent, boot: NEXT_BOOT, ..HERE };
         assert!(!is_doubted(&closed, elsewhere, &DISK));
         assert!(!is_doubted(&left, HERE, &DISK));
-        // The image is behind another device: a remount.
-        let remounted = FileIdentity { device: 50, ..FILE };
-        assert!(!is_doubted(&left, Here { file: remounted, ..HERE }, &DISK));
+        // The image is behind another device.
+        let moved = FileIdentity { device: 50, ..FILE };
+        assert!(!is_doubted(&left, Here { file: moved, ..HERE }, &DISK));
         for copy in [
             FileIdentity { inode: 60, ..FILE },
             FileIdentity { birth: Some(80), ..FILE },
@@ -171,7 +266,8 @@ mod tests {
             for mark in [HERE.mark, Mark::Unreadable] {
                 assert!(is_doubted(&left, Here { file: copy, mark, ..HERE }, &DISK));
             }
-            assert!(is_doubted(&unmarked, Here { file: copy, ..HERE }, &DISK));
+            let told = of(&unmarked, Here { file: copy, ..HERE }, &DISK);
+            assert_eq!(told, Some(Doubt::Foreign(COPY)));
         }
         // The same file, with the contents of an earlier session.
         for mark in [Mark::Numbers([[4; 16], [0; 16]]), Mark::Absent] {
@@ -181,17 +277,21 @@ mod tests {
         let passing = Mark::Numbers([[4; 16], [3; 16]]);
         assert!(!is_doubted(&left, Here { mark: passing, ..HERE }, &DISK));
         assert!(!is_doubted(&left, Here { mark: Mark::Unreadable, ..HERE }, &DISK));
-        // It is not synced before a session whose stores a power loss may take.
+        // It is not synced before a session whose stores may be taken.
+        let again = Mounted { folder: Folder::Own(10), ..MOUNTED };
         for mark in [Mark::Numbers([[4; 16], [0; 16]]), Mark::Absent] {
-            let after_a_loss = Here { mark, boot: NEXT_BOOT, ..HERE };
-            assert_eq!(doubt(&left, after_a_loss, &DISK), Some(WENT_DOWN));
-            assert_ne!(doubt(&left, Here { mark, ..HERE }, &DISK), Some(WENT_DOWN));
+            let here = Here { mark, ..HERE };
+            let lost = Some(Doubt::Lost(WENT_DOWN));
+            assert_eq!(of(&left, Here { boot: NEXT_BOOT, ..here }, &DISK), lost);
+            let unsure = Some(Doubt::Unsure(MOUNTED_AGAIN));
+            assert_eq!(of(&left, Here { mounted: again, ..here }, &DISK), unsure);
+            assert_eq!(of(&left, here, &DISK), Some(Doubt::Foreign(WRITTEN_OVER)));
         }
         // Without a birth the mark is what proves the file.
         let bare = FileIdentity { birth: None, ..FILE };
         assert!(!is_doubted(&left, Here { file: bare, ..HERE }, &DISK));
-        let told = doubt(&left, Here { file: bare, mark: Mark::Unreadable, ..HERE }, &DISK);
-        assert!(told.is_some_and(|told| told.contains("records nothing")), "{told:?}");
+        let unread = of(&left, Here { file: bare, mark: Mark::Unreadable, ..HERE }, &DISK);
+        assert_eq!(unread, Some(Doubt::Foreign(UNPROVEN)));
         assert!(is_doubted(&unmarked, Here { file: bare, ..HERE }, &DISK));
     }
 
@@ -214,23 +314,72 @@ mod tests {
         assert!(is_doubted(&safe, next, &Placement { dirty_shutdowns: None, ..MEMORY }));
     }
 
-    /// What needs no boot number is not refused without one; the rest is, with the reason.
+    /// The file system went down, and the machine did not.
+    #[test]
+    fn a_file_system_that_was_mounted_again() {
+        let left = left();
+        let again = Mounted { folder: Folder::Own(10), ..MOUNTED };
+        let unknown = Mounted::default();
+        for (mounted, reason) in [(again, MOUNTED_AGAIN), (unknown, UNKNOWN_MOUNT)] {
+            let here = Here { mounted, ..HERE };
+            assert_eq!(of(&left, here, &DISK), Some(Doubt::Unsure(reason)));
+            // What lies in memory would be gone, and what was closed or made durable is not lost.
+            let in_memory = Here { is_in_memory: true, ..here };
+            assert!(!is_doubted(&left, in_memory, &DISK));
+            assert!(!is_doubted(&Superblock { clean: true, ..left }, here, &DISK));
+            let safe = Superblock { power_safe: true, dirty_shutdowns: Some(2), ..left };
+            assert!(!is_doubted(&safe, here, &MEMORY));
+        }
+        assert!(!is_doubted(&left, Here { mounted: unknown, has_stayed: true, ..HERE }, &DISK));
+    }
+
+    #[test]
+    fn pages_that_could_not_be_written() {
+        let left = left();
+        let failed = Superblock { suspect: left.half(), ..left };
+        assert_eq!(of(&failed, HERE, &DISK), Some(Doubt::Unsure(NOT_WRITTEN)));
+        assert_eq!(doubt(&left, HERE, &DISK, true), Some(Doubt::Unsure(NOT_WRITTEN)));
+        // It is said of one session, and the next one has nothing to do with it.
+        let later = Superblock { session: [5; 16], is_marked: false, ..failed };
+        assert!(!is_doubted(&later, HERE, &DISK));
+    }
+
+    #[test]
+    fn a_copy_that_was_made_while_a_session_began() {
+        let last = Superblock { clean: true, has_end_mark: true, ..left() };
+        let mark = |closed, begins| Some(EndMark { closed: [closed; 16], begins: [begins; 16] });
+        let copy = FileIdentity { inode: 60, ..FILE };
+        for (end, in_itself, in_a_copy) in [
+            (mark(3, 0), false, false),
+            // A session that was killed before its first store.
+            (mark(3, 4), false, true),
+            (mark(4, 0), true, true),
+            (None, true, true),
+        ] {
+            let here = Here { end, ..HERE };
+            assert_eq!(is_doubted(&last, here, &DISK), in_itself, "{end:?}");
+            assert_eq!(is_doubted(&last, Here { file: copy, ..here }, &DISK), in_a_copy, "{end:?}");
+            assert!(!is_doubted(&Superblock { has_end_mark: false, ..last }, here, &DISK));
+        }
+    }
+
+    /// What needs no boot number is not doubted without one; the rest is, with the reason.
     #[test]
     fn a_boot_that_is_not_known() {
         let left = left();
-        let nameless = Superblock { boot: [0; 16], ..left };
-        let blind = Here { boot: None, ..HERE };
+        let nameless = Superblock { boot: Boot::default(), ..left };
+        let blind = Here { boot: Boot::default(), ..HERE };
         for (last, here) in [(&left, blind), (&nameless, HERE), (&nameless, blind)] {
-            let told = doubt(last, here, &DISK);
-            assert!(told.is_some_and(|told| told.contains("boot_id")), "{told:?}");
+            assert_eq!(of(last, here, &DISK), Some(Doubt::Unsure(UNKNOWN_BOOT)));
+            assert!(!is_doubted(last, Here { is_in_memory: true, ..here }, &DISK));
             assert!(!is_doubted(&Superblock { clean: true, ..*last }, here, &DISK));
             let safe = Superblock { power_safe: true, dirty_shutdowns: Some(2), ..*last };
             assert!(!is_doubted(&safe, here, &MEMORY));
             let failed = Placement { dirty_shutdowns: Some(3), ..MEMORY };
             assert!(is_doubted(&safe, here, &failed));
             let copy = FileIdentity { inode: 60, ..FILE };
-            let told = doubt(last, Here { file: copy, ..here }, &DISK);
-            assert!(told.is_some_and(|told| told.contains("copy")), "{told:?}");
+            let told = told(of(last, Here { file: copy, ..here }, &DISK));
+            assert!(told.contains("copy"), "{told:?}");
         }
     }
 
@@ -245,7 +394,7 @@ mod tests {
             silence(last, boot, placement).map_or("", |what| &what[..11])
         };
         assert_eq!(warned(&safe, NEXT_BOOT, &unknown), "the machine");
-        assert_eq!(warned(&safe, None, &unknown), "the machine");
+        assert_eq!(warned(&safe, Boot::default(), &unknown), "the machine");
         assert_eq!(warned(&safe, THIS_BOOT, &unknown), "this persis");
         let closed = Superblock { clean: true, ..safe };
         assert_eq!(warned(&closed, NEXT_BOOT, &unknown), "this persis");

@@ -4,36 +4,49 @@
 //! generation, boot, file, session number and "not clean" are durable before its first store, so that the next open
 //! notices any other end than a close. It ends with the data synced, then "clean" written, then that synced.
 //!
-//! The session number is in two places, the superblock and the [mark](session_mark) of the file. `S` is the number of
-//! the last session, `T` that of this one. A process that is killed between two steps leaves a pool that opens:
+//! The session number is in three places: the superblock, the [mark](session_mark) of the file, and the
+//! [mark behind its end](EndMark). `S` is the number of the last session, `T` that of this one. A process that is killed between
+//! two steps leaves a pool that opens:
 //!
-//! | after the step | superblock | mark | the next open |
-//! | --- | --- | --- | --- |
-//! | before an open | `S` closed | none | nothing to compare |
-//! | | `S` not closed | `S` | they agree |
-//! | 1 mark | `S` closed | `T` | nothing to compare |
-//! | | `S` not closed | `T` and `S` | they agree |
-//! | 2 superblock, durable | `T` not closed | `T`, or `T` and `S` | they agree |
-//! | 3 mark, if `S` is in it | `T` not closed | `T` | they agree |
-//! | 4 close: superblock, durable | `T` closed | `T` | nothing to compare |
-//! | 5 mark removed | `T` closed | none | nothing to compare |
+//! | after the step | superblock | mark | behind the end | the next open |
+//! | --- | --- | --- | --- | --- |
+//! | before an open | `S` closed | none | `S` | whole |
+//! | | `S` not closed | `S` | nothing | they agree |
+//! | 1 mark | `S` closed | `T` | `S` | whole |
+//! | | `S` not closed | `T` and `S` | nothing | they agree |
+//! | 2 end mark, if there is one | `S` closed | `T` | `S` and `T` | whole: nothing was stored; a copy is not |
+//! | 3 superblock, durable | `T` not closed | `T`, or `T` and `S` | any | they agree |
+//! | 4 mark, if `S` is in it; end mark taken away | `T` not closed | `T` | nothing | they agree |
+//! | 5 close: the file is cut, end mark, synced | `T` not closed | `T` | `T` | they agree |
+//! | 6 superblock, durable | `T` closed | `T` | `T` | whole |
+//! | 7 mark removed | `T` closed | none | `T` | whole |
 //!
-//! Where step 1 fails the superblock says that there is no mark, and step 3 removes the one of `S`. The mark is not
-//! synced: another boot makes a pool on a disk doubtful whatever it says. Where the pool is safe from power loss, the
-//! mark is synced between steps 1 and 2, and names `S` and `T` until step 3 is on the disk as well.
+//! Where step 1 fails the superblock says that there is no mark, and step 4 removes the one of `S`. Where step 5 finds no room, it
+//! says that there is no end mark. The mark is not
+//! synced: another boot, or another mount, makes a pool on a disk doubtful whatever it says. Where the pool is safe from power
+//! loss, the mark is synced between steps 1 and 2, and names `S` and `T` until step 4 is on the disk as well.
+//!
+//! # What the disk refused
+//!
+//! The kernel tells once that a page could not be written back, takes the page for written, and may read the old one back
+//! later. So whoever hears of it says so in the superblock ([`suspect`](PoolFile::suspect)), and in the root of the checkpoint, for
+//! the superblock's page may be the one that is refused.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use crate::media::{Placement, STEP};
-use crate::os::file_identity::{FileId, FileIdentity};
+use crate::os::boot::Boot;
+use crate::os::file_identity::{FileId, FileIdentity, Likeness};
 use crate::os::filesystem::Filesystem;
 use crate::os::lock::{self, FileLock};
+use crate::os::mounted::{self, Mounted};
 use crate::os::session_mark::{self, Mark};
 use crate::os::{disk, identity};
 use crate::pool::alloc::pages;
-use crate::pool::file::doubt::{Here, NO_BIRTH, doubt, silence};
+use crate::pool::file::doubt::{Doubt, Here, NO_BIRTH, NO_PROOF, doubt, silence};
+use crate::pool::file::end_mark::EndMark;
 use crate::pool::file::schedule::{Base, Schedule};
 use crate::pool::file::superblock::{Superblock, WITH_CHECKPOINTS};
 use crate::pool::layout::{LENGTH, NEXT_PAGE};
@@ -148,9 +161,10 @@ impl PoolFile {
     }
 
     /// Warns if the memory below cannot report data loss.
-    pub(crate) fn warn_of_silence(&mut self, placement: &Placement) {
-        let what = silence(&self.superblock, identity::boot(), placement);
+    pub(crate) fn warn_of_silence(&mut self, placement: &Placement) -> Result<()> {
+        let what = silence(&self.superblock, Boot::here()?, placement);
         what.into_iter().for_each(|what| self.warn(what));
+        Ok(())
     }
 
     /// Adds a warning for the user, once.
@@ -179,15 +193,64 @@ impl PoolFile {
             Superblock { schedule, base, base_made, base_lags, writable_with, ..last };
     }
 
-    /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an
-    /// order of the kernel's choice.
-    pub(crate) fn doubt(&self, placement: &Placement) -> Option<&'static str> {
-        if self.superblock.clean {
-            return None;
+    /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an order of the kernel's
+    /// choice. `suspected` tells that the checkpoint says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where the process is short of descriptors or memory, and cannot find out.
+    pub(crate) fn doubt(&self, placement: &Placement, suspected: bool) -> Result<Option<Doubt>> {
+        let here = Here {
+            file: self.identity(),
+            mark: Mark::of(&self.file),
+            end: self.end_mark()?,
+            boot: Boot::here()?,
+            mounted: Mounted::of(&self.file),
+            has_stayed: mounted::has_stayed(&self.file),
+            is_in_memory: self.filesystem.is_in_memory(),
+        };
+        Ok(doubt(&self.superblock, here, placement, suspected))
+    }
+
+    /// Whether this is another file than the one that the last session had open.
+    pub(crate) fn has_moved(&self) -> bool {
+        self.superblock.file.compare(&self.identity(), true) == Likeness::Other
+    }
+
+    /// What stands behind the end of a closed pool. That the file is too short is told by [`check_length`](Self::check_length).
+    fn end_mark(&self) -> Result<Option<EndMark>> {
+        let last = &self.superblock;
+        if !last.clean || !last.has_end_mark {
+            return Ok(None);
         }
-        let here =
-            Here { file: self.identity(), mark: Mark::of(&self.file), boot: identity::boot() };
-        doubt(&self.superblock, here, placement)
+        let length = word(&self.file, LENGTH)?;
+        if self.len()? < length {
+            return Ok(Some(EndMark { closed: last.session, begins: [0; 16] }));
+        }
+        let read = EndMark::read(&self.file, length);
+        read.map_err(|error| Error::io("reading the end of the pool's file", error))
+    }
+
+    /// Asks the kernel whether pages of a session that was not closed could not be written back: it tells once. If so, the
+    /// superblock says so from now on.
+    pub(crate) fn hear_of_refused_pages(&mut self) {
+        if !self.superblock.clean && disk::were_pages_refused(&self.file) {
+            // If this cannot be written either, it is known here, and what follows counts on that.
+            let _ = self.suspect();
+        }
+    }
+
+    /// Says that stores of this session, or of the last one, may not have reached the disk.
+    pub(crate) fn suspect(&mut self) -> Result<()> {
+        let last = self.superblock;
+        self.superblock = Superblock { clean: false, suspect: last.half(), ..last };
+        self.superblock.write(&self.file)
+    }
+
+    /// Writes all that is read of the file again, and syncs it: the disk then has what the kernel only believed to be there.
+    pub(crate) fn write_again(&self) -> Result<()> {
+        let failed = |error| Error::io("writing the pool's file again", error);
+        disk::write_again(&self.file).map_err(failed)
     }
 
     fn identity(&self) -> FileIdentity {
@@ -223,19 +286,22 @@ impl PoolFile {
         Ok(session)
     }
 
-    /// Steps 1 to 3 of the table above.
+    /// Steps 1 to 4 of the table above.
     fn announce(&mut self, session: &Session, placement: &Placement) -> Result<()> {
         let last = self.superblock;
-        let (number, file) = (identity::random()?, self.identity());
+        let (number, file, boot) = (identity::random()?, self.identity(), Boot::here()?);
+        let mounted = Mounted::of(&self.file);
         let replaced = (!last.clean && last.is_marked).then_some(last.session);
         let is_marked = session_mark::set(&self.file, number, replaced);
         if is_marked && placement.is_power_safe() {
             // Before the superblock that wants this mark.
             self.file.sync_all().map_err(|e| Error::io("syncing the pool's attributes", e))?;
         }
+        let length = self.void_end_mark(number)?;
         self.superblock = Superblock {
             generation: session.generation,
-            boot: identity::boot().unwrap_or_default(),
+            boot,
+            mounted,
             file,
             session: number,
             is_marked,
@@ -243,9 +309,14 @@ impl PoolFile {
             clean: false,
             domain: placement.domain,
             power_safe: placement.is_power_safe(),
+            suspect: 0,
+            has_end_mark: false,
             ..last
         };
         self.superblock.write(&self.file)?;
+        EndMark::remove(&self.file, length, STEP)
+            .map_err(|e| Error::io("shortening the pool's file", e))?;
+        mounted::stay(&self.file);
         if !is_marked {
             session_mark::clear(&self.file);
         } else if replaced.is_some() {
@@ -254,7 +325,31 @@ impl PoolFile {
         if !is_marked && !file.has_birth() {
             self.warn(NO_BIRTH);
         }
+        let is_proved =
+            boot.is_known() && mounted.compare(&mounted, mounted::has_stayed(&self.file)).is_some();
+        if !is_proved && !placement.is_power_safe() && !self.filesystem.is_in_memory() {
+            self.warn(NO_PROOF);
+        }
         Ok(())
+    }
+
+    /// Step 2. Returns where the mark is, if there is one, else the end of the file.
+    fn void_end_mark(&self, begins: [u8; 16]) -> Result<u64> {
+        let Some(EndMark { closed, .. }) = self.end_mark()? else { return self.len() };
+        let length = word(&self.file, LENGTH)?;
+        let void = EndMark { closed, begins };
+        // Where a limit forbids to write there, the mark goes at once: whoever copies the file finds none.
+        let void = void.write(&self.file, length).or_else(|_| self.file.set_len(length));
+        void.map_err(|error| Error::io("marking the pool's end", error))?;
+        Ok(length)
+    }
+
+    /// Step 5: says behind the `length` bytes of the pool, which are all that it has, that this session closed it. Before the
+    /// sync of the close.
+    pub(crate) fn mark_end(&mut self, length: u64) {
+        let mark = EndMark { closed: self.superblock.session, begins: [0; 16] };
+        // A full disk is no reason not to close.
+        self.superblock.has_end_mark = mark.write(&self.file, length).is_ok();
     }
 
     /// Says that the file has been taken back to the checkpoint with this superblock: it is what its writer would have left
@@ -334,12 +429,14 @@ fn check_length(file: &File, have: u64) -> Result<()> {
     if have < LEAST {
         return Err(Error::Truncated { have, need: LEAST });
     }
-    let word = |at| {
-        let mut word = [0; 8];
-        let read = file.read_exact_at(&mut word, at).map(|()| u64::from_le_bytes(word));
-        read.map_err(|error| Error::io("reading how long the pool is", error))
-    };
-    pages::check(have, word(NEXT_PAGE)?, word(LENGTH)?)
+    pages::check(have, word(file, NEXT_PAGE)?, word(file, LENGTH)?)
+}
+
+/// A session word.
+fn word(file: &File, at: u64) -> Result<u64> {
+    let mut word = [0; 8];
+    let read = file.read_exact_at(&mut word, at).map(|()| u64::from_le_bytes(word));
+    read.map_err(|error| Error::io("reading how long the pool is", error))
 }
 
 #[cfg(test)]

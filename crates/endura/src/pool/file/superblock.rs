@@ -16,7 +16,7 @@
 //! | 40..44, 44..48 | bytes of a page and of a line |
 //! | 48..64 | the pool's own random number |
 //! | 64..72 | generation: how often it was opened for writing |
-//! | 72..88 | boot of the last writer, zeros if it could not know |
+//! | 72..88 | boot of the last writer ([`Boot`]), zeros if it could not know |
 //! | 88..96, 96..104 | device and inode of the file, as the last writer saw them |
 //! | 104..112 | sequence number of this superblock |
 //! | 112..120 | dirty shutdowns of the memory below, as the last writer saw them |
@@ -35,7 +35,12 @@
 //! | 192..205 | when checkpoints are made ([`Schedule`]) |
 //! | 205 | 1 = the pool was closed after that checkpoint |
 //! | 206..214 | when that checkpoint was made, if it was surely durable, and is what the pool was closed as; else zeros |
-//! | 214..252 | zero |
+//! | 214..222 | the other number of that boot |
+//! | 222 | what 223 holds: 0 = nothing, 1 = the folder of the file system, 2 = the youngest of all ([`Mounted`]) |
+//! | 223..231, 231..239 | inode of that folder; number of the mount, zero if it is not known |
+//! | 239..247 | first half of the number of a session whose stores may not have reached the disk; zeros if there is none |
+//! | 247 | 1 = the close left a mark behind the end of the pool |
+//! | 248..252 | zero |
 //! | 252..256 | CRC32C of bytes 0..124 and 128..252 |
 //!
 //! The first checksum lets every build read the version. The second covers the same bytes again, so that no half of a
@@ -46,8 +51,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use crate::media::{Domain, LINE};
+use crate::os::boot::Boot;
 use crate::os::disk;
 use crate::os::file_identity::{FileIdentity, Volume};
+use crate::os::mounted::{Folder, Mounted};
 pub use crate::pool::file::schedule::Schedule;
 use crate::pool::layout::{PAGE, SUPERBLOCK_A, SUPERBLOCK_B};
 use crate::{Error, Result};
@@ -56,7 +63,7 @@ use crate::{Error, Result};
 pub const BYTES: usize = 256;
 /// The number of the file format that this build reads and writes. A pool of another one is refused
 /// ([`Error::Version`]).
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
 /// Where the checksums are.
 const SUM: usize = 124;
@@ -88,7 +95,9 @@ pub struct Superblock {
     /// How often the pool was opened for writing.
     pub generation: u64,
     /// The boot of the last writer; zeros if it could not know.
-    pub boot: [u8; 16],
+    pub boot: Boot,
+    /// The mounted file system that the last writer saw.
+    pub mounted: Mounted,
     /// Which file the last writer saw.
     pub file: FileIdentity,
     /// The random number of the last writer's session.
@@ -115,6 +124,11 @@ pub struct Superblock {
     pub base_made: u64,
     /// When checkpoints are made.
     pub schedule: Schedule,
+    /// The [first half](Self::half) of the number of a session whose stores may not have reached the disk; zero if there is
+    /// none. In the root of a checkpoint it may be that of a later session.
+    pub suspect: u64,
+    /// Whether the close left a mark behind the end of the pool.
+    pub has_end_mark: bool,
 }
 
 impl Superblock {
@@ -129,7 +143,8 @@ impl Superblock {
             line_bytes: LINE as u32,
             uuid,
             generation: 0,
-            boot: [0; 16],
+            boot: Boot::default(),
+            mounted: Mounted::default(),
             file: FileIdentity::default(),
             session: [0; 16],
             is_marked: false,
@@ -142,7 +157,19 @@ impl Superblock {
             base_lags: false,
             base_made: 0,
             schedule: Schedule::default(),
+            suspect: 0,
+            has_end_mark: false,
         }
+    }
+
+    /// By which [`suspect`](Self::suspect) names the session of this superblock.
+    pub(crate) fn half(&self) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|i| self.session[i]))
+    }
+
+    /// Whether it says of the session `last` that its stores may not have reached the disk.
+    pub(crate) fn suspects(&self, last: &Self) -> bool {
+        self.suspect != 0 && self.suspect == last.half()
     }
 
     /// One copy, as it is written.
@@ -158,7 +185,7 @@ impl Superblock {
         put(44, &self.line_bytes.to_le_bytes());
         put(48, &self.uuid);
         put(64, &self.generation.to_le_bytes());
-        put(72, &self.boot);
+        put(72, &self.boot.id);
         put(88, &self.file.device.to_le_bytes());
         put(96, &self.file.inode.to_le_bytes());
         put(104, &self.sequence.to_le_bytes());
@@ -192,6 +219,17 @@ impl Superblock {
         put(192, &self.schedule.encode());
         put(205, &[self.base_lags.into()]);
         put(206, &self.base_made.to_le_bytes());
+        put(214, &self.boot.memory.to_le_bytes());
+        let (kind, folder) = match self.mounted.folder {
+            Folder::Unknown => (0, 0),
+            Folder::Own(folder) => (1, folder),
+            Folder::Youngest(folder) => (2, folder),
+        };
+        put(222, &[kind]);
+        put(223, &folder.to_le_bytes());
+        put(231, &self.mounted.number.to_le_bytes());
+        put(239, &self.suspect.to_le_bytes());
+        put(247, &[self.has_end_mark.into()]);
         seal(&mut bytes);
         bytes
     }
@@ -216,7 +254,8 @@ impl Superblock {
             line_bytes: u32::from_le_bytes(field(bytes, 44)),
             uuid: field(bytes, 48),
             generation: word(64),
-            boot: field(bytes, 72),
+            boot: Boot { id: field(bytes, 72), memory: word(214) },
+            mounted: decode_mounted(bytes),
             file: decode_file(bytes),
             session: field(bytes, 160),
             is_marked: bytes[159] == 1,
@@ -233,6 +272,8 @@ impl Superblock {
             base_lags: bytes[205] == 1,
             base_made: word(206),
             schedule: Schedule::decode(&field(bytes, 192)),
+            suspect: word(239),
+            has_end_mark: bytes[247] == 1,
         })
     }
 
@@ -342,6 +383,16 @@ fn decode_file(bytes: &[u8; BYTES]) -> FileIdentity {
         birth: (bytes[157] == 1).then(|| i64::from_le_bytes(field(bytes, 144))),
         generation: (bytes[158] == 1).then(|| u32::from_le_bytes(field(bytes, 152))),
     }
+}
+
+fn decode_mounted(bytes: &[u8; BYTES]) -> Mounted {
+    let word = |at| u64::from_le_bytes(field(bytes, at));
+    let folder = match bytes[222] {
+        1 => Folder::Own(word(223)),
+        2 => Folder::Youngest(word(223)),
+        _ => Folder::Unknown,
+    };
+    Mounted { folder, number: word(231) }
 }
 
 fn field<const N: usize>(bytes: &[u8; BYTES], at: usize) -> [u8; N] {

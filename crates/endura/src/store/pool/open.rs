@@ -16,7 +16,7 @@ use super::pool::{Begun, Pool};
 use super::turn::ready_locks;
 use crate::media::{Domain, Mapped, Mapping, Placement, Reservation};
 use crate::pool::beside::{self, Beside};
-use crate::pool::{Access, Event, PoolFile, Session, Space, WENT_DOWN, restore};
+use crate::pool::{Access, Doubt, Event, PoolFile, Session, Space, restore};
 use crate::{Error, Result};
 
 /// Addresses reserved by default.
@@ -222,7 +222,7 @@ impl PoolOptions {
         let mut begun = self.begin(path, &mut file, false)?;
         begun.restored = begun.restored.or(restored);
         begun.space.tell_to(events);
-        if let Some(restored) = begun.restored {
+        if let Some(restored) = &begun.restored {
             let (age, written_bytes) = (restored.age(), restored.written_bytes);
             begun.space.tell(|| Event::Restored { age, written_bytes });
         }
@@ -241,27 +241,25 @@ impl PoolOptions {
             true => None,
             false => self.plan(path, file, &placement, is_new)?,
         };
-        let doubt = file.doubt(&placement);
+        let (doubt, is_suspect) = self.doubt(path, file, &placement, plan.as_mut())?;
         let restored = match (&mut plan, doubt) {
-            (Some(plan), Some(doubt)) if self.restore && doubt == WENT_DOWN => {
-                match plan.way_back(file.superblock())? {
-                    Some(from) => {
-                        Some(found::restore_in_place(file, from, &placement, &mut found::quietly)?)
-                    }
-                    None => None,
-                }
+            (Some(plan), Some(doubt)) if self.restore && doubt.goes_back() => {
+                plan.go_back(path, file, doubt, &placement)?
             }
             _ => None,
         };
         let doubt = doubt.filter(|_| restored.is_none());
-        if let Some(reason) = doubt.filter(|_| !self.accept_unclean) {
-            return Err(Error::NeedsRestore { reason });
+        if let Some(doubt) = doubt.filter(|_| !self.accept_unclean) {
+            return Err(Error::NeedsRestore { reason: doubt.reason() });
         }
         file.check_length()?;
         if doubt.is_some() {
             self.verify_before_accepting(file, placement)?;
+            if is_suspect && !self.read_only {
+                file.write_again()?;
+            }
         }
-        file.warn_of_silence(&placement);
+        file.warn_of_silence(&placement)?;
         if let Some(plan) = &mut plan {
             plan.announce(file)?;
         }
@@ -272,6 +270,34 @@ impl PoolOptions {
         let (space, session) = self.mount(file, placement, plan.as_mut())?;
         let keeper = plan.filter(Plan::is_on).map(|plan| Keeper::begin(&space, file, plan));
         Ok(Begun { space, placement, session, keeper, kept, restored })
+    }
+
+    /// Why the pool may be torn, if it may be, and whether that is because the disk refused pages of it.
+    fn doubt(
+        &self,
+        path: &Path,
+        file: &mut PoolFile,
+        placement: &Placement,
+        plan: Option<&mut Plan>,
+    ) -> Result<(Option<Doubt>, bool)> {
+        // The kernel tells it once: a session that only reads must not hear it.
+        if !self.read_only {
+            file.hear_of_refused_pages();
+        }
+        let last = *file.superblock();
+        let is_suspect = last.suspects(&last)
+            || match &plan {
+                Some(plan) => plan.suspects(&last),
+                None => found::suspects(path, self.checkpoints.as_ref(), &last),
+            };
+        let doubt = match (file.doubt(placement, is_suspect)?, plan) {
+            (None, Some(plan)) if last.clean && file.has_moved() => {
+                // A copy, or a pool that was moved: its checkpoint knows each page.
+                plan.differs(file)?.then_some(Doubt::TORN_COPY)
+            }
+            (doubt, _) => doubt,
+        };
+        Ok((doubt, is_suspect))
     }
 
     /// When and where checkpoints are made; none if they are not.

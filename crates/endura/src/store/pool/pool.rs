@@ -211,6 +211,11 @@ impl Pool {
         &self.inner.facts.path
     }
 
+    /// What the open did, if it took the pool back to a checkpoint or made it from one: as in [`Stats`], at once.
+    pub fn restored(&self) -> Option<&Restored> {
+        self.inner.facts.restored.as_ref()
+    }
+
     /// All maps of the pool, by name.
     ///
     /// # Errors
@@ -333,7 +338,7 @@ impl Pool {
                 .as_ref()
                 .map(Keeper::stats)
                 .or_else(|| inner.facts.kept.clone()),
-            restored: inner.facts.restored,
+            restored: inner.facts.restored.clone(),
             warnings,
         })
     }
@@ -418,6 +423,10 @@ impl Inner {
             return Ok(());
         }
         let ended = self.end(&mut file);
+        if ended.is_err() && self.keeper.as_ref().is_some_and(Keeper::has_heard_of_refused_pages) {
+            // Where that could be written then, it is there already.
+            let _ = file.suspect();
+        }
         self.keeper.iter().for_each(Keeper::let_go);
         ended
     }
@@ -425,18 +434,26 @@ impl Inner {
     /// Makes all that is in the closed pool durable, and says that it was closed.
     fn end(&self, file: &mut PoolFile) -> Result<()> {
         let length = self.space.save()?;
-        // The data must be on the disk before the mark says so.
-        self.space.media().sync().inspect_err(|_| self.space.poison())?;
-        if let Some(keeper) = &self.keeper {
-            // If it fails there is an older one, and all of the pool is on the disk.
-            let _ = keeper.close(file.closed_superblock()?, length);
-        }
-        file.end()?;
         if length < self.space.media().len() {
             // The pool is closed whether or not the file becomes shorter: no session looks behind its length.
             let _ = self.space.media().cut(length);
         }
-        Ok(())
+        file.mark_end(length);
+        // The data must be on the disk before the superblock says so.
+        self.space.media().sync().inspect_err(|_| self.suspect(file))?;
+        if let Some(keeper) = &self.keeper {
+            // If it fails there is an older one, and all of the pool is on the disk.
+            let _ = keeper.close(file.closed_superblock()?, length);
+        }
+        file.end().inspect_err(|_| self.suspect(file))
+    }
+
+    /// The disk refused pages of the pool, and the kernel tells that once: the next open must know. What cannot be written
+    /// either is known to the checkpoint, or to the kernel as another mount.
+    fn suspect(&self, file: &mut PoolFile) {
+        self.space.poison();
+        let _ = file.suspect();
+        self.keeper.iter().for_each(Keeper::suspect);
     }
 }
 

@@ -34,7 +34,7 @@ fn the_last_generation_and_the_last_write_of_a_superblock_are_refused() {
             // The last boot is another one: it is verified before it is accepted.
             let path = closed.patched(|words| {
                 words.superblock(|superblock| {
-                    (superblock.generation, superblock.boot, superblock.clean) =
+                    (superblock.generation, superblock.boot.id, superblock.clean) =
                         (u64::MAX, [1; 16], false);
                 });
             });

@@ -6,7 +6,8 @@ fn sample() -> Superblock {
     Superblock {
         compatible: 1 << 63,
         generation: 0x0102_0304_0506_0708,
-        boot: [7; 16],
+        boot: Boot { id: [7; 16], memory: 1 << 63 },
+        mounted: Mounted { folder: Folder::Own(u64::MAX), number: 1 << 62 },
         file: FileIdentity {
             device: 0xfe00,
             inode: 4711,
@@ -30,6 +31,8 @@ fn sample() -> Superblock {
             after_bytes: Some(1 << 40),
             is_elsewhere: true,
         },
+        suspect: 0x3132_3334_3536_3738,
+        has_end_mark: true,
         ..Superblock::of_new_pool(*b"0123456789abcdef")
     }
 }

@@ -1,16 +1,18 @@
 //! Copies of a whole pool, and the way back from a checkpoint by hand.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::aside::set_aside;
 use super::found::{self, Restored};
 use crate::media::{Mapped, Media, Placement, Region};
 use crate::os::disk;
 use crate::pool::beside::{self, Beside};
-use crate::pool::{PoolFile, Relation, Session, Space, Superblock, restore};
+use crate::pool::restore::{self, Writes};
+use crate::pool::{PoolFile, Relation, Session, Space, Superblock};
 use crate::{Error, Result};
 
 /// Bytes that are copied at once.
@@ -50,7 +52,7 @@ pub(in crate::store::pool) fn write(
     };
     let fill = |file: &File| {
         match source {
-            Source::Checkpoint(from) => _ = from.restore(file, progress)?,
+            Source::Checkpoint(from) => _ = from.restore(file, Writes::Differing, progress)?,
             Source::Pool(space, _) => copy_held(space, file, progress)?,
         }
         Superblock { clean: false, ..root }.write(file)
@@ -62,9 +64,10 @@ pub(in crate::store::pool) fn write(
         file.plan(crate::pool::Schedule { is_elsewhere: false, ..root.schedule }, None);
         let (space, _) = mount(file)?;
         let length = space.save()?;
+        space.media().cut(length)?;
+        file.mark_end(length);
         space.media().sync()?;
-        file.end()?;
-        space.media().cut(length)
+        file.end()
     };
     let access = crate::pool::Access { read_only: false, any_filesystem };
     PoolFile::make(to, access, fill, close).map(drop)
@@ -134,13 +137,14 @@ impl ByHand<'_> {
     ) -> Result<Restored> {
         let mut from = self.checkpoint()?;
         self.check(&from, file.superblock())?;
-        if file.doubt(placement).is_none() {
+        file.hear_of_refused_pages();
+        let suspected = from.suspects(file.superblock());
+        let Some(doubt) = file.doubt(placement, suspected)? else {
             return Err(beside::bad(from.path(), WHOLE));
-        }
-        if self.keep_torn {
-            keep(file, &beside::with_suffix(self.path, ".torn"))?;
-        }
-        found::restore_in_place(file, &mut from, placement, progress)
+        };
+        let kept = if self.keep_torn { Some(set_aside(file, self.path)?) } else { None };
+        let restored = found::restore_in_place(file, &mut from, placement, progress)?;
+        Ok(Restored { reason: Some(doubt.reason()), kept, ..restored })
     }
 
     /// Gives the newest checkpoint of a pool that another process may be writing to `write`, and tells when it was made. If
@@ -187,18 +191,3 @@ const TOO_FAST: &str = "it is replaced faster than it can be copied: have the pr
      (`Pool::backup`)";
 const WHOLE: &str = "the pool is whole, and has what was written after the checkpoint; to go back all the same, move the pool away and \
      open it: it is made anew from the checkpoint";
-
-/// Copies the torn file. Durable on return.
-fn keep(file: &PoolFile, to: &Path) -> Result<()> {
-    let failed = |error| Error::creating(to, error);
-    let mut copy = File::options().write(true).create_new(true).open(to).map_err(failed)?;
-    let mut from = file.file().try_clone().map_err(failed)?;
-    let copied = io::Seek::rewind(&mut from)
-        .and_then(|()| io::copy(&mut from, &mut copy))
-        .and_then(|_| copy.sync_all());
-    let folder = || File::open(beside::folder_of(to))?.sync_all();
-    copied.and_then(|()| folder()).map_err(|error| {
-        let _ = fs::remove_file(to);
-        failed(error)
-    })
-}

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
+use super::aside::set_aside;
 use super::choice::Checkpoints;
 use super::stats::CheckpointStats;
 use crate::media::Placement;
 use crate::pool::beside::{self, Beside};
-use crate::pool::{Access, PoolFile, Relation, Schedule, Superblock, restore};
+use crate::pool::restore::{self, Writes};
+use crate::pool::{Access, Doubt, PoolFile, Relation, Schedule, Superblock};
 use crate::{Error, Result};
 
 /// The plan of a session: when it makes checkpoints, in which file, and which one it found there.
@@ -22,16 +24,24 @@ pub(in crate::store::pool) struct Plan {
 }
 
 /// What a restore did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Restored {
     /// When the checkpoint was made.
     pub at: SystemTime,
     /// Bytes of the pool that had to be written.
     pub written_bytes: u64,
+    /// Why the pool could not be trusted, in words; `None` if there was none, and it was made anew.
+    pub reason: Option<&'static str>,
+    /// Where the pool is kept as it was found, if it may have been whole.
+    pub kept: Option<PathBuf>,
 }
 
 impl Restored {
+    fn to(at: SystemTime, pages: u64) -> Self {
+        Self { at, written_bytes: pages * restore::PAGE_BYTES, reason: None, kept: None }
+    }
+
     /// How long ago the checkpoint was made.
     pub(in crate::store::pool) fn age(&self) -> Duration {
         self.at.elapsed().unwrap_or_default()
@@ -75,6 +85,35 @@ impl Plan {
             Some(Relation::Stale) => Err(beside::bad(&self.path, beside::STALE)),
             Some(Relation::Foreign) => Err(beside::bad(&self.path, beside::FOREIGN)),
         }
+    }
+
+    /// Whether the checkpoint says that stores of the session `last` may not have reached the disk.
+    pub(in crate::store::pool) fn suspects(&self, last: &Superblock) -> bool {
+        self.found.as_ref().is_some_and(|found| found.suspects(last))
+    }
+
+    /// Whether a pool that was closed, and whose checkpoint is that of the close, is not what that says.
+    pub(in crate::store::pool) fn differs(&mut self, file: &PoolFile) -> Result<bool> {
+        let is_current = |found: &&mut Beside| {
+            let relation = found.relation(file.superblock());
+            matches!(relation, Some(Relation::Related { is_current: true, .. }))
+        };
+        let current = self.found.as_mut().filter(is_current);
+        current.map_or(Ok(false), |found| found.differs(file.file()))
+    }
+
+    /// Takes a pool in doubt back to the checkpoint, if there is one. What may be whole is kept beside the pool at `path`.
+    pub(in crate::store::pool) fn go_back(
+        &mut self,
+        path: &Path,
+        file: &mut PoolFile,
+        doubt: Doubt,
+        placement: &Placement,
+    ) -> Result<Option<Restored>> {
+        let Some(from) = self.way_back(file.superblock())? else { return Ok(None) };
+        let kept = if doubt.may_be_whole() { Some(set_aside(file, path)?) } else { None };
+        let restored = restore_in_place(file, from, placement, &mut quietly)?;
+        Ok(Some(Restored { reason: Some(doubt.reason()), kept, ..restored }))
     }
 
     /// Says in the superblock-to-be what the session builds on.
@@ -126,9 +165,13 @@ pub(in crate::store::pool) fn restore_in_place(
     progress: &mut restore::Progress<'_>,
 ) -> Result<Restored> {
     let (root, at) = newest(from)?;
-    let pages = from.restore(file.file(), progress)?;
+    let last = *file.superblock();
+    let is_suspect = last.suspects(&last) || from.suspects(&last);
+    let writes = if is_suspect { Writes::All } else { Writes::Differing };
+    // If the disk refuses pages now, what is read back later is not what it has.
+    let pages = from.restore(file.file(), writes, progress).inspect_err(|_| _ = file.suspect())?;
     file.restored(&root, placement)?;
-    Ok(Restored { at, written_bytes: pages * restore::PAGE_BYTES })
+    Ok(Restored::to(at, pages))
 }
 
 /// Makes a pool anew from a checkpoint, where there is none.
@@ -142,7 +185,7 @@ pub(in crate::store::pool) fn make_anew(
     let (root, at) = newest(from)?;
     let mut pages = 0;
     let fill = |file: &fs::File| {
-        pages = from.restore(file, progress)?;
+        pages = from.restore(file, Writes::Differing, progress)?;
         Superblock { clean: false, ..root }.write(file)
     };
     let ready = |file: &mut PoolFile| {
@@ -150,7 +193,7 @@ pub(in crate::store::pool) fn make_anew(
         file.restored(&root, &placement)
     };
     let made = PoolFile::make(path, access, fill, ready)?;
-    Ok((made, Restored { at, written_bytes: pages * restore::PAGE_BYTES }))
+    Ok((made, Restored::to(at, pages)))
 }
 
 pub(super) fn newest(from: &Beside) -> Result<(Superblock, SystemTime)> {
@@ -186,6 +229,21 @@ pub(in crate::store::pool) fn facts(
         bytes: found.map_or(0, |found| found.bytes()),
         changed_bytes: 0,
     })
+}
+
+/// Whether the checkpoint of a pool that is only read says that stores of the session `last` may not have reached the disk.
+pub(in crate::store::pool) fn suspects(
+    path: &Path,
+    choice: Option<&Checkpoints>,
+    last: &Superblock,
+) -> bool {
+    if last.clean || !last.schedule.is_on {
+        return false;
+    }
+    let chosen = choice.and_then(|choice| choice.file.clone());
+    let path = chosen.unwrap_or_else(|| beside::default_path(path));
+    let found = Beside::open(&path, u32::MAX, true).ok().flatten();
+    found.is_some_and(|found| found.suspects(last))
 }
 
 /// Pages of a pool that may grow to so many bytes.

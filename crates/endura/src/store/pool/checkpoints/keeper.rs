@@ -41,6 +41,8 @@ struct Known {
     bytes: u64,
     /// Whether the last round failed.
     fails: bool,
+    /// Whether the disk has refused pages of the pool.
+    is_suspect: bool,
 }
 
 struct Shared {
@@ -83,6 +85,7 @@ impl Keeper {
             last: None,
             bytes: plan.found.as_ref().map_or(0, |found| found.bytes()),
             fails: false,
+            is_suspect: false,
         };
         let maker = Maker { beside: plan.found, copier: Copier::default() };
         let shared = Arc::new(Shared {
@@ -149,6 +152,16 @@ impl Keeper {
         length: u64,
     ) -> Result<Checkpoint> {
         self.shared.round(&mut self.shared.maker.lock(), closed, When::Closed { length })
+    }
+
+    /// Whether a round found that the disk has refused pages of the pool.
+    pub(in crate::store::pool) fn has_heard_of_refused_pages(&self) -> bool {
+        self.shared.known.lock().is_suspect
+    }
+
+    /// Says so beside the checkpoint.
+    pub(in crate::store::pool) fn suspect(&self) {
+        self.shared.suspect(&mut self.shared.maker.lock());
     }
 
     /// Lets the file go, for the next session.
@@ -260,6 +273,17 @@ impl Shared {
         made.map(|(checkpoint, _)| checkpoint)
     }
 
+    /// Says in the checkpoint that the disk has refused pages of the pool. If it takes no more either, nothing is lost by
+    /// that: what it has stays.
+    fn suspect(&self, maker: &mut Maker) {
+        self.known.lock().is_suspect = true;
+        if let Some(kept) = &mut maker.beside
+            && kept.is_there().unwrap_or(false)
+        {
+            let _ = kept.suspect(&self.superblock);
+        }
+    }
+
     fn try_round(
         &self,
         maker: &mut Maker,
@@ -293,6 +317,14 @@ impl Shared {
         let outcome = match round {
             Ok(outcome) => outcome,
             Err(NoRound::Pool(error)) => return Err(error),
+            Err(NoRound::Refused) => {
+                self.space.poison();
+                let _ = Superblock { suspect: superblock.half(), ..self.superblock }
+                    .write(self.space.media().file());
+                self.suspect(maker);
+                let what = "writing the pool back to its disk, which refused pages of it";
+                return Err(Error::io(what, std::io::Error::from_raw_os_error(libc::EIO)));
+            }
             Err(NoRound::File(failure)) => {
                 if !matches!(failure, Failure::Io(_)) {
                     // What is in it stays: the next round makes another file, with all pages.

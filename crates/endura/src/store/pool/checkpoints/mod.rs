@@ -1,5 +1,6 @@
 //! Checkpoints of a pool, as a program sees them.
 
+mod aside;
 pub(super) mod backup;
 mod choice;
 pub(super) mod found;

@@ -1,0 +1,185 @@
+//! A file system as it is mounted: another one after each mount, also of the same device.
+//!
+//! While a file system stays mounted, what was stored in its files is read back, on the disk or not. When it is unmounted, or
+//! goes down (a disk that was pulled out, a journal that cannot be written), what had not been written back is lost, and the
+//! machine goes on. Four facts tell whether it is the same one still:
+//!
+//! | fact | proves | unknown where |
+//! | --- | --- | --- |
+//! | the inode of its folder in `/sys/fs` (`ext4/DEV`, `xfs/DEV`, `btrfs/UUID`, ...): each mount makes another one, bind mounts and containers see the same | that it is the same, or another one | `/sys` is not mounted; file systems without such a folder |
+//! | the number of the mount (`STATX_MNT_ID_UNIQUE`), never given out twice | if equal, that it is the same; a bind mount and a container have others | Linux before 6.8 |
+//! | the hint about write lifetimes in the file's inode in memory: a session sets it to "none", which means nothing, and no file system stores it | if it is there, that the inode has not left the memory since | the memory was needed for something else |
+//! | on overlayfs: that no file system of any kind was mounted since | that the one below is the same | another one was mounted |
+//!
+//! (The number of a mount in `mountinfo` is given out again, and so is that of a device.)
+
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, StatxFlags, fstatfs, statfs, statx};
+use rustix::ioctl::{Opcode, opcode};
+
+use super::file_identity::ask;
+
+/// A mounted file system, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mounted {
+    /// Its folder in `/sys/fs`.
+    pub folder: Folder,
+    /// The number of the mount by which the file was found; zero if it is not known.
+    pub number: u64,
+}
+
+/// A folder in `/sys/fs`, by its inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Folder {
+    /// It is not known.
+    #[default]
+    Unknown,
+    /// That of the file system itself.
+    Own(u64),
+    /// The last one that was made: the file system below an overlay is no younger.
+    Youngest(u64),
+}
+
+impl Mounted {
+    /// The one that the file lies on. Five system calls, a microsecond each; none of them takes a descriptor, but on overlayfs.
+    pub(crate) fn of(file: &File) -> Self {
+        let number = statx(file, c"", AtFlags::EMPTY_PATH, UNIQUE_NUMBER);
+        let number = number.ok().filter(|facts| facts.stx_mask & UNIQUE_NUMBER.bits() != 0);
+        Self { folder: folder(file), number: number.map_or(0, |facts| facts.stx_mnt_id) }
+    }
+
+    /// Whether `here` is the one that was recorded as `self`; none if that cannot be known. `stayed` tells that the
+    /// file's inode [has not left the memory](has_stayed).
+    pub(crate) fn compare(&self, here: &Self, stayed: bool) -> Option<bool> {
+        if let (Folder::Own(then), Folder::Own(now)) = (self.folder, here.folder) {
+            return Some(then == now);
+        }
+        let is_one_mount = self.number != 0 && self.number == here.number;
+        let none_is_younger = match (self.folder, here.folder) {
+            (Folder::Youngest(then), Folder::Youngest(now)) => now <= then,
+            _ => false,
+        };
+        (is_one_mount || stayed || none_is_younger).then_some(true)
+    }
+}
+
+/// `STATX_MNT_ID_UNIQUE`.
+const UNIQUE_NUMBER: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+/// `FS_IOC_GETFSSYSFSPATH` (Linux 6.10): the length of a name below `/sys/fs`, and the name.
+const FOLDER: Opcode = opcode::read::<[u8; 129]>(0x15, 1);
+const SYS: &str = "/sys/fs";
+/// Kinds of file systems on which an overlay can lie, and that have a folder for each one that is mounted.
+const KINDS: [&str; 5] = ["ext4", "xfs", "btrfs", "f2fs", "bcachefs"];
+
+fn folder(file: &File) -> Folder {
+    // A container may have something else there.
+    if !statfs(SYS).is_ok_and(|facts| facts.f_type as u64 == libc::SYSFS_MAGIC as u64) {
+        return Folder::Unknown;
+    }
+    let kind = fstatfs(file).map_or(0, |facts| facts.f_type as u64);
+    let own = || name(file).or_else(|| name_by_device(file, kind));
+    let inode = |name: PathBuf| fs::metadata(Path::new(SYS).join(name)).ok().map(|at| at.ino());
+    if kind == libc::OVERLAYFS_SUPER_MAGIC as u64 {
+        youngest().map_or(Folder::Unknown, Folder::Youngest)
+    } else {
+        own().and_then(inode).map_or(Folder::Unknown, Folder::Own)
+    }
+}
+
+/// As the kernel tells it.
+fn name(file: &File) -> Option<PathBuf> {
+    let answer = ask::<FOLDER>(file)?;
+    let name = answer.get(1..1 + usize::from(answer[0]))?;
+    let name = PathBuf::from(std::str::from_utf8(name).ok()?);
+    (!name.as_os_str().is_empty() && name.is_relative()).then_some(name)
+}
+
+/// By the device, for kernels that do not tell.
+fn name_by_device(file: &File, kind: u64) -> Option<PathBuf> {
+    const F2FS: u64 = 0xF2F5_2010;
+    let kind = match kind {
+        kind if kind == libc::EXT4_SUPER_MAGIC as u64 => "ext4",
+        kind if kind == libc::XFS_SUPER_MAGIC as u64 => "xfs",
+        F2FS => "f2fs",
+        _ => return None,
+    };
+    let device = file.metadata().ok()?.dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    Some(Path::new(kind).join(link.file_name()?))
+}
+
+/// The largest inode of all folders of mounted file systems: the kernel numbers them upwards. None if one of them
+/// cannot be seen.
+fn youngest() -> Option<u64> {
+    let mut last = 0;
+    for kind in KINDS {
+        let all = match fs::read_dir(Path::new(SYS).join(kind)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            all => all.ok()?,
+        };
+        for folder in all {
+            last = last.max(folder.ok()?.metadata().ok()?.ino());
+        }
+    }
+    (last != 0).then_some(last)
+}
+
+/// `F_GET_RW_HINT`, `F_SET_RW_HINT`, and the hint that says nothing about lifetimes (`RWH_WRITE_LIFE_NONE`).
+const GET_HINT: libc::c_int = 1035;
+const SET_HINT: libc::c_int = 1036;
+const NO_LIFETIME: u64 = 1;
+
+/// Notes in the file's inode in memory that it is there. Where that fails, nothing is proved by it later.
+pub(crate) fn stay(file: &File) {
+    let hint = NO_LIFETIME;
+    // SAFETY: the descriptor is open, and the call reads one number of 64 bits.
+    let _ = unsafe { libc::fcntl(file.as_raw_fd(), SET_HINT, &raw const hint) };
+}
+
+/// Whether the file's inode has not left the memory since [`stay`].
+pub(crate) fn has_stayed(file: &File) -> bool {
+    let mut hint = 0_u64;
+    // SAFETY: the descriptor is open, and the call writes one number of 64 bits.
+    let told = unsafe { libc::fcntl(file.as_raw_fd(), GET_HINT, &raw mut hint) };
+    told == 0 && hint == NO_LIFETIME
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_fact_that_is_known_is_enough() {
+        let full = Mounted { folder: Folder::Own(7), number: 8 };
+        let of = |folder, number| Mounted { folder, number };
+        let ask = |then: Mounted, now, stayed| then.compare(&now, stayed);
+        assert_eq!(ask(full, of(Folder::Own(7), 9), false), Some(true));
+        // The folder decides, whatever else is said.
+        assert_eq!(ask(full, of(Folder::Own(6), 8), true), Some(false));
+        assert_eq!(ask(full, of(Folder::Unknown, 8), false), Some(true));
+        assert_eq!(ask(full, of(Folder::Unknown, 9), false), None);
+        assert_eq!(ask(full, of(Folder::Unknown, 9), true), Some(true));
+        assert_eq!(ask(of(Folder::Unknown, 0), of(Folder::Unknown, 0), false), None);
+        let overlay = of(Folder::Youngest(7), 1);
+        assert_eq!(ask(overlay, of(Folder::Youngest(7), 2), false), Some(true));
+        assert_eq!(ask(overlay, of(Folder::Youngest(8), 2), false), None);
+    }
+
+    #[test]
+    fn a_file_of_this_machine_stays_where_it_is() {
+        for folder in ["/dev/shm", env!("CARGO_MANIFEST_DIR"), "/tmp"] {
+            let Ok(file) = tempfile::tempfile_in(folder) else { continue };
+            let here = Mounted::of(&file);
+            println!("{folder}: {here:?}");
+            assert_eq!(here, Mounted::of(&file));
+            assert!(!has_stayed(&file), "nobody has noted it");
+            stay(&file);
+            println!("{folder}: the inode tells that it has stayed: {}", has_stayed(&file));
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! A pool that may be torn, kept as it was found before it is taken back to a checkpoint.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::os::new_file::NewFile;
+use crate::pool::PoolFile;
+use crate::pool::beside;
+use crate::{Error, Result};
+
+/// Names that are tried.
+const MOST: u32 = 1000;
+
+/// Copies the file to `<path>.torn`, or to `<path>.torn-2` and so on where there is one from before. Durable on return. The copy
+/// has no name before it is whole. Where the file system can share blocks it takes no space.
+pub(in crate::store::pool) fn set_aside(file: &PoolFile, path: &Path) -> Result<PathBuf> {
+    let to = |number| match number {
+        1 => beside::with_suffix(path, ".torn"),
+        number => beside::with_suffix(path, &format!(".torn-{number}")),
+    };
+    let failed = |error| Error::creating(&to(1), error);
+    let folder = beside::folder_of(path);
+    let mut copy = NewFile::new(folder, &to(1)).map_err(failed)?;
+    fill(file.file(), &copy.file).map_err(failed)?;
+    for number in 1..MOST {
+        match copy.publish(&to(number)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            published => {
+                published.map_err(failed)?;
+                File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+                return Ok(to(number));
+            }
+        }
+    }
+    Err(failed(io::ErrorKind::AlreadyExists.into()))
+}
+
+fn fill(file: &File, mut copy: &File) -> io::Result<()> {
+    let mut from = file.try_clone()?;
+    copy.set_permissions(from.metadata()?.permissions())?;
+    io::Seek::rewind(&mut from)?;
+    io::copy(&mut from, &mut copy)?;
+    copy.sync_all()
+}
