@@ -173,9 +173,9 @@ fn role_open_with_holes() {
     let copy = folder.join("copy");
     let bytes = fs::read(&path).unwrap();
     let file = File::create(&copy).unwrap();
-    for at in (0..bytes.len()).step_by(4096) {
-        if bytes[at..at + 4096].iter().any(|&byte| byte != 0) {
-            file.write_all_at(&bytes[at..at + 4096], at as u64).unwrap();
+    for (at, page) in (0..).step_by(4096).zip(bytes.chunks(4096)) {
+        if page.iter().any(|&byte| byte != 0) {
+            file.write_all_at(page, at).unwrap();
         }
     }
     file.set_len(5 * PAGE).unwrap();

@@ -104,8 +104,12 @@ fn versions_and_features_to_come() {
     for folder in folders() {
         let path = closed_pool(&folder);
         let now = superblock(&path);
-        patch(&path, |superblock| superblock.version = 7);
-        assert!(matches!(refusal(&path), Error::Version { found: 7, want } if want == now.version));
+        patch(&path, |superblock| superblock.version += 1);
+        let error = refusal(&path);
+        assert!(
+            matches!(error, Error::Version { found, want } if found == want + 1 && want == now.version),
+            "{error}"
+        );
         for bit in [0, 17, 63] {
             patch(&path, |superblock| {
                 (superblock.version, superblock.incompatible) = (now.version, 1 << bit);

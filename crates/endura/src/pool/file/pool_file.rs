@@ -223,8 +223,9 @@ impl PoolFile {
         if !last.clean || !last.has_end_mark {
             return Ok(None);
         }
-        let length = word(&self.file, LENGTH)?;
-        if self.len()? < length {
+        let have = self.len()?;
+        let length = if have < LEAST { LEAST } else { word(&self.file, LENGTH)? };
+        if have < length {
             return Ok(Some(EndMark { closed: last.session, begins: [0; 16] }));
         }
         let read = EndMark::read(&self.file, length);
@@ -289,6 +290,8 @@ impl PoolFile {
     /// Steps 1 to 4 of the table above.
     fn announce(&mut self, session: &Session, placement: &Placement) -> Result<()> {
         let last = self.superblock;
+        // What may not be written is found out before anything is.
+        Superblock::refuse_beyond_limit()?;
         let (number, file, boot) = (identity::random()?, self.identity(), Boot::here()?);
         let mounted = Mounted::of(&self.file);
         let replaced = (!last.clean && last.is_marked).then_some(last.session);

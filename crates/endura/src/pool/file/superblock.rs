@@ -312,11 +312,15 @@ impl Superblock {
         self.sequence = self.next_sequence()?;
         let bytes = self.encode();
         let (first, second) = self.order();
-        // Of two copies of which one may not be written neither is.
-        disk::refuse_beyond_limit(first.max(second) + BYTES as u64)
-            .and_then(|()| disk::write_durably(file, &bytes, first))
+        Self::refuse_beyond_limit()?;
+        disk::write_durably(file, &bytes, first)
             .and_then(|()| file.write_all_at(&bytes, second))
-            .map_err(|error| Error::io("writing the pool's superblock", error))
+            .map_err(not_written)
+    }
+
+    /// Of two copies of which one may not be written neither is.
+    pub(crate) fn refuse_beyond_limit() -> Result<()> {
+        disk::refuse_beyond_limit(SUPERBLOCK_B + BYTES as u64).map_err(not_written)
     }
 
     /// The sequence number of the next write. It must not start over: of two copies the one with the higher number counts.
@@ -356,6 +360,10 @@ impl Superblock {
         }
         Ok(())
     }
+}
+
+fn not_written(error: std::io::Error) -> Error {
+    Error::io("writing the pool's superblock", error)
 }
 
 /// Writes the checksums of a copy.

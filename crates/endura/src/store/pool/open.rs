@@ -14,7 +14,7 @@ use super::listen;
 use super::options::PoolOptions;
 use super::pool::{Begun, Pool};
 use super::turn::ready_locks;
-use crate::media::{Domain, Mapped, Mapping, Placement, Reservation};
+use crate::media::{Domain, Mapped, Mapping, Placement, Reservation, STEP};
 use crate::pool::beside::{self, Beside};
 use crate::pool::{Access, Doubt, Event, PoolFile, Session, Space, restore};
 use crate::{Error, Result};
@@ -344,7 +344,9 @@ impl PoolOptions {
         placement: Placement,
         (read_only, notes_pages): (bool, bool),
     ) -> Result<Mapped> {
+        // What stands behind the last whole step is not mapped.
         let have = file.len()?;
+        let have = have - have % STEP;
         let reservation = match self.max_size {
             _ if read_only => Reservation::new(have),
             Some(bytes) => Reservation::new(bytes.max(have)),
