@@ -8,6 +8,7 @@ mod full;
 mod generation_turn;
 mod identity;
 mod limit;
+mod mounts;
 mod names;
 mod not_closed;
 mod open;
