@@ -168,6 +168,11 @@ impl Mapped {
         self.reservation.wanted().next_multiple_of(STEP).max(self.len())
     }
 
+    /// The file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Whether the file has a name: false once it was removed.
     pub(crate) fn has_name(&self) -> bool {
         self.file.metadata().is_ok_and(|facts| facts.nlink() > 0)

@@ -1,6 +1,7 @@
 //! Linux.
 
 pub(crate) mod disk;
+pub(crate) mod extents;
 pub(crate) mod file_identity;
 pub(crate) mod filesystem;
 pub(crate) mod futex;

@@ -2,6 +2,7 @@
 
 pub(crate) mod create;
 pub(crate) mod doubt;
+pub(crate) mod own_blocks;
 pub(crate) mod pool_file;
 pub(crate) mod schedule;
 pub mod superblock;
