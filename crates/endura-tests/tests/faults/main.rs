@@ -18,3 +18,4 @@ mod random;
 mod readers;
 mod restore;
 mod sequences;
+mod storable;

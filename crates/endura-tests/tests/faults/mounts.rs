@@ -11,6 +11,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::fs::{FallocateFlags, fallocate};
 use tempfile::TempDir;
 
 use crate::process::*;
@@ -154,10 +155,15 @@ impl Volume {
     pub(crate) fn fill(&self) {
         let path = self.path().join("filler");
         let mut filler = File::options().create(true).append(true).open(path).unwrap();
-        for piece in [1 << 20, 4096] {
-            while filler.write_all(&vec![1; piece]).is_ok() {}
-            let _ = filler.sync_all();
+        let (flags, mut end) = (FallocateFlags::empty(), filler.metadata().unwrap().len());
+        for piece in [64 << 20, 1 << 20, 64 << 10, 4096] {
+            while fallocate(&filler, flags, end, piece).is_ok() {
+                end += piece;
+            }
         }
+        // What was kept back for the descriptions of these blocks.
+        while filler.write_all(&[1; 4096]).is_ok() {}
+        let _ = filler.sync_all();
     }
 }
 

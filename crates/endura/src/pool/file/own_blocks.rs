@@ -30,6 +30,11 @@ const SHORT: Duration = Duration::from_millis(10);
 /// How long a look goes on where blocks are shared: what else the thread has to do waits.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// Between two looks, at least and at most.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+/// Bytes a second: faster than a disk can be filled.
+const FILLED: u64 = 4 << 30;
+
 const HOLES: &str = "the file may have holes, which this file system cannot fill: a full disk may \
                      kill the process";
 const SEPARATING: &str = "giving the pool blocks of its own, in place of those that it shares with a copy \
@@ -157,6 +162,7 @@ pub(crate) struct Watch {
     at: u64,
     separation: Separation,
     blocks: Blocks,
+    pause: Duration,
     is_over: bool,
 }
 
@@ -167,14 +173,22 @@ impl Watch {
             at: 0,
             separation: Separation::default(),
             blocks: Blocks::Own,
+            pause: PAUSES[0],
             is_over: false,
         })
+    }
+
+    /// How long the next look may wait. The less room the disk has, the sooner it can be full.
+    pub(crate) fn pause(&self) -> Duration {
+        if self.is_over { Duration::MAX } else { self.pause }
     }
 
     /// Looks, and gives shared blocks up for others as long as `goes_on`, for a second at most. The next look
     /// continues there.
     pub(crate) fn look(&mut self, file: &File, goes_on: impl Fn() -> bool) -> Blocks {
         if !self.is_over {
+            let filled = disk::free(file).map_or(0, |free| free / (FILLED / 1_000));
+            self.pause = Duration::from_millis(filled).clamp(PAUSES[0], PAUSES[1]);
             self.blocks = self.try_look(file, goes_on).unwrap_or_else(|errno| match errno {
                 Errno::NOSPC | Errno::DQUOT => Blocks::NoRoom,
                 _ => {

@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// A pool that has no checkpoint yet, or one that must be compared, gets the first so long after the open: programs that
 /// have it open for a moment do not pay for two.
 const FIRST: Duration = Duration::from_secs(1);
-/// Between two looks at how much has changed, and at what a copy shares with the pool.
+/// Between two looks at how much has changed.
 const LOOK: Duration = Duration::from_secs(1);
 /// A hold of writers that is told.
 const LONG: Duration = Duration::from_millis(20);
@@ -222,6 +222,7 @@ impl Shared {
 
     /// How long until something may be due.
     fn pause(&self, since: Duration) -> Duration {
+        let watch = self.watch.as_ref().map(|watch| watch.lock().pause());
         // Where nothing has changed until then, a pool that is not used is looked at no more often than any other.
         let every = self.schedule.every.map(|every| match every.saturating_sub(since) {
             Duration::ZERO => every.min(LOOK),
@@ -230,9 +231,8 @@ impl Shared {
         let known = *self.known.lock();
         let is_first = known.pages == Pages::All && !known.fails;
         let first = is_first.then(|| FIRST.saturating_sub(since));
-        let looks = self.schedule.after_bytes.is_some() || self.watch.is_some();
-        let look = looks.then_some(LOOK);
-        let least = [every, first, look].into_iter().flatten().min();
+        let look = self.schedule.after_bytes.map(|_| LOOK);
+        let least = [every, first, look, watch].into_iter().flatten().min();
         // A round that failed is not tried again at once.
         least.unwrap_or(LOOK).max(Duration::from_millis(1))
     }
