@@ -37,6 +37,7 @@ pub use directory::drops::Inventory;
 pub use directory::map_state::{Counted, MapState};
 pub(crate) use directory::pops::Turn;
 pub(crate) use file::doubt::Doubt;
+pub(crate) use file::own_blocks::{Blocks, Watch};
 pub(crate) use file::pool_file::{Access, PoolFile};
 pub(crate) use file::schedule::Schedule;
 pub use file::superblock;

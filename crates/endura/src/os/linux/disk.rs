@@ -22,6 +22,12 @@ pub(crate) fn sow(file: &File, end: u64) -> bool {
     may_have(end + 1) && allocate(file, end, end + 1).is_ok()
 }
 
+/// How many bytes of the file's disk are free for everybody.
+pub(crate) fn free(file: &File) -> Option<u64> {
+    let facts = fstatfs(file).ok()?;
+    facts.f_bavail.checked_mul(u64::try_from(facts.f_bsize).ok()?)
+}
+
 /// The file's length.
 pub(crate) fn length(file: &File) -> Result<u64> {
     let facts = file.metadata().map_err(|e| Error::io("asking for the file's length", e))?;

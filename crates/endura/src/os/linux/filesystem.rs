@@ -116,9 +116,20 @@ impl Filesystem {
         matches!(self.name, "tmpfs" | "ramfs")
     }
 
-    /// Whether the number of blocks of a file counts its contents and nothing else.
-    pub(crate) fn counts_blocks_exactly(self) -> bool {
-        self.is_in_memory()
+    /// Whether the number of a file's blocks tells whether it has holes: it counts the contents and nothing else. The
+    /// copy-on-write ones are among them because there a store needs a new block in any case, of which
+    /// [`warning`](Self::warning) tells.
+    pub(crate) fn blocks_tell_holes(self) -> bool {
+        self.is_in_memory() || self.always_copies()
+    }
+
+    fn always_copies(self) -> bool {
+        matches!(self.verdict, Verdict::Warn(COPY_ON_WRITE))
+    }
+
+    /// Whether a file may share blocks with a copy of it, until one of them is stored to. overlayfs is as what lies below.
+    pub(crate) fn shares_blocks(self) -> bool {
+        matches!(self.name, "xfs" | "ocfs2" | "overlayfs" | "unknown")
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod boot;
 pub(crate) mod disk;
+pub(crate) mod extents;
 pub(crate) mod file_identity;
 pub(crate) mod filesystem;
 pub(crate) mod futex;

@@ -3,6 +3,7 @@
 pub(crate) mod create;
 pub(crate) mod doubt;
 mod end_mark;
+pub(crate) mod own_blocks;
 pub(crate) mod pool_file;
 pub(crate) mod schedule;
 pub mod superblock;

@@ -47,6 +47,7 @@ use crate::os::{disk, identity};
 use crate::pool::alloc::pages;
 use crate::pool::file::doubt::{Doubt, Here, NO_BIRTH, NO_PROOF, doubt, silence};
 use crate::pool::file::end_mark::EndMark;
+use crate::pool::file::own_blocks;
 use crate::pool::file::schedule::{Base, Schedule};
 use crate::pool::file::superblock::{Superblock, WITH_CHECKPOINTS};
 use crate::pool::layout::{LENGTH, NEXT_PAGE};
@@ -281,7 +282,9 @@ impl PoolFile {
                 .map_err(|e| Error::io("syncing what was found in the pool", e))?;
         }
         if !session.read_only {
-            self.fill_holes()?;
+            own_blocks::make_sure(&self.file, self.filesystem)?
+                .into_iter()
+                .for_each(|what| self.warn(what));
             self.announce(&session, placement)?;
         }
         Ok(session)
@@ -373,22 +376,6 @@ impl PoolFile {
     pub(crate) fn closed_superblock(&self) -> Result<Superblock> {
         let sequence = self.superblock.next_sequence()?;
         Ok(Superblock { clean: true, sequence, ..self.superblock })
-    }
-
-    /// Gives blocks to the holes that a copying tool may have left: a store to one of them on a
-    /// full disk would kill the process.
-    fn fill_holes(&mut self) -> Result<()> {
-        let facts = self.file.metadata().map_err(|e| Error::io("counting the file's blocks", e))?;
-        let (bytes, len) = (facts.blocks() * 512, facts.len());
-        // Elsewhere the count includes blocks that describe the file, and may hide a hole.
-        let whole = bytes == len || bytes > len && self.filesystem.counts_blocks_exactly();
-        if !whole && !disk::fill_holes(&self.file, len, len.saturating_sub(bytes))? {
-            self.warn(
-                "the file may have holes, which this file system cannot fill: a full disk may \
-                 kill the process",
-            );
-        }
-        Ok(())
     }
 
     /// Ends the session, all of whose data is durable: the next open finds the pool clean.

@@ -13,7 +13,7 @@ use crate::media::{Mapped, Media};
 use crate::os::fork::ForkGuard;
 use crate::pool::beside::{self, Beside};
 use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
-use crate::pool::{Event, Failure, PoolFile, Schedule, Space, Superblock, restore};
+use crate::pool::{Blocks, Event, Failure, PoolFile, Schedule, Space, Superblock, Watch, restore};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
@@ -43,6 +43,8 @@ struct Known {
     fails: bool,
     /// Whether the disk has refused pages of the pool.
     is_suspect: bool,
+    /// Whether the file shares blocks with a copy.
+    blocks: Blocks,
 }
 
 struct Shared {
@@ -52,6 +54,8 @@ struct Shared {
     path: PathBuf,
     maker: Mutex<Maker>,
     known: Mutex<Known>,
+    /// None where no file shares blocks.
+    watch: Option<Mutex<Watch>>,
 }
 
 /// A thread, and what tells it to end when it is dropped.
@@ -86,6 +90,7 @@ impl Keeper {
             bytes: plan.found.as_ref().map_or(0, |found| found.bytes()),
             fails: false,
             is_suspect: false,
+            blocks: Blocks::Own,
         };
         let maker = Maker { beside: plan.found, copier: Copier::default() };
         let shared = Arc::new(Shared {
@@ -95,6 +100,7 @@ impl Keeper {
             path: plan.path,
             maker: Mutex::new(maker),
             known: Mutex::new(known),
+            watch: Watch::on(file.filesystem()).map(Mutex::new),
         });
         let mut keeper = Self {
             shared,
@@ -116,6 +122,7 @@ impl Keeper {
 
     /// Makes one now. Durable on return.
     pub(in crate::store::pool) fn checkpoint(&self) -> Result<Checkpoint> {
+        self.shared.own_blocks();
         self.shared.round(&mut self.shared.maker.lock(), self.shared.superblock, When::Open)
     }
 
@@ -194,7 +201,7 @@ impl Keeper {
         let no_thread = self.has_no_thread.then_some(
             "the thread that makes checkpoints could not be started: there are those on demand and at the close only",
         );
-        fails.into_iter().chain(no_thread)
+        fails.into_iter().chain(no_thread).chain(known.blocks.warning())
     }
 }
 
@@ -208,6 +215,7 @@ impl Shared {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
             }
+            self.own_blocks();
             if !self.is_due(last.elapsed()) {
                 continue;
             }
@@ -227,12 +235,17 @@ impl Shared {
 
     /// How long until something may be due.
     fn pause(&self, since: Duration) -> Duration {
-        let every = self.schedule.every.map(|every| every.saturating_sub(since));
+        let watch = self.watch.as_ref().map(|watch| watch.lock().pause());
+        // Where nothing has changed until then, a pool that is not used is looked at no more often than any other.
+        let every = self.schedule.every.map(|every| match every.saturating_sub(since) {
+            Duration::ZERO => every.min(LOOK),
+            left => left,
+        });
         let known = *self.known.lock();
         let is_first = known.pages == Pages::All && !known.fails;
         let first = is_first.then(|| FIRST.saturating_sub(since));
         let look = self.schedule.after_bytes.map(|_| LOOK);
-        let least = [every, first, look].into_iter().flatten().min();
+        let least = [every, first, look, watch].into_iter().flatten().min();
         // A round that failed is not tried again at once.
         least.unwrap_or(LOOK).max(Duration::from_millis(1))
     }
@@ -250,6 +263,16 @@ impl Shared {
             |most: u64| known.pages == Pages::All || changed() * restore::PAGE_BYTES >= most;
         let is_time = self.schedule.every.is_some_and(|every| since >= every);
         is_time && has_changed(1) || self.schedule.after_bytes.is_some_and(has_changed)
+    }
+
+    /// Gives the file blocks of its own, where a copy that was made meanwhile shares them: a store to one of those ends the
+    /// process where the disk is full.
+    fn own_blocks(&self) {
+        if let Some(watch) = &self.watch {
+            let goes_on = || !self.space.is_closed();
+            let blocks = watch.lock().look(self.space.media().file(), goes_on);
+            self.known.lock().blocks = blocks;
+        }
     }
 
     fn round(&self, maker: &mut Maker, superblock: Superblock, when: When) -> Result<Checkpoint> {

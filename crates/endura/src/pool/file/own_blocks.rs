@@ -1,0 +1,232 @@
+//! Blocks behind every byte of a pool's file, which no other file has.
+//!
+//! A store to a mapped page that needs a block cannot fail as a call does: where the disk has none left the kernel sends
+//! SIGBUS. It needs one in a hole, and in a block that the file shares with a copy: `cp` on XFS makes such copies, and at any
+//! moment, of an open pool too. So an open for writing sees that there is neither, and a [`Watch`] looks for shared blocks while
+//! the pool is open. A copy that is made after a look shares until the next one: that much is not promised.
+//!
+//! The number of a file's blocks proves nothing. On a disk it counts what describes the file as well (the tree of its
+//! extents, its attributes), which may be as much as the holes. Its extents tell, and tmpfs counts exactly.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+
+use crate::os::disk;
+use crate::os::extents::{extents, unshare};
+use crate::os::filesystem::Filesystem;
+use crate::{Error, Result};
+
+/// Extents that a look goes through where none is shared: 60 µs.
+const EXTENTS: usize = 512;
+/// Bytes that get blocks of their own in one call, at first, at least and at most.
+const STEP: u64 = 1 << 20;
+const STEPS: Range<u64> = 64 << 10..64 << 20;
+/// How long one such call should take: meanwhile threads that fault in the file wait.
+const SHORT: Duration = Duration::from_millis(10);
+/// How long a look goes on where blocks are shared: what else the thread has to do waits.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Between two looks, at least and at most.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+/// Bytes a second: faster than a disk can be filled.
+const FILLED: u64 = 4 << 30;
+
+const HOLES: &str = "the file may have holes, which this file system cannot fill: a full disk may \
+                     kill the process";
+const SEPARATING: &str = "giving the pool blocks of its own, in place of those that it shares with a copy \
+                          (`cp` on XFS; another copy is made with `cp --reflink=never`)";
+
+/// Puts a block of the file's own behind each of its bytes, before anything is stored. A warning where the file system cannot.
+///
+/// # Errors
+///
+/// [`Error::Full`] where there is no room for the holes, [`Error::Io`] (`StorageFull`) for the shared blocks.
+pub(super) fn make_sure(file: &File, filesystem: Filesystem) -> Result<Option<&'static str>> {
+    let facts = file.metadata().map_err(|e| Error::io("counting the file's blocks", e))?;
+    let (bytes, len) = (facts.blocks() * 512, facts.len());
+    let found = match filesystem.blocks_tell_holes() {
+        true => Found { missing: len.saturating_sub(bytes), is_shared: false },
+        // Where no extents are told there may be holes.
+        false => walk(file, len).unwrap_or(Found { missing: len, is_shared: false }),
+    };
+    if found.missing > 0 && !disk::fill_holes(file, len, found.missing)? {
+        return Ok(Some(HOLES));
+    }
+    if found.is_shared && filesystem.shares_blocks() {
+        return Separation::default().all(file, len);
+    }
+    Ok(None)
+}
+
+/// What the extents of a file tell.
+struct Found {
+    /// Bytes without blocks.
+    missing: u64,
+    is_shared: bool,
+}
+
+fn walk(file: &File, len: u64) -> std::io::Result<Found> {
+    let (mut at, mut found) = (0, Found { missing: 0, is_shared: false });
+    while at < len {
+        let told = extents(file, at..len)?;
+        for extent in &told {
+            found.missing += extent.bytes.start.saturating_sub(at);
+            found.is_shared |= extent.is_shared;
+            at = extent.bytes.end;
+        }
+        if told.is_empty() {
+            found.missing += len - at;
+            at = len;
+        }
+    }
+    Ok(found)
+}
+
+/// Gives shared bytes blocks of their own, in steps that take about as long as they should.
+struct Separation {
+    step: u64,
+}
+
+impl Default for Separation {
+    fn default() -> Self {
+        Self { step: STEP }
+    }
+}
+
+impl Separation {
+    /// One step from `at` on. Where it ended, and how long it took.
+    fn step(&mut self, file: &File, at: u64, len: u64) -> Result<(u64, Duration), Errno> {
+        let (begun, end) = (Instant::now(), len.min(at.saturating_add(self.step)));
+        unshare(file, at..end)?;
+        let took = begun.elapsed();
+        let step = if took < SHORT / 2 { self.step * 2 } else { self.step };
+        let step = if took > SHORT { self.step / 2 } else { step };
+        self.step = step.clamp(STEPS.start, STEPS.end);
+        Ok((end, took))
+    }
+
+    /// The whole file, to which nobody stores yet.
+    fn all(mut self, file: &File, len: u64) -> Result<Option<&'static str>> {
+        let mut at = 0;
+        while at < len {
+            let told = extents(file, at..len).map_err(|e| Error::io(SEPARATING, e))?;
+            at = match told.iter().find(|extent| extent.is_shared) {
+                Some(shared) => match self.step(file, shared.bytes.start, len) {
+                    Ok((end, _)) => end,
+                    Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Some(CANNOT)),
+                    Err(errno) => return Err(Error::io(SEPARATING, errno)),
+                },
+                None => told.last().map_or(len, |last| last.bytes.end),
+            };
+        }
+        Ok(None)
+    }
+}
+
+/// What a look has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blocks {
+    /// Nothing that is shared.
+    Own,
+    /// Shared blocks, of which a part has got its own.
+    Shared,
+    /// Shared blocks, and no room for others.
+    NoRoom,
+    /// Shared blocks, which this file system cannot separate.
+    Stay,
+}
+
+const CANNOT: &str = "the file shares blocks with a copy, which this file system cannot separate: a full disk may kill the \
+                      process";
+
+impl Blocks {
+    /// A warning for the user, if there is one.
+    pub(crate) fn warning(self) -> Option<&'static str> {
+        match self {
+            Self::Own | Self::Shared => None,
+            Self::NoRoom => Some(
+                "the file shares blocks with a copy (`cp` on XFS), and the disk has no room for blocks of its own: the next \
+                 store may kill the process; free space there, or remove the copy",
+            ),
+            Self::Stay => Some(CANNOT),
+        }
+    }
+}
+
+/// Looks for shared blocks of an open pool, a part of the file at a time: a copy shares nearly all of it.
+pub(crate) struct Watch {
+    at: u64,
+    separation: Separation,
+    blocks: Blocks,
+    pause: Duration,
+    is_over: bool,
+}
+
+impl Watch {
+    /// None on a file system whose files never share blocks, or always need new ones.
+    pub(crate) fn on(filesystem: Filesystem) -> Option<Self> {
+        filesystem.shares_blocks().then(|| Self {
+            at: 0,
+            separation: Separation::default(),
+            blocks: Blocks::Own,
+            pause: PAUSES[0],
+            is_over: false,
+        })
+    }
+
+    /// How long the next look may wait. The less room the disk has, the sooner it can be full.
+    pub(crate) fn pause(&self) -> Duration {
+        if self.is_over { Duration::MAX } else { self.pause }
+    }
+
+    /// Looks, and gives shared blocks up for others as long as `goes_on`, for a second at most. The next look
+    /// continues there.
+    pub(crate) fn look(&mut self, file: &File, goes_on: impl Fn() -> bool) -> Blocks {
+        if !self.is_over {
+            let filled = disk::free(file).map_or(0, |free| free / (FILLED / 1_000));
+            self.pause = Duration::from_millis(filled).clamp(PAUSES[0], PAUSES[1]);
+            self.blocks = self.try_look(file, goes_on).unwrap_or_else(|errno| match errno {
+                Errno::NOSPC | Errno::DQUOT => Blocks::NoRoom,
+                _ => {
+                    // Of this file nothing can be known, or nothing be changed.
+                    self.is_over = true;
+                    if self.blocks == Blocks::Own { Blocks::Own } else { Blocks::Stay }
+                }
+            });
+        }
+        self.blocks
+    }
+
+    fn try_look(&mut self, file: &File, goes_on: impl Fn() -> bool) -> Result<Blocks, Errno> {
+        let told = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+        let len = file.metadata().map_err(told)?.len();
+        let (begun, mut extents_left, mut bytes_left) = (Instant::now(), EXTENTS, len);
+        while extents_left > 0 && bytes_left > 0 {
+            self.at = if self.at < len { self.at } else { 0 };
+            let found = extents(file, self.at..len).map_err(told)?;
+            let Some(shared) = found.iter().find(|extent| extent.is_shared) else {
+                let end = found.last().map_or(len, |last| last.bytes.end);
+                bytes_left = bytes_left.saturating_sub(end - self.at);
+                extents_left = extents_left.saturating_sub(found.len());
+                self.at = end;
+                continue;
+            };
+            self.blocks = Blocks::Shared;
+            self.at = shared.bytes.start;
+            let (end, took) = self.separation.step(file, self.at, len)?;
+            self.at = end;
+            // All of it is looked through again.
+            (extents_left, bytes_left) = (usize::MAX, len);
+            if !goes_on() || begun.elapsed() > LOOK {
+                return Ok(Blocks::Shared);
+            }
+            // Threads that wait for their faults come first.
+            std::thread::sleep(took);
+        }
+        Ok(Blocks::Own)
+    }
+}
