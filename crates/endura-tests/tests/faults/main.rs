@@ -3,11 +3,13 @@
 
 mod copies;
 mod create;
+mod down;
 mod durable;
 mod full;
 mod generation_turn;
 mod identity;
 mod limit;
+mod load;
 mod mounts;
 mod names;
 mod not_closed;

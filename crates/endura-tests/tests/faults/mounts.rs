@@ -68,16 +68,31 @@ impl Volume {
 
     /// The same with these arguments for `mkfs`, and these options for `mount`.
     pub(crate) fn with(kind: &str, megabytes: u64, mkfs: &str, options: &str) -> Option<Self> {
-        let made = Self::make(kind, megabytes, mkfs, options);
-        made.inspect_err(|why| leave_out(&format!("no {kind} volume: {why}"))).ok()
+        // Below the folder of the role, whose test removes it when the role was killed.
+        let above = role_path().expect("a volume is made by a role, which has mounts of its own");
+        Self::above(&above, (kind, megabytes), mkfs, options)
     }
 
-    fn make(kind: &str, megabytes: u64, mkfs: &str, options: &str) -> Result<Self, String> {
+    /// The same with the image in this folder: in another volume, which can be filled, so that the device below fails.
+    pub(crate) fn above(
+        folder: &Path,
+        size: (&str, u64),
+        mkfs: &str,
+        options: &str,
+    ) -> Option<Self> {
+        let made = Self::make(folder, size, mkfs, options);
+        made.inspect_err(|why| leave_out(&format!("no {} volume: {why}", size.0))).ok()
+    }
+
+    fn make(
+        above: &Path,
+        (kind, megabytes): (&str, u64),
+        mkfs: &str,
+        options: &str,
+    ) -> Result<Self, String> {
         if !is_root() {
             return Err("only the superuser can mount".to_owned());
         }
-        // Below the folder of the role, whose test removes it when the role was killed.
-        let above = role_path().expect("a volume is made by a role, which has mounts of its own");
         let folder = tempfile::tempdir_in(above).unwrap();
         fs::create_dir(folder.path().join("mounted")).unwrap();
         let mut volume = Self {

@@ -123,6 +123,26 @@ impl Process {
         }
     }
 
+    /// Waits for the next thing that the process says; none when it has ended.
+    pub(crate) fn hear_more(&mut self) -> Option<String> {
+        let mut line = String::new();
+        while self.lines.read_line(&mut line).unwrap() != 0 {
+            let said = line.trim().strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+            if let Some(said) = said {
+                return Some(said.to_owned());
+            }
+            line.clear();
+        }
+        let _ = self.child.wait();
+        None
+    }
+
+    /// Ends the process as `kill -9` does, and leaves what it has said.
+    pub(crate) fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// Waits for the end of the process, which must be a good one.
     pub(crate) fn finish(mut self) {
         std::io::copy(&mut self.lines, &mut std::io::sink()).unwrap();

@@ -168,17 +168,17 @@ pub(crate) fn write_durably(file: &File, bytes: &[u8], at: u64) -> std::io::Resu
     }
 }
 
-/// Reads all of the file, writes it, and syncs it. Nobody else has it open.
-pub(crate) fn write_again(file: &File) -> std::io::Result<()> {
+/// Writes all that is read of a file to another one, or to itself, and syncs that. No block is shared.
+pub(crate) fn write_all_of(file: &File, to: &File) -> std::io::Result<()> {
     let length = file.metadata()?.len();
     refuse_beyond_limit(length)?;
     let mut bytes = vec![0; 1 << 20];
     for at in (0..length).step_by(bytes.len()) {
         let piece = &mut bytes[..(length - at).min(1 << 20) as usize];
         file.read_exact_at(piece, at)?;
-        file.write_all_at(piece, at)?;
+        to.write_all_at(piece, at)?;
     }
-    file.sync_all()
+    to.sync_all()
 }
 
 /// Whether the kernel could not write back a page of the file since the last time that this was asked, or the file synced,

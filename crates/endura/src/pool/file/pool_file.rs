@@ -252,7 +252,7 @@ impl PoolFile {
     /// Writes all that is read of the file again, and syncs it: the disk then has what the kernel only believed to be there.
     pub(crate) fn write_again(&self) -> Result<()> {
         let failed = |error| Error::io("writing the pool's file again", error);
-        disk::write_again(&self.file).map_err(failed)
+        disk::write_all_of(&self.file, &self.file).map_err(failed)
     }
 
     fn identity(&self) -> FileIdentity {

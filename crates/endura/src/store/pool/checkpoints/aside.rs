@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::os::disk;
 use crate::os::new_file::NewFile;
 use crate::pool::PoolFile;
 use crate::pool::beside;
@@ -13,7 +14,7 @@ use crate::{Error, Result};
 const MOST: u32 = 1000;
 
 /// Copies the file to `<path>.torn`, or to `<path>.torn-2` and so on where there is one from before. Durable on return. The copy
-/// has no name before it is whole. Where the file system can share blocks it takes no space.
+/// has no name before it is whole.
 pub(in crate::store::pool) fn set_aside(file: &PoolFile, path: &Path) -> Result<PathBuf> {
     let to = |number| match number {
         1 => beside::with_suffix(path, ".torn"),
@@ -22,7 +23,11 @@ pub(in crate::store::pool) fn set_aside(file: &PoolFile, path: &Path) -> Result<
     let failed = |error| Error::creating(&to(1), error);
     let folder = beside::folder_of(path);
     let mut copy = NewFile::new(folder, &to(1)).map_err(failed)?;
-    fill(file.file(), &copy.file).map_err(failed)?;
+    let from = file.file();
+    let permissions = from.metadata().map(|facts| facts.permissions());
+    permissions.and_then(|permissions| copy.file.set_permissions(permissions)).map_err(failed)?;
+    // A copy that shares blocks would make each later store to the pool need one.
+    disk::write_all_of(from, &copy.file).map_err(failed)?;
     for number in 1..MOST {
         match copy.publish(&to(number)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -34,12 +39,4 @@ pub(in crate::store::pool) fn set_aside(file: &PoolFile, path: &Path) -> Result<
         }
     }
     Err(failed(io::ErrorKind::AlreadyExists.into()))
-}
-
-fn fill(file: &File, mut copy: &File) -> io::Result<()> {
-    let mut from = file.try_clone()?;
-    copy.set_permissions(from.metadata()?.permissions())?;
-    io::Seek::rewind(&mut from)?;
-    io::copy(&mut from, &mut copy)?;
-    copy.sync_all()
 }
