@@ -72,10 +72,14 @@ fn role_load() {
         Ok(pool) => pool,
         Err(error) => return say(&format!("refused {error}")),
     };
+    if let Some(restored) = pool.restored() {
+        say(&format!("restored {restored:?}"));
+    }
     let numbers = pool.map::<u64, u64>("numbers").unwrap();
     let words = pool.map::<str, str>("words").unwrap();
-    let first = numbers.values().map(|value| value.unwrap() + 1).max().unwrap_or(0);
-    let mut next = first;
+    // The last operation again: it may have done its first half.
+    let end = numbers.values().map(|value| value.unwrap() + 1).max().unwrap_or(0);
+    let mut next = end.saturating_sub(1);
     let outcome: endura::Result<()> = loop {
         if let Err(error) = operate(&numbers, &words, next) {
             break Err(error);
@@ -121,6 +125,9 @@ pub(crate) struct Load {
     pub(crate) kept: u64,
     /// What it said when it ended.
     pub(crate) end: Option<String>,
+    /// What it said if its open took the pool back to a checkpoint.
+    pub(crate) restored: Option<String>,
+    is_over: bool,
 }
 
 impl Load {
@@ -131,7 +138,15 @@ impl Load {
     pub(crate) fn start_with(path: &Path, command: std::process::Command) -> Self {
         let _ = std::fs::remove_file(signal_of(path));
         let process = Process::start(command);
-        Self { process, path: path.to_owned(), has: 0, kept: 0, end: None }
+        Self {
+            process,
+            path: path.to_owned(),
+            has: 0,
+            kept: 0,
+            end: None,
+            restored: None,
+            is_over: false,
+        }
     }
 
     fn take(&mut self, said: &str) {
@@ -140,6 +155,7 @@ impl Load {
             Some(("has", text)) => self.has = number(text),
             Some(("kept", text)) => self.kept = number(text),
             Some(("ended" | "refused", _)) => self.end = Some(said.to_owned()),
+            Some(("restored", _)) => self.restored = Some(said.to_owned()),
             _ => println!("{said}"),
         }
     }
@@ -164,6 +180,10 @@ impl Load {
         self
     }
 
+    pub(crate) fn has_ended(&self) -> bool {
+        self.is_over
+    }
+
     /// Kills it.
     pub(crate) fn kill(mut self) -> Self {
         self.process.end();
@@ -181,6 +201,7 @@ impl Load {
             self.take(&said);
         }
         let _ = std::fs::remove_file(signal_of(&self.path));
+        self.is_over = true;
         self
     }
 }

@@ -1,6 +1,7 @@
 //! What goes wrong outside of the trees: bad files, full disks, sessions that do not end.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod contained;
 mod copies;
 mod create;
 mod down;
@@ -14,10 +15,12 @@ mod mounts;
 mod names;
 mod not_closed;
 mod open;
+mod plain_copies;
 mod power_loss;
 mod process;
 mod random;
 mod readers;
+mod refused;
 mod restore;
 mod sequences;
 mod storable;

@@ -47,6 +47,10 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     ///
     /// As for [`length`](Self::length); see the trait.
     fn sync(&self) -> io::Result<()>;
+
+    /// Has the system forget what it keeps of these bytes in memory, as far as it takes them for written: after a `sync` that
+    /// failed, what is written there next is then surely written to the disk. Does nothing where there is no such memory.
+    fn forget(&self, _at: u64, _length: u64) {}
 }
 
 impl DiskFile for File {
@@ -69,5 +73,9 @@ impl DiskFile for File {
 
     fn sync(&self) -> io::Result<()> {
         self.sync_data()
+    }
+
+    fn forget(&self, at: u64, length: u64) {
+        disk::forget_pages(self, at, length);
     }
 }

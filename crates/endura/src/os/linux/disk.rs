@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstatfs, seek};
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{Error, Result};
 
@@ -179,6 +180,47 @@ pub(crate) fn write_all_of(file: &File, to: &File) -> std::io::Result<()> {
         to.write_all_at(piece, at)?;
     }
     to.sync_all()
+}
+
+/// Writes all that is read of a file to it again, and sees that the disk has it: after pages of it were refused. Nobody has it
+/// mapped.
+///
+/// # Errors
+///
+/// What the system says; `InvalidData` if the disk gives back something else.
+pub(crate) fn write_again(file: &File) -> std::io::Result<()> {
+    const PIECE: usize = 1 << 20;
+    let length = file.metadata()?.len();
+    refuse_beyond_limit(length)?;
+    let mut bytes = vec![0; PIECE];
+    let mut pass = |each: &mut dyn FnMut(&[u8], u64) -> std::io::Result<()>| {
+        (0..length).step_by(PIECE).try_for_each(|at| {
+            let piece = &mut bytes[..(length - at).min(PIECE as u64) as usize];
+            file.read_exact_at(piece, at)?;
+            each(piece, at)
+        })
+    };
+    let mut hashes = Vec::new();
+    pass(&mut |piece, at| {
+        hashes.push(xxh3_64(piece));
+        forget_pages(file, at, piece.len() as u64);
+        file.write_all_at(piece, at)
+    })?;
+    file.sync_all()?;
+    forget_pages(file, 0, length);
+    let mut hashes = hashes.into_iter();
+    pass(&mut |piece, _| match hashes.next() == Some(xxh3_64(piece)) {
+        true => Ok(()),
+        false => Err(std::io::ErrorKind::InvalidData.into()),
+    })
+}
+
+/// Has the kernel forget pages that are written back, or that it takes for that: what is read then comes from the disk. What
+/// it knows of their blocks goes along. (ext4 takes a block whose write failed for written as long as the page is there, and
+/// reads zeros later, also where it was written again.) Pages that somebody has mapped stay.
+pub(crate) fn forget_pages(file: &File, at: u64, length: u64) {
+    let length = std::num::NonZero::new(length);
+    let _ = rustix::fs::fadvise(file, at, length, rustix::fs::Advice::DontNeed);
 }
 
 /// Whether the kernel could not write back a page of the file since the last time that this was asked, or the file synced,

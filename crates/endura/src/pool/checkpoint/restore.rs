@@ -85,6 +85,9 @@ pub(crate) fn restore<F: DiskFile>(
     };
     let (pages, have) = (moment.pages, file.metadata().map_err(Failure::Pool)?.len());
     let length = u64::from(pages) * SLOT as u64;
+    if writes == Writes::All {
+        disk::forget_pages(file, 0, have);
+    }
     let pieces = pages.div_ceil(PIECE);
     // R2
     let (mut differing, mut looked_at) = (Vec::new(), 0);
@@ -115,6 +118,13 @@ pub(crate) fn restore<F: DiskFile>(
         file.set_len(length).map_err(Failure::Pool)?;
     }
     file.sync_all().map_err(Failure::Pool)?;
+    if writes == Writes::All {
+        // Only what the disk gives back is there.
+        disk::forget_pages(file, 0, length);
+        if differs(file, from)? {
+            return Err(Failure::Pool(io::ErrorKind::InvalidData.into()));
+        }
+    }
     Ok(written.into_inner())
 }
 

@@ -249,10 +249,11 @@ impl PoolFile {
         self.superblock.write(&self.file)
     }
 
-    /// Writes all that is read of the file again, and syncs it: the disk then has what the kernel only believed to be there.
+    /// Writes all that is read of the file again, and reads it back from the disk: that then has what the kernel only believed to
+    /// be there.
     pub(crate) fn write_again(&self) -> Result<()> {
         let failed = |error| Error::io("writing the pool's file again", error);
-        disk::write_all_of(&self.file, &self.file).map_err(failed)
+        disk::write_again(&self.file).map_err(failed)
     }
 
     fn identity(&self) -> FileIdentity {

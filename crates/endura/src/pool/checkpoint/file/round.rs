@@ -62,10 +62,11 @@ impl<F: DiskFile> CheckpointFile<F> {
     }
 
     /// Before slots are written that the other root may name: makes the newest root durable if another process may have left
-    /// it in the page cache. It is written again, because after a sync that failed the kernel takes it for written. Each of
-    /// its sectors has these bytes already, or those of an older root: a power loss finds this root, or the other one whole.
+    /// it in the page cache. It is forgotten there and written again, because after a sync that failed the kernel takes it for
+    /// written. Each of its sectors has these bytes already, or those of an older root: a power loss finds this root, or the other one whole.
     fn secure_newest(&mut self) -> Result<(), Failure> {
         if let Some(root) = self.root.as_ref().filter(|_| !self.is_durable) {
+            self.file.forget(at(root.slot()), SLOT as u64);
             self.file.write_at(&root.encode(), at(root.slot()))?;
             if let Err(error) = self.file.sync() {
                 self.is_given_up = true;
