@@ -183,8 +183,8 @@ const FILESYSTEM_UUID: Opcode = opcode::read::<[u8; 17]>(0x15, 0);
 const INODE_GENERATION: Opcode = opcode::read::<libc::c_long>(b'v', 1);
 /// `struct xfs_fsop_geom_v1`; the UUID begins at byte 64.
 const XFS_GEOMETRY: Opcode = opcode::read::<[u8; 112]>(b'X', 100);
-/// Bytes of the longest answer, which is the name of a folder ([`mounted`](super::mounted)).
-pub(super) const ANSWER: usize = 129;
+/// Bytes of the longest answer, which is that of btrfs about itself ([`mounted`](super::mounted)).
+pub(super) const ANSWER: usize = 1024;
 
 /// The call's answer about the file; none if the file system does not know it. The call only reads.
 pub(super) fn ask<const CALL: Opcode>(file: &File) -> Option<[u8; ANSWER]> {

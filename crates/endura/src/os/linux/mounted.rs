@@ -81,7 +81,7 @@ fn folder(file: &File) -> Folder {
         return Folder::Unknown;
     }
     let kind = fstatfs(file).map_or(0, |facts| facts.f_type as u64);
-    let own = || name(file).or_else(|| name_by_device(file, kind));
+    let own = || name(file).or_else(|| name_by_kind(file, kind));
     let inode = |name: PathBuf| fs::metadata(Path::new(SYS).join(name)).ok().map(|at| at.ino());
     if kind == libc::OVERLAYFS_SUPER_MAGIC as u64 {
         youngest().map_or(Folder::Unknown, Folder::Youngest)
@@ -98,10 +98,20 @@ fn name(file: &File) -> Option<PathBuf> {
     (!name.as_os_str().is_empty() && name.is_relative()).then_some(name)
 }
 
-/// By the device, for kernels that do not tell.
-fn name_by_device(file: &File, kind: u64) -> Option<PathBuf> {
+/// `BTRFS_IOC_FS_INFO`; the UUID begins at byte 16.
+const BTRFS: Opcode = opcode::read::<[u8; 1024]>(0x94, 31);
+
+/// By the UUID or the device, where the kernel does not tell.
+fn name_by_kind(file: &File, kind: u64) -> Option<PathBuf> {
     const F2FS: u64 = 0xF2F5_2010;
     let kind = match kind {
+        kind if kind == libc::BTRFS_SUPER_MAGIC as u64 => {
+            let answer = ask::<BTRFS>(file)?;
+            let uuid = u128::from_be_bytes(std::array::from_fn(|i| answer[16 + i]));
+            let digits = format!("{uuid:032x}");
+            let [a, b, c, d] = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20]];
+            return Some(format!("btrfs/{a}-{b}-{c}-{d}-{}", &digits[20..]).into());
+        }
         kind if kind == libc::EXT4_SUPER_MAGIC as u64 => "ext4",
         kind if kind == libc::XFS_SUPER_MAGIC as u64 => "xfs",
         F2FS => "f2fs",

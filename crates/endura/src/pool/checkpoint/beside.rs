@@ -163,9 +163,8 @@ impl Beside {
         file: &File,
         writes: restore::Writes,
         progress: &mut restore::Progress<'_>,
-    ) -> Result<u64> {
-        let done = self.whole().and_then(|whole| restore::restore(file, whole, writes, progress));
-        done.map_err(|failure| told(&self.path, failure))
+    ) -> Result<u64, Failure> {
+        restore::restore(file, self.whole()?, writes, progress)
     }
 
     /// Whether `file` is another than the newest checkpoint says. Reads all of both tables and of the file.

@@ -52,7 +52,10 @@ pub(in crate::store::pool) fn write(
     };
     let fill = |file: &File| {
         match source {
-            Source::Checkpoint(from) => _ = from.restore(file, Writes::Differing, progress)?,
+            Source::Checkpoint(from) => {
+                let written = from.restore(file, Writes::Differing, progress);
+                written.map_err(|failure| beside::told(from.path(), failure))?;
+            }
             Source::Pool(space, _) => copy_held(space, file, progress)?,
         }
         Superblock { clean: false, ..root }.write(file)

@@ -10,7 +10,7 @@ use super::stats::CheckpointStats;
 use crate::media::Placement;
 use crate::pool::beside::{self, Beside};
 use crate::pool::restore::{self, Writes};
-use crate::pool::{Access, Doubt, PoolFile, Relation, Schedule, Superblock};
+use crate::pool::{Access, Doubt, Failure, PoolFile, Relation, Schedule, Superblock};
 use crate::{Error, Result};
 
 /// The plan of a session: when it makes checkpoints, in which file, and which one it found there.
@@ -168,8 +168,13 @@ pub(in crate::store::pool) fn restore_in_place(
     let last = *file.superblock();
     let is_suspect = last.suspects(&last) || from.suspects(&last);
     let writes = if is_suspect { Writes::All } else { Writes::Differing };
-    // If the disk refuses pages now, what is read back later is not what it has.
-    let pages = from.restore(file.file(), writes, progress).inspect_err(|_| _ = file.suspect())?;
+    let pages = from.restore(file.file(), writes, progress).map_err(|failure| {
+        if matches!(failure, Failure::Pool(_)) {
+            // If the disk refuses pages now, what is read back later is not what it has.
+            let _ = file.suspect();
+        }
+        beside::told(from.path(), failure)
+    })?;
     file.restored(&root, placement)?;
     Ok(Restored::to(at, pages))
 }
@@ -185,7 +190,8 @@ pub(in crate::store::pool) fn make_anew(
     let (root, at) = newest(from)?;
     let mut pages = 0;
     let fill = |file: &fs::File| {
-        pages = from.restore(file, Writes::Differing, progress)?;
+        let restored = from.restore(file, Writes::Differing, progress);
+        pages = restored.map_err(|failure| beside::told(from.path(), failure))?;
         Superblock { clean: false, ..root }.write(file)
     };
     let ready = |file: &mut PoolFile| {
