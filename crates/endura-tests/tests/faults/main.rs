@@ -7,6 +7,7 @@ mod durable;
 mod full;
 mod generation_turn;
 mod identity;
+mod idle;
 mod limit;
 mod mounts;
 mod names;
