@@ -163,8 +163,10 @@ fn explain(path: &Path) {
     let path = printable(&path.to_string_lossy(), false);
     // Without it the shell only says "Bus error".
     let _ = explain_bus_errors(&format!(
-        "endura: {path}: the file was cut short while it was open, or its disk failed (SIGBUS); what \
-         `endura check` says of it decides whether a backup is needed\n"
+        "endura: {path}: the system could not give a page of the file (SIGBUS): the file was cut short or punched while \
+         it was open, its disk failed, or the disk is full and a copy shares the file's blocks (`cp` on XFS and btrfs: free \
+         space, or remove the copy). A full disk costs no entry; what `endura check` says of the pool decides whether a \
+         backup is needed\n"
     ));
 }
 

@@ -9,6 +9,7 @@ mod durable;
 mod full;
 mod generation_turn;
 mod identity;
+mod idle;
 mod limit;
 mod load;
 mod mounts;

@@ -46,7 +46,7 @@ pub(crate) fn in_own_mounts(command: &Command) -> Command {
 
 /// Tells [`with_own_mounts`] that the role cannot do here what it is for.
 pub(crate) fn leave_out(why: &str) {
-    say(&format!("left out: {why}"));
+    say(&format!("left out: {}", why.replace('\n', "; ")));
 }
 
 /// A file system that was made for one test, mounted in a folder of its own.
@@ -143,6 +143,12 @@ impl Volume {
     /// Mounts it again, from the same device. (Of a tmpfs nothing is left.)
     pub(crate) fn mount(&mut self) {
         self.try_mount().unwrap();
+    }
+
+    /// The same with other options, where the kernel knows them.
+    pub(crate) fn mount_with(&mut self, options: &str) -> Result<(), String> {
+        self.options = options.to_owned();
+        self.try_mount()
     }
 
     fn try_mount(&mut self) -> Result<(), String> {

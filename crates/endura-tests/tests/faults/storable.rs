@@ -3,8 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -63,7 +62,9 @@ fn filler_of(volume: &Volume) -> PathBuf {
 
 #[test]
 fn role_with_a_hole_that_blocks_hide() {
-    let Some(volume) = role_path().and_then(|_| Volume::new("ext4", 16)) else { return };
+    let Some(volume) = role_path().and_then(|_| Volume::with("ext4", 16, "-b 4096", "")) else {
+        return;
+    };
     let path = volume.path().join("pool");
     plain().create_new(&path).unwrap().close().unwrap();
     let file = File::options().read(true).write(true).open(&path).unwrap();
@@ -161,9 +162,11 @@ fn an_open_pool_takes_blocks_of_its_own_again() {
 
 #[test]
 fn role_with_a_quota() {
-    let Some(folder) = role_path() else { return };
-    let Some(volume) = Volume::with("xfs", 320, "", "prjquota") else { return };
-    drop(folder);
+    let Some(mut volume) = role_path().and_then(|_| Volume::new("xfs", 320)) else { return };
+    volume.unmount();
+    if volume.mount_with("prjquota").is_err() {
+        return say("no quotas in this kernel");
+    }
     let disk = volume.path();
     let quota = |what: &str| run(&format!("xfs_quota -x -c '{what}' {}", disk.display()));
     let limited = quota(&format!("project -s -p {} 7", disk.display()))
@@ -191,15 +194,18 @@ fn loop_until_full(map: &Map<u64, u64>) -> Error {
 
 #[test]
 fn a_quota_is_an_error() {
-    with_own_mounts("role_with_a_quota");
+    let folder = &folders()[0];
+    let mut process = Process::start(in_own_mounts(&role("role_with_a_quota", folder.path())));
+    // No file system of a kernel may know quotas, also in CI.
+    println!("{}", process.hear());
+    process.finish();
 }
 
 /// Ways in which a store to a page fails that no library can foresee.
-const WAYS: [(&str, &str, u64); 5] = [
+const WAYS: [(&str, &str, u64); 4] = [
     ("shared", "xfs", 320),
     ("punched", "ext4", 32),
     ("cut", "ext4", 32),
-    ("shut down", "ext4", 32),
     ("shut down", "xfs", 320),
 ];
 const SENTENCE: &str = "a sentence of the program";
@@ -210,14 +216,15 @@ fn role_store_when_told() {
     let Some(path) = role_path() else { return };
     endura::explain_bus_errors(SENTENCE).unwrap();
     let pool = plain().open_existing(&path).unwrap();
-    let map = pool.map("map").unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
     // Each page is written back, so that the next store to it asks the file system.
     File::open(&path).unwrap().sync_all().unwrap();
     say("open");
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
-    store(&map, 2);
-    say("stored");
+    let failed = (0..ENTRIES).find_map(|key| map.insert(key, 2).err());
+    // What was punched reads as zeros. (A store to it, where nothing is read before, is the signal.)
+    assert!(matches!(failed, Some(Error::Corrupt { .. })), "{failed:?}");
 }
 
 fn end_by(way: &str, volume: &mut Volume) {
@@ -252,8 +259,10 @@ fn end_by(way: &str, volume: &mut Volume) {
     let mut complaint = String::new();
     writer.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
     let status = writer.wait().unwrap();
-    assert_eq!(status.signal(), Some(libc::SIGBUS), "{way}: {status} {complaint}");
-    assert!(complaint.contains(SENTENCE), "{way}: {complaint}");
+    let signal = (way != "punched").then_some(libc::SIGBUS);
+    assert_eq!(status.signal(), signal, "{way}: {status} {complaint}");
+    assert_eq!(complaint.contains(SENTENCE), signal.is_some(), "{way}: {complaint}");
+    assert!(signal.is_some() || status.success(), "{complaint}");
     if way == "shut down" {
         volume.unmount();
         volume.mount();

@@ -1,8 +1,8 @@
 //! A sentence on standard error before SIGBUS ends the process.
 //!
-//! The kernel sends SIGBUS to a thread that touches a mapped page which the file no longer has, because a program
-//! shortened the file or the disk failed. The store or load cannot be completed, so the process ends as it would
-//! without this handler.
+//! The kernel sends SIGBUS to a thread that touches a mapped page which it cannot give: a program shortened the file, the disk
+//! failed, or the page needs a block that the disk does not have. The store or load cannot be completed, so the process ends
+//! as it would without this handler. (Section 3 of `docs/design.md` has all ways, and says why the thread cannot go on.)
 
 use std::ptr;
 use std::sync::OnceLock;

@@ -30,6 +30,8 @@ const SHORT: Duration = Duration::from_millis(10);
 /// How long a look goes on where blocks are shared: what else the thread has to do waits.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How often an open tries to find room.
+const TRIES: u32 = 10;
 /// Between two looks, at least and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// Bytes a second: faster than a disk can be filled.
@@ -111,13 +113,20 @@ impl Separation {
 
     /// The whole file, to which nobody stores yet.
     fn all(mut self, file: &File, len: u64) -> Result<Option<&'static str>> {
-        let mut at = 0;
+        let (mut at, mut tries) = (0, TRIES);
         while at < len {
             let told = extents(file, at..len).map_err(|e| Error::io(SEPARATING, e))?;
             at = match told.iter().find(|extent| extent.is_shared) {
                 Some(shared) => match self.step(file, shared.bytes.start, len) {
                     Ok((end, _)) => end,
                     Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Some(CANNOT)),
+                    Err(Errno::NOSPC) if tries > 0 => {
+                        // XFS frees what was removed a moment ago in the background, and sooner if it is asked for its figures.
+                        disk::free(file);
+                        std::thread::sleep(SHORT);
+                        tries -= 1;
+                        at
+                    }
                     Err(errno) => return Err(Error::io(SEPARATING, errno)),
                 },
                 None => told.last().map_or(len, |last| last.bytes.end),
