@@ -258,7 +258,8 @@ impl PoolOptions {
             return Err(Error::NeedsRestore { reason });
         }
         file.check_length()?;
-        if doubt.is_some() {
+        let is_accepted = doubt.is_some();
+        if is_accepted {
             self.verify_before_accepting(file, placement)?;
         }
         file.warn_of_silence(&placement);
@@ -270,7 +271,10 @@ impl PoolOptions {
             false => None,
         };
         let (space, session) = self.mount(file, placement, plan.as_mut())?;
-        let keeper = plan.filter(Plan::is_on).map(|plan| Keeper::begin(&space, file, plan));
+        // What was verified, or taken back page by page, is not in doubt.
+        let is_in_doubt = !session.clean && !is_accepted && restored.is_none();
+        let begin = |plan| Keeper::begin(&space, file, plan, is_in_doubt);
+        let keeper = plan.filter(Plan::is_on).map(begin);
         Ok(Begun { space, placement, session, keeper, kept, restored })
     }
 
