@@ -3,10 +3,13 @@
 
 mod copies;
 mod create;
+mod damage_met;
 mod durable;
 mod full;
 mod generation_turn;
 mod identity;
+#[path = "../support/killed_file.rs"]
+mod killed_file;
 mod limit;
 mod names;
 mod not_closed;
