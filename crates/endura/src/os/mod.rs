@@ -16,5 +16,5 @@ pub(crate) mod thread_end;
 #[cfg(all(test, not(loom)))]
 pub(crate) use linux::real_time;
 pub(crate) use linux::{
-    disk, file_identity, filesystem, futex, identity, memory, new_file, pmem, session_mark,
+    disk, file_identity, filesystem, futex, identity, lease, memory, new_file, pmem, session_mark,
 };

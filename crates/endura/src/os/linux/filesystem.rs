@@ -116,6 +116,11 @@ impl Filesystem {
         matches!(self.name, "tmpfs" | "ramfs")
     }
 
+    /// Whether it shows files of another file system, which can be opened there as well.
+    pub(crate) fn is_overlay(self) -> bool {
+        self.name == "overlayfs"
+    }
+
     /// Whether the number of blocks of a file counts its contents and nothing else.
     pub(crate) fn counts_blocks_exactly(self) -> bool {
         self.is_in_memory()

@@ -2,6 +2,7 @@
 
 pub(crate) mod create;
 pub(crate) mod doubt;
+pub(crate) mod entrance;
 pub(crate) mod pool_file;
 pub(crate) mod schedule;
 pub mod superblock;

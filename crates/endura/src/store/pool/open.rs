@@ -46,14 +46,26 @@ impl PoolOptions {
     /// [`Error::Unsupported`] for what does not work on this machine; [`Error::Io`], also with `NotFound`. A refused
     /// file is not changed.
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<Pool> {
-        let path = path.as_ref();
-        match self.locked(path) {
+        let (path, begun) = (path.as_ref(), Instant::now());
+        loop {
+            match self.open_once(path) {
+                // Somebody came by a path whose lock is not this one's.
+                Err(Error::Locked) if begun.elapsed() < self.lock_timeout => {
+                    std::thread::sleep(LONGEST_PAUSE);
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn open_once(&self, path: &Path) -> Result<Pool> {
+        match self.locked(path, self.accept_unclean) {
             Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
                 match self.make_anew(path)? {
                     Some((file, restored)) => self.open_locked(path, file, Some(restored)),
                     // Another process may have been faster.
                     None if fs::metadata(path).is_ok() => {
-                        self.open_locked(path, self.locked(path)?, None)
+                        self.open_locked(path, self.locked(path, self.accept_unclean)?, None)
                     }
                     None => Err(error),
                 }
@@ -126,7 +138,7 @@ impl PoolOptions {
         progress: &mut restore::Progress<'_>,
     ) -> Result<Restored> {
         let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
-        match self.locked(by_hand.path) {
+        match self.locked(by_hand.path, true) {
             Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
                 by_hand.make_anew(self.any_filesystem, placement, progress)
             }
@@ -184,10 +196,13 @@ impl PoolOptions {
 
     /// The pool's file, as soon as no other handle has it locked. The path is opened again for each attempt: a waiting
     /// caller never locks a file that was deleted meanwhile.
-    fn locked(&self, path: &Path) -> Result<PoolFile> {
+    ///
+    /// A caller that goes past doubt `asks` who writes to the file besides: see [`PoolFile::expect_alone`].
+    fn locked(&self, path: &Path, asks: bool) -> Result<PoolFile> {
+        let open = if asks { PoolFile::open_asking } else { PoolFile::open };
         let (begun, mut pause) = (Instant::now(), SHORTEST_PAUSE);
         loop {
-            match PoolFile::open(path, self.access()) {
+            match open(path, self.access()) {
                 Err(Error::Locked) if begun.elapsed() < self.lock_timeout => {
                     std::thread::sleep(
                         pause.min(self.lock_timeout.saturating_sub(begun.elapsed())),
@@ -260,6 +275,7 @@ impl PoolOptions {
         file.check_length()?;
         let is_accepted = doubt.is_some();
         if is_accepted {
+            file.expect_alone()?;
             self.verify_before_accepting(file, placement)?;
         }
         file.warn_of_silence(&placement);

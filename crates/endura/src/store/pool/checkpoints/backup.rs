@@ -137,10 +137,17 @@ impl ByHand<'_> {
         if file.doubt(placement).is_none() {
             return Err(beside::bad(from.path(), WHOLE));
         }
+        file.expect_alone()?;
         if self.keep_torn {
             keep(file, &beside::with_suffix(self.path, ".torn"))?;
         }
-        found::restore_in_place(file, &mut from, placement, progress)
+        let had = file.shut()?;
+        let restored = found::restore_in_place(file, &mut from, placement, progress);
+        // Then nothing was written.
+        if matches!(restored, Err(Error::BadCheckpoint { .. })) {
+            file.open_again(had);
+        }
+        restored
     }
 
     /// Gives the newest checkpoint of a pool that another process may be writing to `write`, and tells when it was made. If
