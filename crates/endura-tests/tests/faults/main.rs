@@ -5,11 +5,14 @@ mod contained;
 mod copies;
 mod create;
 mod down;
+mod damage_met;
 mod durable;
 mod full;
 mod generation_turn;
 mod identity;
 mod idle;
+#[path = "../support/killed_file.rs"]
+mod killed_file;
 mod limit;
 mod load;
 mod mounts;

@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, OFlags, flock, fstat};
 use rustix::io::Errno;
@@ -16,6 +17,10 @@ use super::claims::{Claim, Right};
 use super::linux::file_identity::FileId;
 use super::locked_file::LockedFile;
 use crate::{Error, Result};
+
+/// How often a file is opened again that somebody has a lease of, and the pause before.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The right to a pool's file. Ends when dropped or with the process; a forked child neither has
 /// it nor ends it.
@@ -76,5 +81,17 @@ fn lock(descriptor: impl AsFd, read_only: bool) -> Result<()> {
 /// Opens a pool's file. The open of a pipe in its place does not wait.
 pub(crate) fn open(path: &Path, read_only: bool) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits() as i32;
-    OpenOptions::new().read(true).write(!read_only).custom_flags(flags).open(path)
+    let mut options = OpenOptions::new();
+    options.read(true).write(!read_only).custom_flags(flags);
+    let mut tries = TRIES;
+    loop {
+        match options.open(path) {
+            // Another process has a lease of it for the moment of a look: see `linux/lease.rs`.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries > 0 => {
+                tries -= 1;
+                std::thread::sleep(PAUSE);
+            }
+            opened => return opened,
+        }
+    }
 }

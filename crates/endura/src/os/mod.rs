@@ -18,4 +18,5 @@ pub(crate) use linux::real_time;
 pub(crate) use linux::{
     boot, disk, extents, file_identity, filesystem, futex, identity, memory, mounted, new_file,
     pmem, session_mark,
+    disk, file_identity, filesystem, futex, identity, lease, memory, new_file, pmem, session_mark,
 };

@@ -14,6 +14,7 @@ mod lock_stamps;
 #[cfg(all(test, loom))]
 mod loom;
 mod maps;
+mod met_damage;
 mod open_map;
 mod patience;
 mod pins;

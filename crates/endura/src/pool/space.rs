@@ -54,6 +54,8 @@ pub struct Space<M: Media> {
     stamps: Stamps,
     /// The first finding that made this session stop: where, and what.
     pub(crate) damage: OnceLock<(u64, &'static str)>,
+    /// The first finding of all: see [`met_damage`](Self::met_damage).
+    pub(crate) met: OnceLock<(u64, &'static str)>,
     /// Held by a thread that keeps writers out.
     pub(crate) quiescing: Mutex<()>,
     /// Writers that wait until the pool is no longer quiesced.
@@ -64,12 +66,15 @@ pub struct Space<M: Media> {
     pub(crate) held: AtomicU32,
     /// Finishes a pending collection; returns whether it is done.
     pub(crate) finish_collection: OnceLock<Box<Finish>>,
+    /// Finishes the walks of a pending collection; returns whether what they met is sound.
+    pub(crate) finish_walks: OnceLock<Box<Walk>>,
     /// Receives events, if anyone listens.
     pub(crate) events: OnceLock<Events>,
     /// Called with the number of a thread that exits.
     pub(crate) heir: OnceLock<Arc<Heir>>,
 }
 
+type Walk = dyn Fn(u64) -> Result<bool> + Send + Sync;
 type Finish = dyn Fn(Patience) -> Result<bool> + Send + Sync;
 
 /// How the bytes of an open pool are used. Exact while no thread
@@ -132,11 +137,13 @@ impl<M: Media> Space<M> {
             birthplace: ForkGuard::here(),
             stamps: Stamps::new(),
             damage: OnceLock::new(),
+            met: OnceLock::new(),
             quiescing: Mutex::new(()),
             kept_out: AtomicU64::new(0),
             parks: AtomicBool::new(false),
             held: AtomicU32::new(0),
             finish_collection: OnceLock::new(),
+            finish_walks: OnceLock::new(),
             events: OnceLock::new(),
             heir: OnceLock::new(),
             media,

@@ -39,7 +39,7 @@ pub(crate) fn len<M: Media, T: Clone + Send + 'static>(
         let count = move || {
             let _claim = Claim(open_of_thread.map());
             // An error ends the count. A caller of `exact_len` then counts itself, and gets the error.
-            let _ = count_all(&tree_of_thread);
+            open_of_thread.space().note_result(count_all(&tree_of_thread));
         };
         if thread.spawn(count).is_err() {
             let _claim = Claim(map);

@@ -7,6 +7,7 @@ pub(crate) mod file_identity;
 pub(crate) mod filesystem;
 pub(crate) mod futex;
 pub(crate) mod identity;
+pub(crate) mod lease;
 pub(crate) mod membarrier;
 pub(crate) mod memory;
 pub(crate) mod mounted;

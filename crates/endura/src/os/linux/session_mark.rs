@@ -59,6 +59,26 @@ pub(crate) fn set(file: &File, session: [u8; 16], earlier: Option<[u8; 16]>) -> 
     fsetxattr(file, NAME, &bytes, XattrFlags::empty()).is_ok()
 }
 
+/// Marks a file that has no mark; none if it has one. Of several processes that do this at once one makes it, whatever
+/// paths they came by.
+pub(crate) fn create(file: &File, session: [u8; 16]) -> Option<bool> {
+    let mut bytes = [0; BYTES];
+    bytes[..16].copy_from_slice(&session);
+    match fsetxattr(file, NAME, &bytes, XattrFlags::CREATE) {
+        Err(Errno::EXIST) => None,
+        made => Some(made.is_ok()),
+    }
+}
+
+/// Puts back a mark that was read.
+pub(crate) fn put_back(file: &File, mark: Mark) {
+    match mark {
+        Mark::Numbers([session, earlier]) => _ = set(file, session, Some(earlier)),
+        Mark::Absent => clear(file),
+        Mark::Unreadable => {}
+    }
+}
+
 /// Removes the mark. Where that fails the file keeps one, which names no session to come.
 pub(crate) fn clear(file: &File) {
     let _ = fremovexattr(file, NAME);
@@ -83,8 +103,13 @@ mod tests {
             fsetxattr(&file, NAME, foreign, XattrFlags::empty()).unwrap();
             assert_eq!(Mark::of(&file), Mark::Absent);
         }
+        let seen = Mark::of(&file);
+        assert_eq!(create(&file, [3; 16]), None);
+        assert_eq!(Mark::of(&file), seen);
         clear(&file);
         clear(&file);
+        assert_eq!(create(&file, [3; 16]), Some(true));
+        put_back(&file, Mark::Absent);
         assert_eq!(names(1), Some(false));
         assert_eq!(Mark::Unreadable.names([1; 16]), None);
     }

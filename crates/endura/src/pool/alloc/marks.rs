@@ -50,6 +50,8 @@ pub(crate) struct Marks {
     words: Box<[OnceLock<Box<[AtomicU64]>>]>,
     state: AtomicU32,
     is_claimed: AtomicBool,
+    /// Whether the walks over all maps have ended well.
+    has_met_all: AtomicBool,
     visits: AtomicU64,
     marked: AtomicU64,
     swept: AtomicU64,
@@ -84,6 +86,7 @@ impl Marks {
             spans,
             state: AtomicU32::new(LeakRecoveryState::Pending as u32),
             is_claimed: AtomicBool::new(false),
+            has_met_all: AtomicBool::new(false),
             visits: AtomicU64::new(0),
             marked: AtomicU64::new(0),
             swept: AtomicU64::new(0),
@@ -189,6 +192,17 @@ impl Marks {
     pub(crate) fn claim(&self) -> bool {
         // Relaxed: the collection has its own lock.
         !self.is_claimed.swap(true, Ordering::Relaxed)
+    }
+
+    /// Says that the walks have met all that was there at the open, and found it sound.
+    pub(crate) fn end_walks(&self) {
+        // Relaxed: nothing is read by it.
+        self.has_met_all.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether they have.
+    pub(crate) fn has_met_all(&self) -> bool {
+        self.has_met_all.load(Ordering::Relaxed)
     }
 
     /// Whether that is another state than before.

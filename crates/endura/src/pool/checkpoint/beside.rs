@@ -29,6 +29,12 @@ pub(crate) const LAGS: &str = "the pool was closed after it was made, and what w
      the pool as the checkpoint is, move the pool away and open it";
 pub(crate) const OF_NO_POOL: &str = "it is of a pool that is not there: open that, which makes it anew from the checkpoint, or remove the checkpoint";
 pub(crate) const OF_A_REMOVED_POOL: &str = "the pool was removed while it is open, and gets no more checkpoints, for one would bring it back; close it";
+pub(crate) const DAMAGE: &str = "it stays as it is, because this session met damage in the pool, and a newer one would hold that too: see with \
+     `endura check` what is damaged, and take the pool back to this checkpoint with `endura restore`";
+pub(crate) const UNKNOWN: &str = "it stays as it is, because the pool was not closed before, and has a map of a kind that this build does not know, \
+     so that it cannot be verified: open it with the version that made that map";
+pub(crate) const UNVERIFIED: &str = "it stays as it is until the pool, which was not closed before, is verified: other threads \
+     write faster than that goes on; it is tried again";
 pub(crate) const EMPTY: &str = "it holds no checkpoint; give another file";
 const NO_FILE: &str = "it is no regular file; give another path";
 const REPLACED: &str =

@@ -184,7 +184,9 @@ impl Copier {
         }
         // K6, K7
         let pages = pages_of(bytes)?;
-        outcome.written = round.commit(Moment { pages, made, superblock: superblock.encode() })?;
+        let moment = Moment { pages, made, superblock: superblock.encode() };
+        // Damage that was met until then may be in what was copied.
+        outcome.written = round.commit_unless(moment, || space.met_damage().is_some())?;
         Ok(outcome)
     }
 

@@ -12,8 +12,9 @@ use crate::pool::directory::registry::directory_spans;
 use crate::pool::drop_map::DropStep;
 use crate::pool::layout::{PAGE, UNIT};
 use crate::pool::patience::Patience;
+use crate::pool::session::NO_READERS;
 use crate::pool::space::Space;
-use crate::runtime::epoch::RetireTag;
+use crate::runtime::epoch::{Mode, RetireTag};
 use crate::runtime::thread;
 use crate::sync::{self, AtomicBool, Mutex};
 use crate::{Error, Result};
@@ -85,6 +86,11 @@ impl<M: Media> Collector<M> {
                 weak.upgrade().map_or(Ok(false), |collector| collector.finish_within(patience))
             };
             let _ = space.finish_collection.set(Box::new(finish));
+            let weak: Weak<Self> = Arc::downgrade(&collector);
+            let walk = move |shut_by| {
+                weak.upgrade().map_or(Ok(false), |collector| collector.finish_walks(shut_by))
+            };
+            let _ = space.finish_walks.set(Box::new(walk));
             // An offset outside of the pool, which was looked at before.
             let _ = space.allocator.pages().hold_back(&space.media);
         }
@@ -98,6 +104,11 @@ impl<M: Media> Collector<M> {
     /// Those of [`Space::pin`] and [`Space::pin_mut`]. Damage in the pool is not reported as an error, but
     /// ends the collection ([`LeakRecoveryState::Failed`]).
     pub fn step(&self) -> Result<GcStep> {
+        self.step_within(NO_READERS)
+    }
+
+    /// The same; what a walk does is let in unless these states keep it out.
+    fn step_within(&self, shut_by: u64) -> Result<GcStep> {
         let Some(marks) = self.space.allocator.marks() else { return Ok(GcStep::Ended) };
         let mut work = self.work.lock();
         let phase = work.phase;
@@ -109,15 +120,16 @@ impl<M: Media> Collector<M> {
         }
         drop(work);
         let outcome = match (phase, walk) {
-            (Phase::Mark, Some(walk)) => self.mark(marks, walk),
-            (Phase::Mark, None) => self.end_marking(marks),
+            (Phase::Mark, Some(walk)) => self.mark(marks, walk, shut_by),
+            (Phase::Mark, None) => self.end_marking(marks, shut_by),
             (Phase::Drops, _) => self.wait_for_drops(),
             (Phase::Grace(tag), _) => self.wait_for_pins(marks, tag),
             (Phase::Sweep(_), _) => self.sweep(marks),
             (Phase::Ended, _) => Ok(GcStep::Ended),
         };
         match outcome {
-            Err(Error::Corrupt { .. }) if !self.space.is_poisoned() => {
+            Err(error @ Error::Corrupt { .. }) if !self.space.is_poisoned() => {
+                self.space.note_damage(&error);
                 self.work.lock().phase = Phase::Ended;
                 self.enter(marks, LeakRecoveryState::Failed);
                 Ok(GcStep::Ended)
@@ -142,9 +154,9 @@ impl<M: Media> Collector<M> {
     }
 
     /// C1.
-    fn mark(&self, marks: &Marks, mut walk: Box<dyn GcWalk<M>>) -> Result<GcStep> {
+    fn mark(&self, marks: &Marks, mut walk: Box<dyn GcWalk<M>>, shut_by: u64) -> Result<GcStep> {
         let (media, pages) = (&self.space.media, self.space.allocator.pages());
-        let ended = self.space.pin().and_then(|guard| {
+        let ended = self.space.enter(Mode::Reader, shut_by).and_then(|guard| {
             media.mark(Mark::Step("collect.mark"));
             let mut visit = |at, bytes| marks.reach(pages, at, bytes);
             let ended = walk.step(&guard, &mut visit, self.bite);
@@ -161,20 +173,21 @@ impl<M: Media> Collector<M> {
         ended.map(|_| GcStep::Worked)
     }
 
-    fn end_marking(&self, marks: &Marks) -> Result<GcStep> {
-        self.keep_directory(marks)?;
+    fn end_marking(&self, marks: &Marks, shut_by: u64) -> Result<GcStep> {
+        self.keep_directory(marks, shut_by)?;
         let mut work = self.work.lock();
         let is_marked = work.walks.is_empty() && work.under_way == 0;
         if is_marked && work.phase == Phase::Mark {
             work.phase = Phase::Drops;
+            marks.end_walks();
             self.enter(marks, LeakRecoveryState::Waiting);
         }
         Ok(if is_marked { GcStep::Worked } else { GcStep::Idle })
     }
 
     /// Marks the further spans of the directory. None is ever removed from it.
-    fn keep_directory(&self, marks: &Marks) -> Result<()> {
-        let _guard = self.space.pin()?;
+    fn keep_directory(&self, marks: &Marks, shut_by: u64) -> Result<()> {
+        let _guard = self.space.enter(Mode::Reader, shut_by)?;
         let spans = directory_spans(&self.space.media)?;
         spans.into_iter().for_each(|at| marks.keep_directory(at));
         Ok(())
@@ -265,6 +278,27 @@ impl<M: Media> Collector<M> {
             }
         }
         Ok(false)
+    }
+
+    /// Does C1 to its end, also of a pool that is closed, if `shut_by` lets it in; whether all was met, and is sound. Goes on as
+    /// [`finish`](Self::finish) does, but waits for no operation: walks only read.
+    fn finish_walks(&self, shut_by: u64) -> Result<bool> {
+        let Some(marks) = self.space.allocator.marks() else { return Ok(true) };
+        let (mut idle, mut left) = (0, self.steps_at_most());
+        while idle < Patience::Long.looks() && left > 0 {
+            let is_over = self.work.lock().phase != Phase::Mark;
+            if is_over {
+                break;
+            }
+            match self.step_within(shut_by)? {
+                GcStep::Idle => {
+                    idle += 1;
+                    sync::rest(Some(PAUSE));
+                }
+                GcStep::Worked | GcStep::Ended => (idle, left) = (0, left - 1),
+            }
+        }
+        Ok(marks.has_met_all())
     }
 
     /// Reports that the collection stops, if no operation will continue it.

@@ -4,6 +4,7 @@ pub(crate) mod create;
 pub(crate) mod doubt;
 mod end_mark;
 pub(crate) mod own_blocks;
+pub(crate) mod entrance;
 pub(crate) mod pool_file;
 pub(crate) mod schedule;
 pub mod superblock;

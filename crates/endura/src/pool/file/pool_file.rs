@@ -40,6 +40,7 @@ use crate::media::{Placement, STEP};
 use crate::os::boot::Boot;
 use crate::os::file_identity::{FileId, FileIdentity, Likeness};
 use crate::os::filesystem::Filesystem;
+use crate::os::lease::Writers;
 use crate::os::lock::{self, FileLock};
 use crate::os::mounted::{self, Mounted};
 use crate::os::session_mark::{self, Mark};
@@ -48,6 +49,8 @@ use crate::pool::alloc::pages;
 use crate::pool::file::doubt::{Doubt, Here, NO_BIRTH, NO_PROOF, doubt, silence};
 use crate::pool::file::end_mark::EndMark;
 use crate::pool::file::own_blocks;
+use crate::pool::file::doubt::{Here, NO_BIRTH, doubt, silence};
+use crate::pool::file::entrance;
 use crate::pool::file::schedule::{Base, Schedule};
 use crate::pool::file::superblock::{Superblock, WITH_CHECKPOINTS};
 use crate::pool::layout::{LENGTH, NEXT_PAGE};
@@ -75,6 +78,10 @@ pub(crate) struct PoolFile {
     filesystem: Filesystem,
     /// Warnings for the user, found while opening.
     warnings: Vec<&'static str>,
+    /// Who had it open for writing before, if that was asked and it was not closed then.
+    writers: Option<Writers>,
+    /// The mark that it had, if it was not closed.
+    seen: Option<Mark>,
     /// Declared last: released when everything else is gone.
     lock: FileLock,
 }
@@ -88,6 +95,12 @@ impl PoolFile {
         let file =
             lock::open(path, access.read_only).map_err(|error| Error::opening(path, error))?;
         Self::of_named(path, file, lock, access)
+    }
+
+    /// The same, and asks who has the file open for writing, before this process has: for [`expect_alone`](Self::expect_alone).
+    pub(crate) fn open_asking(path: &Path, access: Access) -> Result<Self> {
+        let writers = if access.read_only { None } else { entrance::writers(path) };
+        Ok(Self { writers, ..Self::open(path, access)? })
     }
 
     /// The same for a file that is open and locked, and that was at `path`. Where it has been deleted meanwhile, the
@@ -124,7 +137,8 @@ impl PoolFile {
         })?;
         superblock.check(access.read_only)?;
         let warnings = filesystem.warning().into_iter().collect();
-        Ok(Self { file, superblock, access, filesystem, warnings, lock })
+        let seen = (!superblock.clean).then(|| Mark::of(&file));
+        Ok(Self { file, superblock, access, filesystem, warnings, writers: None, seen, lock })
     }
 
     /// Removes the file, which this process has made and nobody else has used, from `path`. What has been moved there
@@ -256,6 +270,46 @@ impl PoolFile {
         disk::write_again(&self.file).map_err(failed)
     }
 
+    /// Fails if somebody else may have a pool in doubt open for writing, whom the lock does not show: before it is taken back,
+    /// or accepted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] if somebody has, or had a moment ago; [`Error::Unsupported`] where that cannot be seen.
+    pub(crate) fn expect_alone(&self) -> Result<()> {
+        let last = &self.superblock;
+        match self.writers {
+            _ if self.access.read_only => Ok(()),
+            Some(Writers::Somebody) | None => Err(Error::Locked),
+            // Who came by this path has had the lock.
+            _ if !self.filesystem.is_overlay() || self.is_file_of(last) => Ok(()),
+            _ => Err(Error::Unsupported { what: entrance::IN_OVERLAY }),
+        }
+    }
+
+    /// Whether it is the file in which the session of this superblock was.
+    fn is_file_of(&self, last: &Superblock) -> bool {
+        last.file.compare(&self.identity(), true) != Likeness::Other
+            && Mark::of(&self.file).names(last.session) != Some(false)
+    }
+
+    /// Keeps writers out that the lock does not show, before the file is written over. The mark that it had.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] if one begins a session.
+    pub(crate) fn shut(&mut self) -> Result<Mark> {
+        let had = Mark::of(&self.file);
+        entrance::shut(&self.file, identity::random()?, &self.superblock)?;
+        self.seen = None;
+        Ok(had)
+    }
+
+    /// Lets them in again, where nothing was written.
+    pub(crate) fn open_again(&self, had: Mark) {
+        session_mark::put_back(&self.file, had);
+    }
+
     fn identity(&self) -> FileIdentity {
         FileIdentity::of(&self.file, self.lock.file())
     }
@@ -299,12 +353,13 @@ impl PoolFile {
         let (number, file, boot) = (identity::random()?, self.identity(), Boot::here()?);
         let mounted = Mounted::of(&self.file);
         let replaced = (!last.clean && last.is_marked).then_some(last.session);
-        let is_marked = session_mark::set(&self.file, number, replaced);
+        let is_marked = entrance::mark(&self.file, number, &last, self.seen)?;
         if is_marked && placement.is_power_safe() {
             // Before the superblock that wants this mark.
             self.file.sync_all().map_err(|e| Error::io("syncing the pool's attributes", e))?;
         }
         let length = self.void_end_mark(number)?;
+        entrance::expect_unchanged(&self.file, &last)?;
         self.superblock = Superblock {
             generation: session.generation,
             boot,
@@ -324,6 +379,8 @@ impl PoolFile {
         EndMark::remove(&self.file, length, STEP)
             .map_err(|e| Error::io("shortening the pool's file", e))?;
         mounted::stay(&self.file);
+        entrance::expect_own(&self.file, &self.superblock)?;
+        self.seen = None;
         if !is_marked {
             session_mark::clear(&self.file);
         } else if replaced.is_some() {
@@ -386,7 +443,9 @@ impl PoolFile {
         }
         self.superblock.clean = true;
         self.superblock.write(&self.file)?;
-        if self.superblock.is_marked {
+        if self.superblock.is_marked
+            && Mark::of(&self.file).names(self.superblock.session) != Some(false)
+        {
             // A copy of this session that comes in place of the closed pool is known by that.
             session_mark::clear(&self.file);
         }

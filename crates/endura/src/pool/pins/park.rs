@@ -87,6 +87,11 @@ impl<M: Media> Space<M> {
         self.parks.store(true, Ordering::Relaxed);
     }
 
+    /// Whether they do: whether the session makes checkpoints.
+    pub(crate) fn makes_checkpoints(&self) -> bool {
+        self.parks.load(Ordering::Relaxed)
+    }
+
     /// Runs a closure of the caller's inside a pin for writing, in which no lock is held.
     #[inline]
     pub(crate) fn parked<R>(&self, closure: impl FnOnce() -> R) -> R {

@@ -161,6 +161,7 @@ impl<M: Media> Space<M> {
     /// Poisons the pool because of damage that was found in it.
     #[cold]
     pub(crate) fn poison_with(&self, error: &Error) {
+        self.note_damage(error);
         if let Error::Corrupt { offset, what } = *error {
             // The first finding is the one to report.
             let _ = self.damage.set((offset, what));

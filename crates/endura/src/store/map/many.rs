@@ -260,7 +260,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             while let Some(key) = range.next_key(words, &mut 0) {
                 removed += usize::from(words.remove(key)?.is_some());
             }
-            return range.take_failure().map_or(Ok(removed), Err);
+            return range.take_failure(words).map_or(Ok(removed), Err);
         }
         let bytes = self.bytes();
         let mut range = bytes.range(encode_bound::<K>(from)?, encode_bound::<K>(to)?);

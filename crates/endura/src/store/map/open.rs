@@ -113,7 +113,18 @@ impl Pool {
         self.open_map(name, options, types, are_words).map(Map::new)
     }
 
+    /// Opens or makes a map whose types are known at run time.
     pub(crate) fn open_map(
+        &self,
+        name: &str,
+        options: MapOptions,
+        types: Types,
+        are_words: bool,
+    ) -> Result<Handle> {
+        self.space().told(self.try_open_map(name, options, types, are_words))
+    }
+
+    fn try_open_map(
         &self,
         name: &str,
         options: MapOptions,

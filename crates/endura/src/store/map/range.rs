@@ -143,15 +143,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         needs_value: bool,
         of_bytes: impl FnOnce(&mut Entry) -> Result<A>,
     ) -> Option<Result<A>> {
-        let failure = match &mut self.entries {
-            Entries::Words(range) => range.take_failure()?,
-            Entries::Bytes(range) => match range.next(self.map.bytes(), upwards, needs_value) {
-                // As for words.
-                Ok(Some(entry)) => return Some(of_bytes(entry)),
-                Ok(None) => return None,
-                Err(error) => error,
-            },
-            Entries::Failed(error) => error.take()?,
+        let failure = match (&mut self.entries, self.map.words()) {
+            (Entries::Words(range), Some(words)) => range.take_failure(words)?,
+            (Entries::Words(_), None) => unreachable!("an index of words made this range"),
+            (Entries::Bytes(range), _) => {
+                match range.next(self.map.bytes(), upwards, needs_value) {
+                    // As for words.
+                    Ok(Some(entry)) => return Some(of_bytes(entry)),
+                    Ok(None) => return None,
+                    Err(error) => error,
+                }
+            }
+            (Entries::Failed(error), _) => error.take()?,
         };
         self.entries = Entries::Failed(None);
         Some(Err(failure))

@@ -39,7 +39,7 @@ impl Background {
     /// Starts the collection that the session needs, in so many threads. If this build cannot walk a map, the
     /// collection does not start: no chunk is then known to be free.
     pub(super) fn begin<M: Media>(space: &Arc<Space<M>>, threads: usize) -> Self {
-        let Ok(collector) = Self::collector(space) else {
+        let Ok(collector) = space.told(Self::collector(space)) else {
             space.give_up_collection();
             return Self::default();
         };

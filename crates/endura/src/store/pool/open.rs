@@ -46,14 +46,26 @@ impl PoolOptions {
     /// [`Error::Unsupported`] for what does not work on this machine; [`Error::Io`], also with `NotFound`. A refused
     /// file is not changed.
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<Pool> {
-        let path = path.as_ref();
-        match self.locked(path) {
+        let (path, begun) = (path.as_ref(), Instant::now());
+        loop {
+            match self.open_once(path) {
+                // Somebody came by a path whose lock is not this one's.
+                Err(Error::Locked) if begun.elapsed() < self.lock_timeout => {
+                    std::thread::sleep(LONGEST_PAUSE);
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn open_once(&self, path: &Path) -> Result<Pool> {
+        match self.locked(path, self.accept_unclean) {
             Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
                 match self.make_anew(path)? {
                     Some((file, restored)) => self.open_locked(path, file, Some(restored)),
                     // Another process may have been faster.
                     None if fs::metadata(path).is_ok() => {
-                        self.open_locked(path, self.locked(path)?, None)
+                        self.open_locked(path, self.locked(path, self.accept_unclean)?, None)
                     }
                     None => Err(error),
                 }
@@ -126,7 +138,7 @@ impl PoolOptions {
         progress: &mut restore::Progress<'_>,
     ) -> Result<Restored> {
         let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
-        match self.locked(by_hand.path) {
+        match self.locked(by_hand.path, true) {
             Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
                 by_hand.make_anew(self.any_filesystem, placement, progress)
             }
@@ -184,10 +196,13 @@ impl PoolOptions {
 
     /// The pool's file, as soon as no other handle has it locked. The path is opened again for each attempt: a waiting
     /// caller never locks a file that was deleted meanwhile.
-    fn locked(&self, path: &Path) -> Result<PoolFile> {
+    ///
+    /// A caller that goes past doubt `asks` who writes to the file besides: see [`PoolFile::expect_alone`].
+    fn locked(&self, path: &Path, asks: bool) -> Result<PoolFile> {
+        let open = if asks { PoolFile::open_asking } else { PoolFile::open };
         let (begun, mut pause) = (Instant::now(), SHORTEST_PAUSE);
         loop {
-            match PoolFile::open(path, self.access()) {
+            match open(path, self.access()) {
                 Err(Error::Locked) if begun.elapsed() < self.lock_timeout => {
                     std::thread::sleep(
                         pause.min(self.lock_timeout.saturating_sub(begun.elapsed())),
@@ -253,7 +268,9 @@ impl PoolOptions {
             return Err(Error::NeedsRestore { reason: doubt.reason() });
         }
         file.check_length()?;
-        if doubt.is_some() {
+        let is_accepted = doubt.is_some();
+        if is_accepted {
+            file.expect_alone()?;
             self.verify_before_accepting(file, placement)?;
             if is_suspect && !self.read_only {
                 file.write_again()?;
@@ -268,7 +285,10 @@ impl PoolOptions {
             false => None,
         };
         let (space, session) = self.mount(file, placement, plan.as_mut())?;
-        let keeper = plan.filter(Plan::is_on).map(|plan| Keeper::begin(&space, file, plan));
+        // What was verified, or taken back page by page, is not in doubt.
+        let is_in_doubt = !session.clean && !is_accepted && restored.is_none();
+        let begin = |plan| Keeper::begin(&space, file, plan, is_in_doubt);
+        let keeper = plan.filter(Plan::is_on).map(begin);
         Ok(Begun { space, placement, session, keeper, kept, restored })
     }
 

@@ -146,9 +146,10 @@ impl Pool {
     }
 
     pub(super) fn new(path: &Path, begun: Begun, file: PoolFile, recovery_threads: usize) -> Self {
-        let Begun { space, placement, session, keeper, kept, restored } = begun;
+        let Begun { space, placement, session, mut keeper, kept, restored } = begun;
         space.hear_of_exits();
         let background = Background::begin(&space, recovery_threads);
+        keeper.iter_mut().for_each(Keeper::start);
         let facts = Facts {
             path: path.to_owned(),
             uuid: file.superblock().uuid,
@@ -222,7 +223,7 @@ impl Pool {
     ///
     /// [`Error::Closed`], [`Error::Forked`], [`Error::Poisoned`].
     pub fn maps(&self) -> Result<Vec<MapInfo>> {
-        let maps = self.inner.space.named_maps()?;
+        let maps = self.inner.space.told(self.inner.space.named_maps())?;
         Ok(maps.into_iter().map(|(name, map)| MapInfo::of(name, &map)).collect())
     }
 
@@ -234,7 +235,8 @@ impl Pool {
     /// [`Error::UnknownNodes`] if this build does not know which chunks belong to the map. Those of [`Map`](crate::Map)
     /// for methods that write.
     pub fn drop_map(&self, name: &str) -> Result<bool> {
-        self.inner.space.drop_map(name, |map| Ok(table::of(map)?.inventory()))
+        let space = &self.inner.space;
+        space.told(space.drop_map(name, |map| Ok(table::of(map)?.inventory())))
     }
 
     /// Renames the map `from` to `to`; its entries are not moved. Atomic, also under a crash: at any moment exactly one
@@ -262,7 +264,7 @@ impl Pool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.inner.space.rename_map(from, to)
+        self.inner.space.told(self.inner.space.rename_map(from, to))
     }
 
     /// Checks everything in the pool: every node of every map, and that no two use the same bytes. Writers wait
@@ -276,7 +278,7 @@ impl Pool {
     /// methods that read.
     pub fn verify(&self) -> Result<Report> {
         self.expect_outside()?;
-        check::verify(&self.inner.space)
+        self.inner.space.told(check::verify(&self.inner.space))
     }
 
     /// Finds the space that an unclean end stranded now, together with the background threads
@@ -295,7 +297,7 @@ impl Pool {
         for map in self.inner.space.maps()? {
             table::of::<Mapped>(&map)?;
         }
-        self.inner.background.finish()
+        self.inner.space.told(self.inner.background.finish())
     }
 
     /// Facts and figures; those about space are exact while no operation writes. Reads the state of every partly used
@@ -433,7 +435,18 @@ impl Inner {
 
     /// Makes all that is in the closed pool durable, and says that it was closed.
     fn end(&self, file: &mut PoolFile) -> Result<()> {
+        // Before the free space is written down: the walks look at it.
+        let vouched = self.keeper.as_ref().map_or(Ok(()), Keeper::vouch);
         let length = self.space.save()?;
+        // The data must be on the disk before the mark says so.
+        self.space.media().sync().inspect_err(|_| self.space.poison())?;
+        if let Some(keeper) = &self.keeper {
+            // If it fails there is an older one, and all of the pool is on the disk.
+            let _ = keeper.close(file.closed_superblock()?, length);
+            // The next session takes what says "closed" for whole, and would put it in place of the checkpoint.
+            vouched.and_then(|()| keeper.vouch())?;
+        }
+        file.end()?;
         if length < self.space.media().len() {
             // The pool is closed whether or not the file becomes shorter: no session looks behind its length.
             let _ = self.space.media().cut(length);

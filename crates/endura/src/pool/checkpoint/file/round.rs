@@ -185,16 +185,29 @@ impl<F: DiskFile> Round<'_, F> {
     /// The newest checkpoint is what it was. [`Failure::Io`] if there is no room for the run or its write fails,
     /// [`Failure::TooLarge`] if the pool has more pages than the file may have: another round can be tried.
     /// [`Failure::GivenUp`] if a sync or the write of the root fails: the next process may find the old or the new checkpoint.
-    pub fn commit(mut self, moment: Moment) -> Result<u64, Failure> {
+    pub fn commit(self, moment: Moment) -> Result<u64, Failure> {
+        self.commit_unless(moment, || false)
+    }
+
+    /// The same, unless something `is_wrong` after all is written but the root: nothing names it then.
+    ///
+    /// # Errors
+    ///
+    /// As there; [`Failure::Io`] if it is.
+    pub(crate) fn commit_unless(
+        mut self,
+        moment: Moment,
+        is_wrong: impl FnOnce() -> bool,
+    ) -> Result<u64, Failure> {
         if moment.pages > self.file.most_pages {
             return Err(Failure::TooLarge);
         }
-        let done = self.finish(moment);
+        let done = self.finish(moment, is_wrong);
         self.file.is_given_up |= matches!(done, Err(Failure::GivenUp(_)));
         done.map(|()| self.written)
     }
 
-    fn finish(&mut self, moment: Moment) -> Result<(), Failure> {
+    fn finish(&mut self, moment: Moment, is_wrong: impl FnOnce() -> bool) -> Result<(), Failure> {
         let behind = self.file.table.entries_from(moment.pages).map(|entry| entry.page);
         for page in behind.collect::<Vec<_>>() {
             self.replace(page, Place::default());
@@ -203,6 +216,9 @@ impl<F: DiskFile> Round<'_, F> {
         let (root, replaced) = self.write_run(moment)?;
         let CheckpointFile { file, slots, .. } = &mut *self.file;
         file.sync().map_err(Failure::GivenUp)?;
+        if is_wrong() {
+            return Err(Failure::Io(io::Error::other("what it would hold is in doubt")));
+        }
         // K6. A write that fails may have written all the same, and what that root names must then stay as it is.
         file.write_at(&root.encode(), at(root.slot())).map_err(Failure::GivenUp)?;
         file.sync().map_err(Failure::GivenUp)?;

@@ -14,6 +14,9 @@ use crate::os::fork::ForkGuard;
 use crate::pool::beside::{self, Beside};
 use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
 use crate::pool::{Blocks, Event, Failure, PoolFile, Schedule, Space, Superblock, Watch, restore};
+use crate::pool::{
+    Event, Failure, LeakRecoveryState, PoolFile, Schedule, Space, Superblock, restore,
+};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
@@ -52,6 +55,8 @@ struct Shared {
     superblock: Superblock,
     schedule: Schedule,
     path: PathBuf,
+    /// Whether the session found a pool that was not closed, and that nobody has verified.
+    is_in_doubt: bool,
     maker: Mutex<Maker>,
     known: Mutex<Known>,
     /// None where no file shares blocks.
@@ -75,10 +80,14 @@ pub(in crate::store::pool) struct Keeper {
 
 impl Keeper {
     /// Begins with what the session has found. The pages of the pool are noted from its first store on.
+    ///
+    /// A pool that `is_in_doubt`, because it was not closed, takes the place of the newest checkpoint only when the walks of
+    /// its collection have found it sound: a page of it may have rotted that is whole in the checkpoint.
     pub(in crate::store::pool) fn begin(
         space: &Arc<Space<Mapped>>,
         file: &PoolFile,
         plan: Plan,
+        is_in_doubt: bool,
     ) -> Self {
         let superblock = *file.superblock();
         let newest = plan.found.as_ref().and_then(|found| found.newest());
@@ -98,26 +107,31 @@ impl Keeper {
             superblock,
             schedule: plan.schedule,
             path: plan.path,
+            is_in_doubt,
             maker: Mutex::new(maker),
             known: Mutex::new(known),
             watch: Watch::on(file.filesystem()).map(Mutex::new),
         });
-        let mut keeper = Self {
+        Self {
             shared,
             birthplace: ForkGuard::here(),
             thread: Mutex::new(ManuallyDrop::new(None)),
             has_no_thread: false,
-        };
-        if plan.schedule.every.is_some() || plan.schedule.after_bytes.is_some() {
+        }
+    }
+
+    /// Starts the thread, if the schedule wants one. After the collection has begun, for which a first round may wait.
+    pub(in crate::store::pool) fn start(&mut self) {
+        let Schedule { every, after_bytes, .. } = self.shared.schedule;
+        if every.is_some() || after_bytes.is_some() {
             let (sender, end) = sync_channel(1);
-            let shared = Arc::clone(&keeper.shared);
+            let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("endura-checkpoint".to_owned());
             let spawned = thread.spawn(move || shared.run(&end)).ok();
-            keeper.has_no_thread = spawned.is_none();
+            self.has_no_thread = spawned.is_none();
             let thread = spawned.map(|handle| Thread { end: sender, handle });
-            keeper.thread = Mutex::new(ManuallyDrop::new(thread));
+            self.thread = Mutex::new(ManuallyDrop::new(thread));
         }
-        keeper
     }
 
     /// Makes one now. Durable on return.
@@ -148,6 +162,20 @@ impl Keeper {
             drop(end);
             // A panic was reported, and has poisoned the pool where necessary.
             let _ = handle.join();
+        }
+    }
+
+    /// Finds out whether a closed pool may say so, which the next session takes for whole: finishes the walks that the first
+    /// round has to wait for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if the session met damage; [`Error::BadCheckpoint`] if the pool could not be verified.
+    pub(in crate::store::pool) fn vouch(&self) -> Result<()> {
+        let vouched = self.shared.vouch(true);
+        match self.shared.space.met_damage() {
+            Some((offset, what)) => Err(Error::Corrupt { offset, what }),
+            None => vouched,
         }
     }
 
@@ -194,7 +222,12 @@ impl Keeper {
     /// Problems, in sentences for a person.
     pub(in crate::store::pool) fn warnings(&self) -> impl Iterator<Item = &'static str> {
         let known = *self.shared.known.lock();
-        let fails = known.fails.then_some(
+        let has_met_damage = self.shared.space.met_damage().is_some();
+        let damage = has_met_damage.then_some(
+            "this session met damage in the pool: it makes no checkpoint, and the newest one stays as it is; see with `endura check` \
+             what is damaged, and take the pool back with `endura restore`",
+        );
+        let fails = (known.fails && !has_met_damage).then_some(
             "the last checkpoint could not be made (no room, or an error of the disk: see the event): an earlier one is kept, and \
              it is tried again",
         );
@@ -202,6 +235,7 @@ impl Keeper {
             "the thread that makes checkpoints could not be started: there are those on demand and at the close only",
         );
         fails.into_iter().chain(no_thread).chain(known.blocks.warning())
+        damage.into_iter().chain(fails).chain(no_thread)
     }
 }
 
@@ -227,7 +261,7 @@ impl Shared {
                     Error::Closed | Error::Poisoned | Error::Forked | Error::Corrupt { .. }
                 )
             };
-            if made.as_ref().is_err_and(ends) {
+            if made.as_ref().is_err_and(ends) || self.space.met_damage().is_some() {
                 return;
             }
         }
@@ -276,7 +310,11 @@ impl Shared {
     }
 
     fn round(&self, maker: &mut Maker, superblock: Superblock, when: When) -> Result<Checkpoint> {
-        let made = self.try_round(maker, superblock, when);
+        let made = self.space.told(self.try_round(maker, superblock, when));
+        let made = made.map_err(|error| match self.space.met_damage() {
+            Some(_) => beside::bad(&self.path, beside::DAMAGE),
+            None => error,
+        });
         let mut known = self.known.lock();
         known.fails = made.is_err() && !matches!(made, Err(Error::Closed | Error::Poisoned));
         match &made {
@@ -305,6 +343,18 @@ impl Shared {
         {
             let _ = kept.suspect(&self.superblock);
         }
+    /// Whether what the pool holds may take the place of the newest checkpoint.
+    fn vouch(&self, is_closed: bool) -> Result<()> {
+        let space = &self.space;
+        let refused = |what| Err(beside::bad(&self.path, what));
+        if space.met_damage().is_none() && self.is_in_doubt && !space.is_walked(is_closed)? {
+            let state = space.collection().state;
+            if space.met_damage().is_none() {
+                let is_unknown = state == LeakRecoveryState::Failed;
+                return refused(if is_unknown { beside::UNKNOWN } else { beside::UNVERIFIED });
+            }
+        }
+        if space.met_damage().is_some() { refused(beside::DAMAGE) } else { Ok(()) }
     }
 
     fn try_round(
@@ -318,6 +368,7 @@ impl Shared {
         if self.space.is_closed() && when == When::Open {
             return Err(Error::Closed);
         }
+        self.vouch(when != When::Open)?;
         if !self.space.media().has_name() {
             return Err(beside::bad(&self.path, beside::OF_A_REMOVED_POOL));
         }

@@ -87,13 +87,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         // The operation is done and durable. The rest only improves the shape of the tree: if it fails, a later writer
         // does it.
         for separator in [split, trail.missing].into_iter().flatten() {
-            let _ = self.post(&guard, separator);
+            guard.space().note_result(self.post(&guard, separator));
         }
         if is_sparse {
             if let Some(turn) = turn {
                 turn.is_out();
             }
-            let _ = self.fair_merge(&guard, key, 0);
+            guard.space().note_result(self.fair_merge(&guard, key, 0));
         }
         guard.media().mark(Mark::Acknowledged);
         Ok(Some(old))

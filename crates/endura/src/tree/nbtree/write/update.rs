@@ -188,7 +188,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 turn.is_out();
             }
             // The remove is done. The rest only improves the shape; a later remove tries again.
-            let _ = self.try_merge(guard, partition, key);
+            guard.space().note_result(self.try_merge(guard, partition, key));
         }
     }
 }

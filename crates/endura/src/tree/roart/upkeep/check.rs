@@ -156,6 +156,17 @@ fn check_order<M: Media>(guard: &Guard<'_, M>, array: &Array<'_, M>) -> Result<(
     Ok(())
 }
 
+/// Checks the checksum of a record.
+pub(crate) fn check_sum<M: Media>(record: &Record<'_, M>) -> Result<()> {
+    match record.is_sound() {
+        true => Ok(()),
+        false => {
+            let what = "a record whose checksum is not that of its contents";
+            Err(Error::Corrupt { offset: record.at(), what })
+        }
+    }
+}
+
 /// Checks a record, and that a search for its key finds it and no other: so no key is in two places, and none is where
 /// a search cannot find it.
 fn check_record<'g, M: Media>(
@@ -165,9 +176,7 @@ fn check_record<'g, M: Media>(
     claim: &Claim,
 ) -> Result<()> {
     let damage = |what| Err(Error::Corrupt { offset: record.at(), what });
-    if !record.is_sound() {
-        return damage("a record whose checksum is not that of its contents");
-    }
+    check_sum(record)?;
     let mut key = Vec::with_capacity(record.key_len());
     record.copy_key(&mut key);
     let key = Sought::new(&key);

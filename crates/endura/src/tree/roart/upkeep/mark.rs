@@ -11,6 +11,7 @@ use crate::pool::{GcWalk, Guard};
 use crate::tree::roart::nodes::node::EOK;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
+use crate::tree::roart::upkeep::check::check_sum;
 use crate::tree::roart::upkeep::tour::{Chunk, Tour};
 
 /// A walk over a tree.
@@ -37,8 +38,16 @@ impl<M: Media, T: Techniques> GcWalk<M> for Marking<M, T> {
             return Ok(true);
         }
         let root = self.tree.root(guard)?;
+        // Before a checkpoint is replaced by what it finds, the walk reads records whole: their lengths alone are right in
+        // most pages that have rotted.
+        let reads_records = guard.space().makes_checkpoints();
         let mut met = |chunk: Chunk<'_, M>| {
             flush(&chunk);
+            if let Chunk::Record(record) = &chunk
+                && reads_records
+            {
+                check_sum(record)?;
+            }
             let (at, bytes) = chunk.place();
             visit(at, bytes)
         };

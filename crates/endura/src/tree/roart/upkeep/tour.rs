@@ -36,6 +36,9 @@ use crate::tree::roart::nodes::word::{Link, LinkKind, NodeKind};
 /// record side by side.
 const BARREN: u64 = if cfg!(test) { 8 } else { 1 << 12 };
 
+/// Bytes that take as long to read as a chunk to reach.
+const LONG: u64 = 2048;
+
 /// A chunk that a tour meets.
 #[derive(Clone, Copy)]
 pub(crate) enum Chunk<'m, M> {
@@ -133,7 +136,9 @@ struct Strides<'g, 'v, M: Media> {
 
 impl<'g, M: Media> Strides<'g, '_, M> {
     fn met(&mut self, chunk: Chunk<'g, M>) -> Result<()> {
-        self.left = self.left.saturating_sub(1);
+        // A long record takes as long as many chunks, if it is read.
+        let chunks = 1 + chunk.place().1 / LONG;
+        self.left = self.left.saturating_sub(chunks as usize);
         (self.visit)(chunk)
     }
 

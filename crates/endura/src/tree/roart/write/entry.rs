@@ -289,7 +289,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             if let Some(turn) = turn {
                 turn.is_out();
             }
-            let _ = self.tidy(guard, key);
+            guard.space().note_result(self.tidy(guard, key));
         }
         Ok(Attempt::Done)
     }

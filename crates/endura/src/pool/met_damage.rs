@@ -1,0 +1,57 @@
+//! The damage that a session met.
+//!
+//! An operation that meets something which no correct run can have written fails with [`Error::Corrupt`], and the next
+//! one may work: one leaf of a million is damaged. But what the session would put into a checkpoint from then on is not
+//! whole, and the checkpoint that it would replace may be. So the first damage is noted where it is told to a caller, or
+//! ends work in the background, and stays for the session. Searches that begin anew beside writers make such errors
+//! and drop them: to make one is no finding.
+
+use crate::media::Media;
+use crate::pool::session::{NO_READERS, NO_STATE};
+use crate::pool::space::Space;
+use crate::{Error, Result};
+
+impl<M: Media> Space<M> {
+    /// Notes damage that an operation is about to tell, or that ended work which nobody waits for. Other errors are none.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_damage(&self, error: &Error) {
+        if let Error::Corrupt { offset, what } = *error {
+            // The first finding is the one to report.
+            let _ = self.met.set((offset, what));
+        }
+    }
+
+    /// The result of work that nobody waits for: damage that it met is noted.
+    pub(crate) fn note_result<R>(&self, result: Result<R>) {
+        result.err().iter().for_each(|error| self.note_damage(error));
+    }
+
+    /// The result of a call, whose damage is noted.
+    pub(crate) fn told<R>(&self, result: Result<R>) -> Result<R> {
+        result.inspect_err(|error| self.note_damage(error))
+    }
+
+    /// The first damage that this session met: where, and what.
+    pub(crate) fn met_damage(&self) -> Option<(u64, &'static str)> {
+        let of_headers = (0, "headers that contradict each other");
+        self.met.get().copied().or_else(|| self.allocator.is_spoiled().then_some(of_headers))
+    }
+
+    /// Whether a pool that was found not closed is sound, as far as the walks of its collection see: they have met every
+    /// chunk that was reachable then. Those that have not ended are finished now, also if the pool `is_closed`: O(chunks).
+    /// Operations go on meanwhile. `false` also if this build cannot walk a map, or if other threads kept it from the end.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pin`](Self::pin).
+    pub(crate) fn is_walked(&self, is_closed: bool) -> Result<bool> {
+        match self.allocator.marks() {
+            Some(marks) if !marks.has_met_all() => {
+                let shut_by = if is_closed { NO_STATE } else { NO_READERS };
+                self.finish_walks.get().map_or(Ok(false), |walk| walk(shut_by))
+            }
+            _ => Ok(true),
+        }
+    }
+}
