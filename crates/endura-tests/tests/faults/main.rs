@@ -4,8 +4,8 @@
 mod contained;
 mod copies;
 mod create;
-mod down;
 mod damage_met;
+mod down;
 mod durable;
 mod full;
 mod generation_turn;

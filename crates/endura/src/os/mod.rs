@@ -16,7 +16,6 @@ pub(crate) mod thread_end;
 #[cfg(all(test, not(loom)))]
 pub(crate) use linux::real_time;
 pub(crate) use linux::{
-    boot, disk, extents, file_identity, filesystem, futex, identity, memory, mounted, new_file,
-    pmem, session_mark,
-    disk, file_identity, filesystem, futex, identity, lease, memory, new_file, pmem, session_mark,
+    boot, disk, extents, file_identity, filesystem, futex, identity, lease, memory, mounted,
+    new_file, pmem, session_mark,
 };

@@ -130,14 +130,11 @@ impl Filesystem {
     /// Whether a file may share blocks with a copy of it, until one of them is stored to. overlayfs is as what lies below.
     pub(crate) fn shares_blocks(self) -> bool {
         matches!(self.name, "xfs" | "ocfs2" | "overlayfs" | "unknown")
+    }
+
     /// Whether it shows files of another file system, which can be opened there as well.
     pub(crate) fn is_overlay(self) -> bool {
         self.name == "overlayfs"
-    }
-
-    /// Whether the number of blocks of a file counts its contents and nothing else.
-    pub(crate) fn counts_blocks_exactly(self) -> bool {
-        self.is_in_memory()
     }
 }
 

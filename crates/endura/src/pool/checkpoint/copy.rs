@@ -182,6 +182,9 @@ impl Copier {
         if media.were_pages_refused() {
             return Err(NoRound::Refused);
         }
+        if let Some((offset, what)) = space.met_damage() {
+            return Err(NoRound::Pool(Error::Corrupt { offset, what }));
+        }
         // K6, K7
         let pages = pages_of(bytes)?;
         let moment = Moment { pages, made, superblock: superblock.encode() };

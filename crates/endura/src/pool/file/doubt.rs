@@ -11,7 +11,7 @@
 //! | is this the file of the last session ([`FileIdentity`])? | no | a copy |
 //! | does the file's [mark](Mark) name the session of the superblock? | no | the contents of a copy, unless the mark was lost with the stores |
 //! | | cannot be known, and the file has no birth | could be a copy |
-//! | has the session told that pages could not be written back? | yes | pages may be old |
+//! | has the session told that pages could not be written back, or that it met damage? | yes | pages may be old |
 //! | is the memory safe from power loss, then and now? | yes | none, unless it has counted a loss since |
 //! | the same boot ([`Boot`])? | no | stores in the page cache are lost |
 //! | does the file lie in memory, on the file system of then? | yes | none: both would be gone |
@@ -47,7 +47,8 @@ const UNKNOWN_BOOT: &str = "its last writer did not close it, and nothing tells 
      could not be read here, or by that writer";
 const UNKNOWN_MOUNT: &str = "its last writer did not close it, and nothing tells whether its file system stayed mounted since: there is no /sys here, \
      or was none for that writer";
-const NOT_WRITTEN: &str = "the disk refused pages of the pool while it was open, and what the file holds may be older than what was stored";
+const SUSPECT: &str = "while it was open the disk refused pages of it, or damage was met in it: what the file holds may be older than what was \
+     stored";
 const TORN_COPY: &str = "it says that it was closed, and its end is not of that close: it was copied while a session began, or a copy over it broke off";
 
 /// Why a pool may be torn, and what may be done about it unasked.
@@ -121,7 +122,7 @@ pub(crate) fn doubt(
         }
         (_, Some(false)) => Some(Doubt::Foreign(WRITTEN_OVER)),
         (Likeness::Unproven, None) => Some(Doubt::Foreign(UNPROVEN)),
-        _ if suspected || last.suspects(last) => Some(Doubt::Unsure(NOT_WRITTEN)),
+        _ if suspected || last.suspects(last) => Some(Doubt::Unsure(SUSPECT)),
         (Likeness::Same, _) | (Likeness::Unproven, Some(true)) => {
             doubt_of_memory(last, &here, placement, (same_boot, same_mount))
         }
@@ -337,8 +338,8 @@ mod tests {
     fn pages_that_could_not_be_written() {
         let left = left();
         let failed = Superblock { suspect: left.half(), ..left };
-        assert_eq!(of(&failed, HERE, &DISK), Some(Doubt::Unsure(NOT_WRITTEN)));
-        assert_eq!(doubt(&left, HERE, &DISK, true), Some(Doubt::Unsure(NOT_WRITTEN)));
+        assert_eq!(of(&failed, HERE, &DISK), Some(Doubt::Unsure(SUSPECT)));
+        assert_eq!(doubt(&left, HERE, &DISK, true), Some(Doubt::Unsure(SUSPECT)));
         // It is said of one session, and the next one has nothing to do with it.
         let later = Superblock { session: [5; 16], is_marked: false, ..failed };
         assert!(!is_doubted(&later, HERE, &DISK));

@@ -3,8 +3,9 @@
 pub(crate) mod create;
 pub(crate) mod doubt;
 mod end_mark;
-pub(crate) mod own_blocks;
 pub(crate) mod entrance;
+pub(crate) mod own_blocks;
 pub(crate) mod pool_file;
 pub(crate) mod schedule;
+mod sessions;
 pub mod superblock;

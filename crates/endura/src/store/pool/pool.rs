@@ -425,7 +425,7 @@ impl Inner {
             return Ok(());
         }
         let ended = self.end(&mut file);
-        if ended.is_err() && self.keeper.as_ref().is_some_and(Keeper::has_heard_of_refused_pages) {
+        if ended.is_err() && self.keeper.as_ref().is_some_and(Keeper::is_suspect) {
             // Where that could be written then, it is there already.
             let _ = file.suspect();
         }
@@ -438,15 +438,6 @@ impl Inner {
         // Before the free space is written down: the walks look at it.
         let vouched = self.keeper.as_ref().map_or(Ok(()), Keeper::vouch);
         let length = self.space.save()?;
-        // The data must be on the disk before the mark says so.
-        self.space.media().sync().inspect_err(|_| self.space.poison())?;
-        if let Some(keeper) = &self.keeper {
-            // If it fails there is an older one, and all of the pool is on the disk.
-            let _ = keeper.close(file.closed_superblock()?, length);
-            // The next session takes what says "closed" for whole, and would put it in place of the checkpoint.
-            vouched.and_then(|()| keeper.vouch())?;
-        }
-        file.end()?;
         if length < self.space.media().len() {
             // The pool is closed whether or not the file becomes shorter: no session looks behind its length.
             let _ = self.space.media().cut(length);
@@ -457,16 +448,18 @@ impl Inner {
         if let Some(keeper) = &self.keeper {
             // If it fails there is an older one, and all of the pool is on the disk.
             let _ = keeper.close(file.closed_superblock()?, length);
+            // The next session takes what says "closed" for whole, and would put it in place of the checkpoint.
+            vouched.and_then(|()| keeper.vouch()).inspect_err(|_| self.suspect(file))?;
         }
         file.end().inspect_err(|_| self.suspect(file))
     }
 
-    /// The disk refused pages of the pool, and the kernel tells that once: the next open must know. What cannot be written
-    /// either is known to the checkpoint, or to the kernel as another mount.
+    /// The session met damage, or the disk refused pages of the pool, which the kernel tells once: the next open must know. What
+    /// cannot be written either is known to the checkpoint, or to the kernel as another mount.
     fn suspect(&self, file: &mut PoolFile) {
         self.space.poison();
-        let _ = file.suspect();
         self.keeper.iter().for_each(Keeper::suspect);
+        let _ = file.suspect();
     }
 }
 

@@ -145,21 +145,15 @@ impl ByHand<'_> {
         let Some(doubt) = file.doubt(placement, suspected)? else {
             return Err(beside::bad(from.path(), WHOLE));
         };
-        let kept = if self.keep_torn { Some(set_aside(file, self.path)?) } else { None };
-        let restored = found::restore_in_place(file, &mut from, placement, progress)?;
-        Ok(Restored { reason: Some(doubt.reason()), kept, ..restored })
-        }
         file.expect_alone()?;
-        if self.keep_torn {
-            keep(file, &beside::with_suffix(self.path, ".torn"))?;
-        }
+        let kept = if self.keep_torn { Some(set_aside(file, self.path)?) } else { None };
         let had = file.shut()?;
         let restored = found::restore_in_place(file, &mut from, placement, progress);
         // Then nothing was written.
         if matches!(restored, Err(Error::BadCheckpoint { .. })) {
             file.open_again(had);
         }
-        restored
+        Ok(Restored { reason: Some(doubt.reason()), kept, ..restored? })
     }
 
     /// Gives the newest checkpoint of a pool that another process may be writing to `write`, and tells when it was made. If

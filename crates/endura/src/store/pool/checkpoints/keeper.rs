@@ -13,9 +13,9 @@ use crate::media::{Mapped, Media};
 use crate::os::fork::ForkGuard;
 use crate::pool::beside::{self, Beside};
 use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
-use crate::pool::{Blocks, Event, Failure, PoolFile, Schedule, Space, Superblock, Watch, restore};
 use crate::pool::{
-    Event, Failure, LeakRecoveryState, PoolFile, Schedule, Space, Superblock, restore,
+    Blocks, Event, Failure, LeakRecoveryState, PoolFile, Schedule, Space, Superblock, Watch,
+    restore,
 };
 use crate::sync::Mutex;
 use crate::{Error, Result};
@@ -44,7 +44,7 @@ struct Known {
     bytes: u64,
     /// Whether the last round failed.
     fails: bool,
-    /// Whether the disk has refused pages of the pool.
+    /// Whether the disk has refused pages of the pool, or damage was met in it.
     is_suspect: bool,
     /// Whether the file shares blocks with a copy.
     blocks: Blocks,
@@ -189,12 +189,12 @@ impl Keeper {
         self.shared.round(&mut self.shared.maker.lock(), closed, When::Closed { length })
     }
 
-    /// Whether a round found that the disk has refused pages of the pool.
-    pub(in crate::store::pool) fn has_heard_of_refused_pages(&self) -> bool {
+    /// Whether a round found that the disk has refused pages of the pool, or that it is damaged.
+    pub(in crate::store::pool) fn is_suspect(&self) -> bool {
         self.shared.known.lock().is_suspect
     }
 
-    /// Says so beside the checkpoint.
+    /// Says that it is.
     pub(in crate::store::pool) fn suspect(&self) {
         self.shared.suspect(&mut self.shared.maker.lock());
     }
@@ -234,8 +234,7 @@ impl Keeper {
         let no_thread = self.has_no_thread.then_some(
             "the thread that makes checkpoints could not be started: there are those on demand and at the close only",
         );
-        fails.into_iter().chain(no_thread).chain(known.blocks.warning())
-        damage.into_iter().chain(fails).chain(no_thread)
+        damage.into_iter().chain(fails).chain(no_thread).chain(known.blocks.warning())
     }
 }
 
@@ -312,7 +311,10 @@ impl Shared {
     fn round(&self, maker: &mut Maker, superblock: Superblock, when: When) -> Result<Checkpoint> {
         let made = self.space.told(self.try_round(maker, superblock, when));
         let made = made.map_err(|error| match self.space.met_damage() {
-            Some(_) => beside::bad(&self.path, beside::DAMAGE),
+            Some(_) => {
+                self.suspect(maker);
+                beside::bad(&self.path, beside::DAMAGE)
+            }
             None => error,
         });
         let mut known = self.known.lock();
@@ -334,15 +336,21 @@ impl Shared {
         made.map(|(checkpoint, _)| checkpoint)
     }
 
-    /// Says in the checkpoint that the disk has refused pages of the pool. If it takes no more either, nothing is lost by
-    /// that: what it has stays.
+    /// Says in the pool and in the checkpoint that the disk has refused pages of the pool, or that it is damaged. If the disk
+    /// takes no more either, nothing is lost by that: what it has stays.
     fn suspect(&self, maker: &mut Maker) {
-        self.known.lock().is_suspect = true;
+        if std::mem::replace(&mut self.known.lock().is_suspect, true) {
+            return;
+        }
+        let suspect = self.superblock.half();
+        let _ = Superblock { suspect, ..self.superblock }.write(self.space.media().file());
         if let Some(kept) = &mut maker.beside
             && kept.is_there().unwrap_or(false)
         {
             let _ = kept.suspect(&self.superblock);
         }
+    }
+
     /// Whether what the pool holds may take the place of the newest checkpoint.
     fn vouch(&self, is_closed: bool) -> Result<()> {
         let space = &self.space;
@@ -393,8 +401,6 @@ impl Shared {
             Err(NoRound::Pool(error)) => return Err(error),
             Err(NoRound::Refused) => {
                 self.space.poison();
-                let _ = Superblock { suspect: superblock.half(), ..self.superblock }
-                    .write(self.space.media().file());
                 self.suspect(maker);
                 let what = "writing the pool back to its disk, which refused pages of it";
                 return Err(Error::io(what, std::io::Error::from_raw_os_error(libc::EIO)));
