@@ -168,9 +168,9 @@ impl Mapped {
         self.reservation.wanted().next_multiple_of(STEP).max(self.len())
     }
 
-    /// Whether the file has a name: false once it was removed.
-    pub(crate) fn has_name(&self) -> bool {
-        self.file.metadata().is_ok_and(|facts| facts.nlink() > 0)
+    /// The file that is mapped, for what is read and written beside the mapping.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
     }
 
     /// The pages that were flushed, if they are noted.

@@ -17,4 +17,5 @@ pub(crate) mod thread_end;
 pub(crate) use linux::real_time;
 pub(crate) use linux::{
     disk, file_identity, filesystem, futex, identity, memory, new_file, pmem, session_mark,
+    whereabouts,
 };

@@ -108,9 +108,16 @@ pub(crate) struct Copier {
     copied: Vec<u8>,
     /// The notes that this round has taken.
     taken: Vec<u64>,
+    /// The hash of the pool's path.
+    path: u64,
 }
 
 impl Copier {
+    /// Makes rounds of the pool whose path has this hash.
+    pub(crate) fn of(path: u64) -> Self {
+        Self { path, ..Self::default() }
+    }
+
     /// Makes one checkpoint. `superblock` is that of the session, or the coming one of the close.
     pub(crate) fn round<F: DiskFile>(
         &mut self,
@@ -177,7 +184,8 @@ impl Copier {
         round.add(&in_hold, &self.copied[..in_hold.len() * SLOT])?;
         // K6, K7
         let pages = pages_of(bytes)?;
-        outcome.written = round.commit(Moment { pages, made, superblock: superblock.encode() })?;
+        let (superblock, path) = (superblock.encode(), self.path);
+        outcome.written = round.commit(Moment { pages, made, superblock, path })?;
         Ok(outcome)
     }
 

@@ -7,13 +7,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::found::{Plan, pages_within};
+use super::found::{Plan, number_not_written, pages_within};
 use super::stats::{Checkpoint, CheckpointStats};
 use crate::media::{Mapped, Media};
 use crate::os::fork::ForkGuard;
 use crate::pool::beside::{self, Beside};
 use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
-use crate::pool::{Event, Failure, PoolFile, Schedule, Space, Superblock, restore};
+use crate::pool::{
+    Event, Kept, OwnPath, PoolFile, Schedule, Space, Superblock, newest_number, own, restore,
+};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
@@ -27,8 +29,10 @@ const LONG: Duration = Duration::from_millis(20);
 
 /// What rounds of a session share. Whoever makes one holds the lock.
 struct Maker {
-    beside: Option<Beside>,
+    kept: Kept,
     copier: Copier,
+    /// The number of the newest checkpoint, as the pool has it.
+    number: Option<u64>,
 }
 
 /// What is known of rounds without waiting for one.
@@ -41,6 +45,8 @@ struct Known {
     bytes: u64,
     /// Whether the last round failed.
     fails: bool,
+    /// What stands in the way of rounds.
+    obstacle: Option<&'static str>,
 }
 
 struct Shared {
@@ -48,6 +54,7 @@ struct Shared {
     superblock: Superblock,
     schedule: Schedule,
     path: PathBuf,
+    own_path: OwnPath,
     maker: Mutex<Maker>,
     known: Mutex<Known>,
 }
@@ -72,6 +79,7 @@ impl Keeper {
     pub(in crate::store::pool) fn begin(
         space: &Arc<Space<Mapped>>,
         file: &PoolFile,
+        own_path: OwnPath,
         plan: Plan,
     ) -> Self {
         let superblock = *file.superblock();
@@ -83,13 +91,18 @@ impl Keeper {
             last: None,
             bytes: plan.found.as_ref().map_or(0, |found| found.bytes()),
             fails: false,
+            obstacle: None,
         };
-        let maker = Maker { beside: plan.found, copier: Copier::default() };
+        let (schedule, path) = (plan.schedule, plan.path.clone());
+        let number = plan.number;
+        let copier = Copier::of(own_path.hash());
+        let maker = Maker { kept: plan.kept(superblock.session), copier, number };
         let shared = Arc::new(Shared {
             space: Arc::clone(space),
             superblock,
-            schedule: plan.schedule,
-            path: plan.path,
+            schedule,
+            path,
+            own_path,
             maker: Mutex::new(maker),
             known: Mutex::new(known),
         });
@@ -99,7 +112,7 @@ impl Keeper {
             thread: Mutex::new(ManuallyDrop::new(None)),
             has_no_thread: false,
         };
-        if plan.schedule.every.is_some() || plan.schedule.after_bytes.is_some() {
+        if schedule.every.is_some() || schedule.after_bytes.is_some() {
             let (sender, end) = sync_channel(1);
             let shared = Arc::clone(&keeper.shared);
             let thread = std::thread::Builder::new().name("endura-checkpoint".to_owned());
@@ -124,7 +137,7 @@ impl Keeper {
         let mut maker = self.shared.maker.lock();
         self.shared.round(&mut maker, self.shared.superblock, When::Open)?;
         let beside =
-            maker.beside.as_mut().ok_or_else(|| beside::bad(&self.shared.path, beside::EMPTY))?;
+            maker.kept.file().ok_or_else(|| beside::bad(&self.shared.path, beside::EMPTY))?;
         use_it(beside)
     }
 
@@ -153,7 +166,7 @@ impl Keeper {
 
     /// Lets the file go, for the next session.
     pub(in crate::store::pool) fn let_go(&self) {
-        self.shared.maker.lock().beside = None;
+        self.shared.maker.lock().kept.let_go();
     }
 
     pub(in crate::store::pool) fn stats(&self) -> CheckpointStats {
@@ -181,7 +194,7 @@ impl Keeper {
         let no_thread = self.has_no_thread.then_some(
             "the thread that makes checkpoints could not be started: there are those on demand and at the close only",
         );
-        fails.into_iter().chain(no_thread)
+        fails.into_iter().chain(known.obstacle).chain(no_thread)
     }
 }
 
@@ -243,6 +256,10 @@ impl Shared {
         let made = self.try_round(maker, superblock, when);
         let mut known = self.known.lock();
         known.fails = made.is_err() && !matches!(made, Err(Error::Closed | Error::Poisoned));
+        known.obstacle = match &made {
+            Err(Error::BadCheckpoint { what, .. } | Error::Corrupt { what, .. }) => Some(*what),
+            _ => None,
+        };
         match &made {
             Ok((checkpoint, bytes)) => {
                 known.pages = Pages::Noted;
@@ -266,47 +283,87 @@ impl Shared {
         superblock: Superblock,
         when: When,
     ) -> Result<(Checkpoint, u64)> {
-        let Maker { beside, copier } = maker;
         // The file may be another session's already.
         if self.space.is_closed() && when == When::Open {
             return Err(Error::Closed);
         }
-        if !self.space.media().has_name() {
-            return Err(beside::bad(&self.path, beside::OF_A_REMOVED_POOL));
-        }
-        if let Some(kept) = beside
-            && !kept.is_there()?
-        {
-            // It was removed: what would be written to it could not be found.
-            *beside = None;
-            self.known.lock().newest = None;
-        }
-        if beside.is_none() {
-            *beside = Some(Beside::create(&self.path, pages_within(self.space.media().limit()))?);
+        self.expect_own_pool(maker.number)?;
+        let most_pages = pages_within(self.space.media().limit());
+        if maker.kept.ready(most_pages, maker.number.unwrap_or_default())? {
             self.known.lock().pages = Pages::All;
         }
+        self.secure_newest(maker)?;
         let pages = self.known.lock().pages;
-        let Some(kept) = beside.as_mut() else { return Err(Error::Closed) };
-        let whole = kept.whole().map_err(NoRound::File);
-        let round =
-            whole.and_then(|file| copier.round(&self.space, file, &superblock, (pages, when)));
-        let outcome = match round {
-            Ok(outcome) => outcome,
-            Err(NoRound::Pool(error)) => return Err(error),
-            Err(NoRound::File(failure)) => {
-                if !matches!(failure, Failure::Io(_)) {
-                    // What is in it stays: the next round makes another file, with all pages.
-                    *beside = None;
-                }
-                return Err(beside::told(&self.path, failure));
-            }
-        };
-        kept.settle()?;
+        let outcome = self.write_round(maker, superblock, (pages, when))?;
+        self.settle(maker)?;
         let Outcome { held, copied, written, tries } = outcome;
-        let newest = kept.newest();
-        let at = newest.map_or(SystemTime::UNIX_EPOCH, |moment| beside::time_of(&moment));
+        let Some(kept) = maker.kept.file() else { return Err(Error::Closed) };
+        let at = kept.newest().map_or(SystemTime::UNIX_EPOCH, |moment| beside::time_of(&moment));
         let copied_bytes = copied * restore::PAGE_BYTES;
         let made = Checkpoint { at, held, copied_bytes, written_bytes: written, tries };
         Ok((made, kept.bytes()))
+    }
+
+    /// Fails unless the pool's file is the one that this session has left, and an open of its path finds it. What somebody
+    /// else has written there must not come into a checkpoint.
+    fn expect_own_pool(&self, newest: Option<u64>) -> Result<()> {
+        let media = self.space.media();
+        let length = media.len();
+        let own = own::expect_own(media.file(), &self.superblock, length, Some(newest));
+        own.inspect_err(|error| {
+            if matches!(error, Error::Corrupt { .. }) {
+                self.space.poison_with(error);
+            }
+        })?;
+        match self.own_path.is_found() {
+            true => Ok(()),
+            false => Err(beside::bad(&self.path, beside::OF_A_REMOVED_POOL)),
+        }
+    }
+
+    /// What this session has found, or an earlier round could not end, is durable and has its name and number before another one
+    /// is written: of the two that the file then has, the pool knows one.
+    fn secure_newest(&self, maker: &mut Maker) -> Result<()> {
+        let Some(file) = maker.kept.file() else { return Ok(()) };
+        if file.newest().is_none() {
+            return Ok(());
+        }
+        if let Err(failure) = file.secure() {
+            maker.kept.fail(&failure);
+            return Err(beside::told(&self.path, failure));
+        }
+        self.settle(maker)
+    }
+
+    fn write_round(
+        &self,
+        maker: &mut Maker,
+        superblock: Superblock,
+        how: (Pages, When),
+    ) -> Result<Outcome> {
+        let Maker { kept, copier, .. } = maker;
+        let Some(file) = kept.file() else { return Err(Error::Closed) };
+        let whole = file.whole().map_err(NoRound::File);
+        match whole.and_then(|file| copier.round(&self.space, file, &superblock, how)) {
+            Ok(outcome) => Ok(outcome),
+            Err(NoRound::Pool(error)) => Err(error),
+            Err(NoRound::File(failure)) => {
+                // What is in the file stays.
+                kept.fail(&failure);
+                Err(beside::told(&self.path, failure))
+            }
+        }
+    }
+
+    /// Gives a file that is new its name, and the pool the number of the checkpoint in it.
+    fn settle(&self, maker: &mut Maker) -> Result<()> {
+        maker.kept.settle()?;
+        let newest = maker.kept.newest();
+        if let Some(number) = newest.filter(|_| newest != maker.number) {
+            let file = self.space.media().file();
+            newest_number::write(file, number).map_err(number_not_written)?;
+            maker.number = newest;
+        }
+        Ok(())
     }
 }
