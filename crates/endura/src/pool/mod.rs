@@ -38,7 +38,7 @@ pub use directory::drops::Inventory;
 pub use directory::map_state::{Counted, MapState};
 pub(crate) use directory::pops::Turn;
 pub(crate) use file::doubt::WENT_DOWN;
-pub(crate) use file::newest_number;
+pub(crate) use file::newest_number::Newest;
 pub(crate) use file::own::{self, OwnPath};
 pub(crate) use file::pool_file::{Access, PoolFile};
 pub(crate) use file::schedule::Schedule;

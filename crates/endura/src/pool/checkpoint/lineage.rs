@@ -23,22 +23,24 @@
 //!
 //! # Which one of a session
 //!
-//! Checkpoints are numbered. The pool has the number `w` of the [newest](crate::pool::file::newest_number) that was made: a
-//! round stores it when the checkpoint `n` is durable and has its name. A session that begins stores the number of the
-//! checkpoint that it found, or the one before that where the newest may not be durable. So of a pool that was not
-//! closed, and a checkpoint of `S` or `B`:
+//! Checkpoints are numbered. The pool has the number `w` of the [newest](crate::pool::file::newest_number) that was made, and
+//! whether the next one may be there: a round says so before it writes the root, and writes the new number when the
+//! checkpoint `n` is durable and has its name. A session that begins writes the number of the checkpoint that it found. Where that
+//! may not be durable, because a killed session made it, it says that one less is the newest, or the next. So of a
+//! pool that was not closed, and a checkpoint of `S` or `B`:
 //!
 //! | | the process ended | the machine went down |
 //! | --- | --- | --- |
 //! | `n = w` | nothing has happened since | the same |
-//! | `n = w + 1` | the process was killed before it stored the number | the same, or the page of `w` is of before |
-//! | `n > w + 1` | stale: the pool was put back | the page of `w` is of before: the pool goes back to this one |
+//! | `n = w + 1`, a round was under way | the process was killed before it wrote the number | the same |
+//! | `n > w` otherwise | stale: the pool was put back | the page of `w` is of before: the pool goes back to this one |
 //! | `n < w` | older: the checkpoint was put back | older: what was durable is not there |
-//! | `w` is not known | any is taken | the page is torn, and any is taken |
+//! | `w` is not known | any is taken | any is taken |
 //!
 //! A closed pool is whole, and its checkpoint is current or is not: its numbers do not count.
 
 use crate::pool::checkpoint::file::root::Moment;
+use crate::pool::file::newest_number::Newest;
 use crate::pool::file::schedule::Base;
 use crate::pool::file::superblock::Superblock;
 
@@ -64,8 +66,8 @@ pub(crate) enum Relation {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Said<'s> {
     pub(crate) last: &'s Superblock,
-    /// The number of the newest one, if it is known.
-    pub(crate) newest: Option<u64>,
+    /// Which one is the newest, if that is known.
+    pub(crate) newest: Option<Newest>,
     /// Whether pages of the pool may be of before, that number among them.
     pub(crate) may_be_torn: bool,
 }
@@ -99,9 +101,12 @@ pub(crate) fn relation(said: Said<'_>, moment: &Moment, number: u64) -> Relation
         return Relation::Stale;
     }
     match said.newest.filter(|_| !last.clean) {
-        Some(newest) if number < newest => return Relation::Older,
-        Some(newest) if number > newest.saturating_add(1) && !said.may_be_torn => {
-            return Relation::Stale;
+        Some(newest) if number < newest.number => return Relation::Older,
+        Some(newest) if !said.may_be_torn => {
+            let ahead = number - newest.number;
+            if ahead > u64::from(newest.is_under_way) {
+                return Relation::Stale;
+            }
         }
         _ => {}
     }
@@ -173,21 +178,27 @@ mod tests {
         for session in [last.session, last.base] {
             let superblock = Superblock { session, ..last }.encode();
             let moment = Moment { pages: 16, made: 4, superblock, path: 0 };
-            for (number, killed, went_down) in [
-                (6, Relation::Older, Relation::Older),
-                (7, good, good),
-                (8, good, good),
-                (9, Relation::Stale, good),
+            let (idle, in_round) = (Newest::is(7), Newest::is_at_least(7));
+            for (newest, number, killed, went_down) in [
+                (idle, 6, Relation::Older, Relation::Older),
+                (idle, 7, good, good),
+                (idle, 8, Relation::Stale, good),
+                (in_round, 6, Relation::Older, Relation::Older),
+                (in_round, 7, good, good),
+                (in_round, 8, good, good),
+                (in_round, 9, Relation::Stale, good),
             ] {
                 for (may_be_torn, want) in [(false, killed), (true, went_down)] {
-                    let said = Said { last: &last, newest: Some(7), may_be_torn };
-                    assert_eq!(relation(said, &moment, number), want, "{number}, {may_be_torn}");
+                    let said = Said { last: &last, newest: Some(newest), may_be_torn };
+                    let found = relation(said, &moment, number);
+                    assert_eq!(found, want, "{newest:?}, {number}, {may_be_torn}");
                     let unknown = Said { newest: None, ..said };
                     assert_eq!(relation(unknown, &moment, number), good);
                 }
             }
             let closed = Superblock { clean: true, ..last };
-            let said = Said { last: &closed, newest: Some(7), may_be_torn: false };
+            let newest = Some(Newest::is(7));
+            let said = Said { last: &closed, newest, may_be_torn: false };
             let lags = Relation::Related { is_current: false, lags: true };
             assert_eq!(relation(said, &moment, 3), lags);
         }

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::os::file_identity::FileId;
 use crate::os::whereabouts;
-use crate::pool::file::newest_number;
+use crate::pool::file::newest_number::Newest;
 use crate::pool::file::superblock::Superblock;
 use crate::pool::layout::SUPERBLOCK_A;
 use crate::{Error, Result};
@@ -104,7 +104,7 @@ fn hash_of_canonical(path: &Path) -> u64 {
 }
 
 /// Fails if `file` is not what the session with this superblock has left, whose pool has at least `length` bytes. With
-/// `newest`, also if the file does not say that this is the newest checkpoint.
+/// `newest`, also if the file says something else of the newest checkpoint.
 ///
 /// # Errors
 ///
@@ -113,7 +113,7 @@ pub(crate) fn expect_own(
     file: &File,
     session: &Superblock,
     length: u64,
-    newest: Option<Option<u64>>,
+    newest: Option<Option<Newest>>,
 ) -> Result<()> {
     let other = |what| Err(Error::Corrupt { offset: SUPERBLOCK_A, what });
     let failed = |error| Error::io("reading what the pool's file holds", error);
@@ -131,7 +131,7 @@ pub(crate) fn expect_own(
         Err(_) => return other(OVERWRITTEN),
     }
     match newest {
-        Some(newest) if newest_number::read(file).map_err(failed)? != newest => other(PUT_BACK),
+        Some(newest) if Newest::read(file).map_err(failed)? != newest => other(PUT_BACK),
         _ => Ok(()),
     }
 }

@@ -11,9 +11,7 @@ use crate::os::file_identity::FileId;
 use crate::os::filesystem::Filesystem;
 use crate::os::whereabouts;
 use crate::pool::beside::{self, Beside, PATIENCE};
-use crate::pool::{
-    Access, Kept, PoolFile, Relation, Said, Schedule, Superblock, newest_number, restore,
-};
+use crate::pool::{Access, Kept, Newest, PoolFile, Relation, Said, Schedule, Superblock, restore};
 use crate::{Error, Result};
 
 /// The plan of a session: when it makes checkpoints, in which file, and which one it found there.
@@ -26,8 +24,8 @@ pub(in crate::store::pool) struct Plan {
     pub(super) is_current: bool,
     /// The folder of the file; none if it is not there.
     pub(super) folder: Option<FileId>,
-    /// The number of the newest checkpoint, as the pool has it.
-    pub(super) number: Option<u64>,
+    /// What the pool says of the newest checkpoint.
+    pub(super) newest: Option<Newest>,
     warnings: Vec<&'static str>,
 }
 
@@ -92,7 +90,7 @@ impl Plan {
             if choice.is_some_and(|choice| choice.must_exist) {
                 return Err(beside::bad(&path, MUST_EXIST));
             }
-            let (had_one, may_need_it) = (newest_number(pool)?.is_some(), !last.clean);
+            let (had_one, may_need_it) = (newest_of(pool)?.is_some(), !last.clean);
             match last.schedule.is_elsewhere {
                 true if had_one && may_need_it && !search.accepts => {
                     return Err(beside::bad(&path, NOT_THERE));
@@ -107,7 +105,7 @@ impl Plan {
         if schedule.is_on && is_beside && whereabouts::is_mounted_alone(pool.file()) {
             warnings.push(MOUNTED_ALONE);
         }
-        Ok(Some(Self { schedule, path, found, is_current: false, folder, number: None, warnings }))
+        Ok(Some(Self { schedule, path, found, is_current: false, folder, newest: None, warnings }))
     }
 
     /// What was found, if it may take the pool back after a power loss.
@@ -161,13 +159,14 @@ impl Plan {
     /// Writes the number of the checkpoint that the session builds on into the pool, before its superblock says so: see
     /// [`lineage`](crate::pool::checkpoint). One that a killed session left may not be durable.
     pub(in crate::store::pool) fn write_number(&mut self, file: &fs::File) -> Result<()> {
-        let written = match self.found.as_ref().and_then(Beside::newest_numbered) {
-            _ if !self.is_on() => newest_number::clear(file),
-            Some((_, number)) => newest_number::write(file, number - u64::from(!self.is_current)),
-            None => Ok(()),
+        let newest = match self.found.as_ref().and_then(Beside::newest_numbered) {
+            _ if !self.is_on() => None,
+            Some((_, number)) if self.is_current => Some(Newest::is(number)),
+            Some((_, number)) => Some(Newest::is_at_least(number - 1)),
+            None => Newest::read(file).map_err(number_not_written)?,
         };
-        self.number =
-            written.and_then(|()| newest_number::read(file)).map_err(number_not_written)?;
+        Newest::write(newest, file).map_err(number_not_written)?;
+        self.newest = newest;
         Ok(())
     }
 
@@ -229,12 +228,12 @@ fn look_at_folder(
 
 /// What the pool in this file says of its checkpoints.
 pub(super) fn said(pool: &PoolFile, may_be_torn: bool) -> Result<Said<'_>> {
-    Ok(Said { last: pool.superblock(), newest: newest_number(pool)?, may_be_torn })
+    Ok(Said { last: pool.superblock(), newest: newest_of(pool)?, may_be_torn })
 }
 
-fn newest_number(pool: &PoolFile) -> Result<Option<u64>> {
-    let number = newest_number::read(pool.file());
-    number.map_err(|error| Error::io("reading the number of the newest checkpoint", error))
+fn newest_of(pool: &PoolFile) -> Result<Option<Newest>> {
+    let newest = Newest::read(pool.file());
+    newest.map_err(|error| Error::io("reading the number of the newest checkpoint", error))
 }
 
 pub(super) fn number_not_written(error: io::Error) -> Error {
@@ -291,7 +290,7 @@ pub(in crate::store::pool) fn make_anew(
 /// Says in a pool that was made what the checkpoint is that there is no newer one.
 fn write_number_of(from: &Beside, file: &fs::File) -> Result<()> {
     let Some((_, number)) = from.newest_numbered() else { return Ok(()) };
-    newest_number::write(file, number).map_err(number_not_written)
+    Newest::write(Some(Newest::is(number)), file).map_err(number_not_written)
 }
 
 pub(super) fn newest(from: &Beside) -> Result<(Superblock, SystemTime)> {

@@ -14,7 +14,7 @@ use crate::os::fork::ForkGuard;
 use crate::pool::beside::{self, Beside};
 use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
 use crate::pool::{
-    Event, Kept, OwnPath, PoolFile, Schedule, Space, Superblock, newest_number, own, restore,
+    Event, Kept, Newest, OwnPath, PoolFile, Schedule, Space, Superblock, own, restore,
 };
 use crate::sync::Mutex;
 use crate::{Error, Result};
@@ -31,8 +31,8 @@ const LONG: Duration = Duration::from_millis(20);
 struct Maker {
     kept: Kept,
     copier: Copier,
-    /// The number of the newest checkpoint, as the pool has it.
-    number: Option<u64>,
+    /// What the pool says of the newest checkpoint.
+    newest: Option<Newest>,
 }
 
 /// What is known of rounds without waiting for one.
@@ -94,9 +94,9 @@ impl Keeper {
             obstacle: None,
         };
         let (schedule, path) = (plan.schedule, plan.path.clone());
-        let number = plan.number;
+        let newest_said = plan.newest;
         let copier = Copier::of(own_path.hash());
-        let maker = Maker { kept: plan.kept(superblock.session), copier, number };
+        let maker = Maker { kept: plan.kept(superblock.session), copier, newest: newest_said };
         let shared = Arc::new(Shared {
             space: Arc::clone(space),
             superblock,
@@ -287,13 +287,22 @@ impl Shared {
         if self.space.is_closed() && when == When::Open {
             return Err(Error::Closed);
         }
-        self.expect_own_pool(maker.number)?;
+        self.expect_own_pool(maker.newest)?;
         let most_pages = pages_within(self.space.media().limit());
-        if maker.kept.ready(most_pages, maker.number.unwrap_or_default())? {
-            self.known.lock().pages = Pages::All;
+        // The file of the newest may be gone.
+        let number = maker.newest.map(|newest| newest.number).max(maker.kept.newest());
+        let number = number.unwrap_or_default();
+        if maker.kept.ready(most_pages, number)? {
+            let newest = maker.kept.file().and_then(|file| file.newest());
+            let mut known = self.known.lock();
+            known.pages = Pages::All;
+            known.newest = newest.map(|moment| beside::time_of(&moment));
         }
         self.secure_newest(maker)?;
         let pages = self.known.lock().pages;
+        if number > 0 {
+            self.say(maker, Newest::is_at_least(number))?;
+        }
         let outcome = self.write_round(maker, superblock, (pages, when))?;
         self.settle(maker)?;
         let Outcome { held, copied, written, tries } = outcome;
@@ -306,7 +315,7 @@ impl Shared {
 
     /// Fails unless the pool's file is the one that this session has left, and an open of its path finds it. What somebody
     /// else has written there must not come into a checkpoint.
-    fn expect_own_pool(&self, newest: Option<u64>) -> Result<()> {
+    fn expect_own_pool(&self, newest: Option<Newest>) -> Result<()> {
         let media = self.space.media();
         let length = media.len();
         let own = own::expect_own(media.file(), &self.superblock, length, Some(newest));
@@ -358,11 +367,17 @@ impl Shared {
     /// Gives a file that is new its name, and the pool the number of the checkpoint in it.
     fn settle(&self, maker: &mut Maker) -> Result<()> {
         maker.kept.settle()?;
-        let newest = maker.kept.newest();
-        if let Some(number) = newest.filter(|_| newest != maker.number) {
-            let file = self.space.media().file();
-            newest_number::write(file, number).map_err(number_not_written)?;
-            maker.number = newest;
+        match maker.kept.newest() {
+            Some(number) => self.say(maker, Newest::is(number)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes into the pool which checkpoint is the newest.
+    fn say(&self, maker: &mut Maker, newest: Newest) -> Result<()> {
+        if maker.newest != Some(newest) {
+            Newest::write(Some(newest), self.space.media().file()).map_err(number_not_written)?;
+            maker.newest = Some(newest);
         }
         Ok(())
     }
