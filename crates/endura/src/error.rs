@@ -83,6 +83,15 @@ pub enum Error {
         /// Why, and what to do.
         what: &'static str,
     },
+    /// The path by which the pool was opened leads to it no more: while it was open, the file was removed or moved, or another
+    /// one was put in its place, or a file system was mounted over it. All of it is durable, and it was closed.
+    #[error("the pool was closed, but {} leads to it no more: it was removed or moved while it was open, or something else is in its place; {}", path.display(), open_now(now.as_deref()))]
+    Displaced {
+        /// The path by which it was opened.
+        path: PathBuf,
+        /// Where the file is, if it has a name that is known.
+        now: Option<PathBuf>,
+    },
     /// The file was written by another version of the format, or is not a pool.
     #[error("the pool has format {found}, this build reads format {want}: use a matching endura")]
     Version {
@@ -311,6 +320,7 @@ impl Error {
             Self::NeedsRecovery => "needs_recovery",
             Self::NeedsRestore { .. } => "needs_restore",
             Self::BadCheckpoint { .. } => "bad_checkpoint",
+            Self::Displaced { .. } => "displaced",
             Self::Version { .. } => "version",
             Self::UnknownFeatures { .. } => "unknown_features",
             Self::NotAPool { .. } => "not_a_pool",
@@ -355,6 +365,14 @@ impl Error {
     /// Nothing could be made at the path that the caller gave.
     pub(crate) fn creating(path: &Path, source: impl Into<io::Error>) -> Self {
         Self::io(format!("{CREATING}{}", named(path)), source)
+    }
+}
+
+/// What to do about a pool that is not where it was.
+fn open_now(now: Option<&Path>) -> String {
+    match now {
+        Some(now) => format!("open it as {}, or move it back", now.display()),
+        None => "if the file has another name, open it by that; else restore a backup".to_owned(),
     }
 }
 

@@ -36,6 +36,9 @@ pub(crate) struct CheckpointArgs {
     pub(crate) file: FileArgs,
     #[command(flatten)]
     interval: IntervalArgs,
+    /// Fail, and make nothing, if that file holds no checkpoint: its disk may not be mounted yet
+    #[arg(long, requires = "checkpoint_file")]
+    checkpoint_must_exist: bool,
     /// Make no checkpoints from now on, and remove their file: a power loss may then cost the pool
     #[arg(long, conflicts_with = "checkpoint_every")]
     no_checkpoints: bool,
@@ -69,10 +72,11 @@ impl CheckpointArgs {
             true => Some(Checkpoints::off()),
             false => self.interval.choice(),
         };
-        match (when, &self.file.checkpoint_file) {
+        let choice = match (when, &self.file.checkpoint_file) {
             (Some(when), Some(file)) => Some(when.in_file(file)),
             (when, _) => when.or_else(|| self.file.choice()),
-        }
+        };
+        choice.map(|choice| if self.checkpoint_must_exist { choice.must_exist() } else { choice })
     }
 }
 

@@ -100,9 +100,13 @@ impl Writing {
 
     /// Closes the pool. Called when the map's handle is dropped.
     pub(crate) fn close(mut self) -> Result<()> {
+        let is_removed = self.made_pool.is_some();
         self.undo();
         let Some(pool) = self.pool.take() else { return Ok(()) };
-        let closed = count_unknown(&pool).and_then(|()| pool.close());
+        let closed = match count_unknown(&pool).and_then(|()| pool.close()) {
+            Err(Error::Displaced { .. }) if is_removed => Ok(()),
+            closed => closed,
+        };
         closed.map_err(|error| Failure::at(&self.path, &error))
     }
 

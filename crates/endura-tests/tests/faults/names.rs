@@ -6,6 +6,7 @@ use endura::{Error, Pool, PoolOptions};
 
 use crate::power_loss::*;
 use crate::process::*;
+use crate::stays::{number, set_word, under_way, word};
 
 /// A new file of checkpoints gets its name when it holds one. Before the folder is synced behind that, a power loss may leave
 /// the folder as it was: the file under its temporary name, nothing or an older file under its own.
@@ -33,12 +34,13 @@ fn a_power_loss_may_leave_names_as_they_were() {
         assert!(fs::read(&path).unwrap() == torn && new.exists(), "nothing was done");
         fs::rename(&new, &kept).unwrap();
         goes_back_to(3000);
-        // The older file has the name; the newer one is left over, and in nobody's way.
-        let older = fs::read(&kept).unwrap();
+        // The older file has the name; the newer one is left over, and in nobody's way. Its number was not written.
+        let older = (fs::read(&kept).unwrap(), word(&path));
         kill_after_checkpoint(&path);
+        set_word(&path, under_way(number(older.1)));
         lose_power(&path, 2);
         fs::rename(&kept, &new).unwrap();
-        fs::write(&kept, older).unwrap();
+        fs::write(&kept, older.0).unwrap();
         goes_back_to(3000);
         kill_after_checkpoint(&path);
         lose_power(&path, 3);

@@ -394,8 +394,8 @@ fn role_fork_beside_a_checkpoint() {
     let pool = Pool::options().checkpoints(how).create_new(&path).unwrap();
     std::env::set_current_dir("/").unwrap();
     let [kept, new] = ["kept", "kept.new"].map(|name| path.with_file_name(name));
-    // It cannot get its name.
-    fs::create_dir(&kept).unwrap();
+    // It has no room, and does not get its name.
+    limit_files(4096);
     assert!(pool.checkpoint().is_err());
     assert!(new.exists());
     let inner = std::mem::ManuallyDrop::new(pool.clone());
@@ -413,13 +413,20 @@ fn role_fork_beside_a_checkpoint() {
         status
     };
     assert_eq!(status, 0);
-    fs::remove_dir(&kept).unwrap();
+    limit_files(libc::RLIM_INFINITY);
     assert!(new.exists());
     pool.checkpoint().unwrap();
     assert!(kept.is_file() && !new.exists());
     drop(std::mem::ManuallyDrop::into_inner(inner));
     drop(pool);
     say("as it should be");
+}
+
+/// How long files of this process may become.
+fn limit_files(bytes: u64) {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the call reads two numbers.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
 }
 
 #[test]

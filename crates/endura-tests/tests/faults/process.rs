@@ -63,6 +63,14 @@ pub(crate) fn unchanged<T>(path: &Path, work: impl FnOnce() -> T) -> T {
     outcome
 }
 
+/// The same file with other contents.
+pub(crate) fn put_back(path: &Path, bytes: Option<&[u8]>) {
+    match bytes {
+        Some(bytes) => fs::write(path, bytes).unwrap(),
+        None => _ = fs::remove_file(path),
+    }
+}
+
 /// Rewrites the superblock of a pool that is not open.
 pub(crate) fn patch(path: &Path, change: impl FnOnce(&mut Superblock)) {
     let file = File::options().read(true).write(true).open(path).unwrap();
@@ -141,6 +149,12 @@ impl Process {
     pub(crate) fn end(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+
+    /// Gives the process a line, if its input is a pipe.
+    pub(crate) fn tell(&mut self) {
+        use std::io::Write;
+        self.child.stdin.as_mut().unwrap().write_all(b"go on\n").unwrap();
     }
 
     /// Waits for the end of the process, which must be a good one.

@@ -15,6 +15,7 @@ use endura::{Checkpoints, Error, Pool, PoolOptions};
 
 use crate::process::*;
 use crate::random::Random;
+use crate::stays::{NUMBER, number, under_way, word};
 
 const PAGE: u64 = 4096;
 const KEYS: u64 = 12;
@@ -163,6 +164,10 @@ impl Sequence {
                     (Error::NeedsRestore { .. }, true) => {
                         assert!(self.pool.is_torn && !self.is_on && !goes_on);
                     }
+                    // What was there before may only not be mounted.
+                    (Error::BadCheckpoint { .. }, false) => {
+                        assert!(self.is_given && !self.pool.is_closed, "refused for good");
+                    }
                     (Error::BadCheckpoint { .. }, true) => assert!(
                         self.is_mixed || self.pool.is_torn && !self.has_last_close(),
                         "refused for good"
@@ -176,10 +181,13 @@ impl Sequence {
 
     /// What a person does with a pool that is refused.
     fn help(&mut self) {
-        if !self.pool.is_torn {
+        if !self.pool.is_torn && self.kept[self.place].is_some() {
             self.note("the checkpoint is moved away");
             fs::remove_file(self.checkpoint()).unwrap();
             self.kept[self.place] = None;
+        }
+        if !self.pool.is_torn {
+            self.accept();
             return;
         }
         self.note("the pool is moved away");
@@ -275,7 +283,7 @@ impl Sequence {
     /// Ends a session in one of the ways in which one ends.
     fn end(&mut self, pool: Pool) {
         let open = self.random.below(7);
-        let before = [&self.path, self.checkpoint()].map(|path| fs::read(path).ok());
+        let mut before = [&self.path, self.checkpoint()].map(|path| fs::read(path).ok());
         match open {
             0..3 => {
                 let is_full = self.is_on && self.random.one_in(3);
@@ -295,6 +303,9 @@ impl Sequence {
             3 if self.is_on => {
                 self.note("killed in the close");
                 pool.close().unwrap();
+                // Its round says so first.
+                let newest = number(word(&self.path)) - 1;
+                before[0].as_mut().unwrap()[NUMBER].copy_from_slice(&under_way(newest));
                 self.kept[self.place] = Some(self.pool.now.clone());
             }
             _ => {
@@ -366,13 +377,7 @@ impl Sequence {
                 assert!(self.files() == before);
             }
             7 if self.pool.is_torn && self.pool.is_whole && !self.is_mixed => {
-                self.note("accepted");
-                let options = self.options(Checkpoints::on_demand()).restore(false);
-                let pool = options.accept_unclean(true).open(&self.path).unwrap();
-                self.expect(&pool, &self.pool.now);
-                self.pool = Model { now: self.pool.now.clone(), ..Model::default() };
-                self.is_on = true;
-                self.end(pool);
+                self.accept();
             }
             8 if self.pool.is_torn => {
                 self.note("a restore that was cut");
@@ -381,6 +386,17 @@ impl Sequence {
             }
             _ => {}
         }
+    }
+
+    /// Says that the pool may go on as it is.
+    fn accept(&mut self) {
+        self.note("accepted");
+        let options = self.options(Checkpoints::on_demand()).restore(false);
+        let pool = options.accept_unclean(true).open(&self.path).unwrap();
+        self.expect(&pool, &self.pool.now);
+        self.pool = Model { now: self.pool.now.clone(), ..Model::default() };
+        (self.is_on, self.is_mixed) = (true, false);
+        self.end(pool);
     }
 
     fn read(&mut self) {
@@ -458,14 +474,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-/// The same file with other contents.
-fn put_back(path: &Path, bytes: Option<&[u8]>) {
-    match bytes {
-        Some(bytes) => fs::write(path, bytes).unwrap(),
-        None => _ = fs::remove_file(path),
-    }
 }
 
 fn setting(name: &str, default: u64) -> u64 {

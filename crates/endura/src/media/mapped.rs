@@ -168,20 +168,15 @@ impl Mapped {
         self.reservation.wanted().next_multiple_of(STEP).max(self.len())
     }
 
-    /// The file.
-    pub(crate) fn file(&self) -> &File {
-        &self.file
-    }
-
     /// Whether the disk has refused pages of the file since this was asked last, or the file synced. One system call, which
     /// writes nothing.
     pub(crate) fn were_pages_refused(&self) -> bool {
         disk::were_pages_refused(&self.file)
     }
 
-    /// Whether the file has a name: false once it was removed.
-    pub(crate) fn has_name(&self) -> bool {
-        self.file.metadata().is_ok_and(|facts| facts.nlink() > 0)
+    /// The file that is mapped, for what is read and written beside the mapping.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
     }
 
     /// The pages that were flushed, if they are noted.

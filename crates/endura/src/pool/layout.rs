@@ -2,7 +2,8 @@
 //!
 //! | bytes | what |
 //! | --- | --- |
-//! | 0..256 | superblock, copy A; the rest of the 4 KiB is zero |
+//! | 0..256 | superblock, copy A |
+//! | 512..520 | number of the newest checkpoint; the rest of the 4 KiB is zero |
 //! | 4096..4352 | superblock, copy B; the rest of the 4 KiB is zero |
 //! | 8192..8256 | session words: committed one by one by 8-byte stores, outside any checksum |
 //! | 11264..12288 | the new name of a map that is being renamed |
@@ -23,6 +24,10 @@ pub(crate) const UNITS: u64 = PAGE / UNIT;
 pub(crate) const SUPERBLOCK_A: u64 = 0;
 /// Superblock, copy B: another page of the file system, so that no torn write meets both.
 pub(crate) const SUPERBLOCK_B: u64 = 4096;
+
+/// The [number](crate::pool::file::newest_number) of the newest checkpoint: in a page that checkpoints leave out, and in another
+/// sector than the superblock.
+pub(crate) const NEWEST_NUMBER: u64 = 512;
 
 /// Session word: the number of pages ever taken (page 0 included). Only a clean close lowers it.
 pub(crate) const NEXT_PAGE: u64 = 8192;

@@ -55,6 +55,8 @@ fn one_of_each() -> Vec<Error> {
             path: "data.checkpoint".into(),
             what: "of another pool: give it a file of its own",
         },
+        Error::Displaced { path: "data".into(), now: None },
+        Error::Displaced { path: "data".into(), now: Some("moved".into()) },
         Error::Version { found: 1, want: 2 },
         Error::UnknownFeatures { bits: 1 },
         Error::NotAPool { what: "noise" },

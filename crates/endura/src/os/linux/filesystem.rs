@@ -111,6 +111,11 @@ impl Filesystem {
         }
     }
 
+    /// Whether a pool is refused on it, unless the user insists.
+    pub(crate) fn is_refused(self) -> bool {
+        matches!(self.verdict, Verdict::Refuse(_))
+    }
+
     /// Whether its files are in memory, so that nothing is written back.
     pub(crate) fn is_in_memory(self) -> bool {
         matches!(self.name, "tmpfs" | "ramfs")

@@ -16,3 +16,4 @@ pub(crate) mod pmem;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod real_time;
 pub(crate) mod session_mark;
+pub(crate) mod whereabouts;

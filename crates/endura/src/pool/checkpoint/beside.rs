@@ -11,10 +11,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::os::file_identity::FileId;
 use crate::os::lock::{self, FileLock};
+use crate::os::whereabouts;
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::{CheckpointFile, newest_moment};
 use crate::pool::checkpoint::file::root::Moment;
-use crate::pool::checkpoint::lineage::{self, Relation, relation};
+use crate::pool::checkpoint::lineage::{self, Relation, Said, relation};
 use crate::pool::checkpoint::restore;
 use crate::pool::file::schedule::Base;
 use crate::pool::file::superblock::Superblock;
@@ -25,30 +26,51 @@ pub(crate) const FOREIGN: &str =
     "it is of another pool; move it away, or give the pool another file for its checkpoints";
 pub(crate) const STALE: &str = "it is of another time of this pool, as if one of the two had been put back from a backup: to have the pool as the \
      checkpoint is, move the pool away and open it; else move the checkpoint away";
+pub(crate) const OLDER: &str = "the pool has made a newer one than this, as if this one had been put back from a backup: put the newest back; to have the \
+     pool as this checkpoint is, move the pool away and open it; else move this one away";
 pub(crate) const LAGS: &str = "the pool was closed after it was made, and what was written before that close is not in it: restore a backup, or, to have \
      the pool as the checkpoint is, move the pool away and open it";
 pub(crate) const OF_NO_POOL: &str = "it is of a pool that is not there: open that, which makes it anew from the checkpoint, or remove the checkpoint";
-pub(crate) const OF_A_REMOVED_POOL: &str = "the pool was removed while it is open, and gets no more checkpoints, for one would bring it back; close it";
 pub(crate) const DAMAGE: &str = "it stays as it is, because this session met damage in the pool, and a newer one would hold that too: see with \
      `endura check` what is damaged, and take the pool back to this checkpoint with `endura restore`";
 pub(crate) const UNKNOWN: &str = "it stays as it is, because the pool was not closed before, and has a map of a kind that this build does not know, \
      so that it cannot be verified: open it with the version that made that map";
 pub(crate) const UNVERIFIED: &str = "it stays as it is until the pool, which was not closed before, is verified: other threads \
      write faster than that goes on; it is tried again";
+pub(crate) const OF_A_REMOVED_POOL: &str = "the pool was removed or moved while it is open, or another file was put in its place, and it gets no more checkpoints, \
+     for one would bring it back there: put it back, or close it";
+pub(crate) const OF_ANOTHER_NAME: &str = "it is of a pool at another path, which is not there, and nothing is made of it: give each pool a file of its own; if it is \
+     this pool that was moved or renamed, make it by `endura restore POOL --from CHECKPOINT` (`Pool::restore`)";
+pub(crate) const OF_AN_EMPTY_FILE: &str = "the pool that it is of is an empty file now, as if it had been cut, or a copy had failed: move the empty file away and open \
+     its path, which makes the pool anew from this checkpoint";
 pub(crate) const EMPTY: &str = "it holds no checkpoint; give another file";
 const NO_FILE: &str = "it is no regular file; give another path";
-const REPLACED: &str =
+pub(crate) const REPLACED: &str =
     "another file was put in its place while the pool was open; move that one away";
-const IN_USE: &str = "another pool uses it; give each pool a file of its own";
+const WRITTEN_OVER: &str = "another one was written over it while the pool was open, perhaps an older one of this pool: move it away, and the next round \
+     makes a new one";
+const IN_USE: &str = "it is locked by another process (a program that makes backups, or a pool that was given the same file): wait for that \
+     (`lock_timeout`, `--wait`), or give each pool a file of its own";
 
-/// How long a lock is waited for: a process that is killed lets the pool go before its checkpoint, and one that only looks has it
+/// How long a lock is waited for at least: a process that is killed lets the pool go before its checkpoint, and one that only looks has it
 /// for a moment.
-const PATIENCE: Duration = Duration::from_millis(200);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Whether the error is that another pool, or another process, has the checkpoint.
 pub(crate) fn is_in_use(error: &Error) -> bool {
     matches!(error, Error::BadCheckpoint { what: IN_USE, .. })
+}
+
+/// What has the name of a file now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The file.
+    Own,
+    /// Nothing.
+    Nothing,
+    /// Something else, or it cannot be told.
+    Other,
 }
 
 /// The file of checkpoints of one pool, locked.
@@ -57,13 +79,15 @@ pub(crate) fn is_in_use(error: &Error) -> bool {
 #[derive(Debug)]
 pub(crate) struct Beside {
     file: File,
-    newest: Option<Moment>,
+    newest: Option<(Moment, u64)>,
     most_pages: u32,
     /// The file as a whole, once it was read.
     whole: Option<CheckpointFile<File>>,
     path: PathBuf,
     /// Whether it has its temporary name still.
     is_new: bool,
+    /// The file whose place it may take.
+    replaces: Option<FileId>,
     /// Whether its name is durable.
     is_settled: bool,
     /// None if it is only [looked at](Self::peek). Declared last: released when everything else is gone.
@@ -74,26 +98,31 @@ impl Drop for Beside {
     fn drop(&mut self) {
         // In a forked child it is the parent's.
         let is_own = self.is_new && self.lock.as_ref().is_some_and(FileLock::is_held);
-        if is_own && self.is_there().unwrap_or(false) {
+        if is_own && self.place() == Place::Own {
             let _ = fs::remove_file(temporary(&self.path));
         }
     }
 }
 
 impl Beside {
-    /// The file at `path`; none if there is none. Locked for one writer or many readers.
+    /// The file at `path`; none if there is none. Locked for one writer or many readers; a lock that another process has is
+    /// waited for.
     ///
     /// # Errors
     ///
     /// [`Error::BadCheckpoint`] if it is not one that can be read; [`Error::Io`].
-    pub(crate) fn open(path: &Path, most_pages: u32, read_only: bool) -> Result<Option<Self>> {
+    pub(crate) fn open(
+        path: &Path,
+        most_pages: u32,
+        (read_only, patience): (bool, Duration),
+    ) -> Result<Option<Self>> {
         match is_file(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::opening(path, error)),
             Ok(false) => return Err(bad(path, NO_FILE)),
             Ok(true) => {}
         }
-        let (file, lock) = locked(path, read_only)?;
+        let (file, lock) = locked(path, read_only, patience)?;
         Self::found(path, file, most_pages, Some(lock)).map(Some)
     }
 
@@ -122,19 +151,20 @@ impl Beside {
             whole: None,
             path,
             is_new: false,
+            replaces: None,
             is_settled: true,
             lock,
         })
     }
 
-    /// A new file, which takes the place of what is at `path` when it holds a checkpoint.
-    pub(crate) fn create(path: &Path, most_pages: u32) -> Result<Self> {
+    /// A new file, which gets the name `path` when it holds a checkpoint. The file `replaces` may be there until then.
+    pub(crate) fn create(path: &Path, most_pages: u32, replaces: Option<FileId>) -> Result<Self> {
         let temporary = temporary(path);
         let failed = |error| Error::creating(&temporary, error);
         let new =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&temporary);
         new.map_err(failed)?;
-        let (file, lock) = locked(&temporary, false)?;
+        let (file, lock) = locked(&temporary, false, PATIENCE)?;
         file.set_len(0).map_err(failed)?;
         let path = path.to_owned();
         Ok(Self {
@@ -144,6 +174,7 @@ impl Beside {
             whole: None,
             path,
             is_new: true,
+            replaces,
             is_settled: false,
             lock: Some(lock),
         })
@@ -160,7 +191,23 @@ impl Beside {
 
     /// The moment of the newest checkpoint.
     pub(crate) fn newest(&self) -> Option<Moment> {
-        self.whole.as_ref().map_or(self.newest, |whole| whole.newest().map(|(moment, _)| moment))
+        self.newest_numbered().map(|(moment, _)| moment)
+    }
+
+    /// That, and its number.
+    pub(crate) fn newest_numbered(&self) -> Option<(Moment, u64)> {
+        self.whole.as_ref().map_or(self.newest, |whole| whole.newest())
+    }
+
+    /// Makes the newest checkpoint durable, if another process may have left it in the page cache.
+    pub(crate) fn secure(&mut self) -> Result<(), Failure> {
+        self.whole()?.begin().map(drop)
+    }
+
+    /// Says that the pool has made so many checkpoints: the first of an empty file gets the next number.
+    pub(crate) fn follow(&mut self, newest: u64) -> Result<()> {
+        let whole = self.whole().map(|whole| whole.follow(newest));
+        whole.map_err(|failure| told(&self.path, failure))
     }
 
     /// Makes `file` what the newest checkpoint is: see [`restore`]. The pages that were written.
@@ -227,45 +274,69 @@ impl Beside {
     }
 
     /// Locks the file in whose place this one comes. Two pools that were given one path, where there was nothing, both
-    /// make a new file: the second must not take the place of the first.
+    /// make a new file: the second must not take the place of the first. Nor does any take that of a file which came there
+    /// while the pool was open, but for the one that this session had, whatever it holds, and others that it made.
     fn lock_what_is_replaced(&self) -> Result<Option<FileLock>> {
         if !is_file(&self.path).unwrap_or(false) {
             return Ok(None);
         }
-        let (file, lock) = locked(&self.path, false)?;
-        let uuid_of = |moment: Moment| Superblock::decode(&moment.superblock).map(|root| root.uuid);
-        let uuid = self.newest().and_then(uuid_of);
-        match newest_moment(&file) {
-            Ok(Some(moment)) if uuid_of(moment) != uuid => Err(bad(&self.path, FOREIGN)),
-            // One that was damaged while the pool was open is what is to be replaced.
-            _ => Ok(Some(lock)),
+        let (file, lock) = locked(&self.path, false, PATIENCE)?;
+        if Some(lock.file()) == self.replaces {
+            return Ok(Some(lock));
+        }
+        let root_of = |moment: Moment| Superblock::decode(&moment.superblock);
+        let own = self.newest().and_then(root_of);
+        let there = newest_moment(&file).ok().flatten().and_then(|(moment, _)| root_of(moment));
+        match (own, there) {
+            (Some(own), Some(there)) if own.uuid != there.uuid => Err(bad(&self.path, FOREIGN)),
+            (Some(own), Some(there)) if own.session == there.session => Ok(Some(lock)),
+            _ => Err(bad(&self.path, REPLACED)),
         }
     }
 
-    /// Whether the file has its name still: false if it was removed.
+    /// Whether the file has its name still.
+    pub(crate) fn place(&self) -> Place {
+        let name = if self.is_new { temporary(&self.path) } else { self.path.clone() };
+        match whereabouts::at(&name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Place::Nothing,
+            Ok(found) if Some(found) == self.id() => Place::Own,
+            _ => Place::Other,
+        }
+    }
+
+    /// Which file it is, if it is locked.
+    pub(crate) fn id(&self) -> Option<FileId> {
+        self.lock.as_ref().map(FileLock::file)
+    }
+
+    /// The session that made the newest checkpoint.
+    pub(crate) fn session(&self) -> Option<[u8; 16]> {
+        self.newest()
+            .and_then(|moment| Superblock::decode(&moment.superblock))
+            .map(|root| root.session)
+    }
+
+    /// Fails unless the newest checkpoint in the file is the one that this process has found or made there.
     ///
     /// # Errors
     ///
-    /// [`Error::BadCheckpoint`] if something else is there.
-    pub(crate) fn is_there(&self) -> Result<bool> {
-        let own = self.lock.as_ref().map(FileLock::file);
-        let name = if self.is_new { temporary(&self.path) } else { self.path.clone() };
-        match fs::metadata(&name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(Error::opening(&name, error)),
-            Ok(facts) if Some(FileId::of(&facts)) == own => Ok(true),
-            Ok(_) => Err(bad(&name, REPLACED)),
+    /// [`Error::BadCheckpoint`] if another one was written over it; [`Error::Io`].
+    pub(crate) fn expect_untouched(&self) -> Result<()> {
+        match newest_moment(&self.file) {
+            Ok(newest) if newest == self.newest_numbered() => Ok(()),
+            Err(Failure::Io(error)) => Err(told(&self.path, Failure::Io(error))),
+            _ => Err(bad(&self.path, WRITTEN_OVER)),
         }
     }
 
-    /// What it is to the pool with this superblock; none if it holds no checkpoint.
-    pub(crate) fn relation(&self, last: &Superblock) -> Option<Relation> {
-        self.newest().map(|moment| relation(last, &moment))
+    /// What it is to the pool that says this; none if it holds no checkpoint.
+    pub(crate) fn relation(&self, said: Said<'_>) -> Option<Relation> {
+        self.newest_numbered().map(|(moment, number)| relation(said, &moment, number))
     }
 
-    /// How the next session of the pool with this superblock names it.
-    pub(crate) fn base(&self, last: &Superblock) -> Option<Base> {
-        self.newest().and_then(|moment| lineage::base(last, &moment))
+    /// How the next session of the pool that says this names it.
+    pub(crate) fn base(&self, said: Said<'_>) -> Option<Base> {
+        self.newest_numbered().and_then(|(moment, number)| lineage::base(said, &moment, number))
     }
 }
 
@@ -295,11 +366,11 @@ fn is_file(path: &Path) -> io::Result<bool> {
     fs::metadata(path).map(|facts| facts.is_file())
 }
 
-fn locked(path: &Path, read_only: bool) -> Result<(File, FileLock)> {
+fn locked(path: &Path, read_only: bool, patience: Duration) -> Result<(File, FileLock)> {
     let begun = Instant::now();
     let lock = loop {
         match FileLock::acquire(path, read_only) {
-            Err(Error::Locked) if begun.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            Err(Error::Locked) if begun.elapsed() < patience => std::thread::sleep(PAUSE),
             Err(Error::Locked) => return Err(bad(path, IN_USE)),
             outcome => break outcome?,
         }

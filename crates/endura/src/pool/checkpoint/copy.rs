@@ -14,6 +14,7 @@
 //!
 //! A round that fails notes all pages again that it took.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::media::{DIRTY_GRAIN, DirtyPages, Mapped, Media, Region};
@@ -110,9 +111,16 @@ pub(crate) struct Copier {
     copied: Vec<u8>,
     /// The notes that this round has taken.
     taken: Vec<u64>,
+    /// The hash of the pool's path.
+    path: u64,
 }
 
 impl Copier {
+    /// Makes rounds of the pool whose path has this hash.
+    pub(crate) fn of(path: u64) -> Self {
+        Self { path, ..Self::default() }
+    }
+
     /// Makes one checkpoint. `superblock` is that of the session, or the coming one of the close.
     pub(crate) fn round<F: DiskFile>(
         &mut self,
@@ -177,19 +185,22 @@ impl Copier {
         outcome.copied = in_hold.len() as u64;
         // K5
         round.add(&in_hold, &self.copied[..in_hold.len() * SLOT])?;
-        // A page that the disk refused may have left the memory, and have been read back as it was before. The kernel
-        // knows of that by then, and tells it.
-        if media.were_pages_refused() {
-            return Err(NoRound::Refused);
-        }
-        if let Some((offset, what)) = space.met_damage() {
-            return Err(NoRound::Pool(Error::Corrupt { offset, what }));
-        }
         // K6, K7
         let pages = pages_of(bytes)?;
-        let moment = Moment { pages, made, superblock: superblock.encode() };
-        // Damage that was met until then may be in what was copied.
-        outcome.written = round.commit_unless(moment, || space.met_damage().is_some())?;
+        let (superblock, path) = (superblock.encode(), self.path);
+        let moment = Moment { pages, made, superblock, path };
+        // A page that the disk refused may have left the memory, and have been read back as it was before. The kernel
+        // knows of that by then, and tells it. Damage that was met until then may be in what was copied as well.
+        let refused = Cell::new(false);
+        let is_wrong = || {
+            refused.set(media.were_pages_refused());
+            refused.get() || space.met_damage().is_some()
+        };
+        let written = round.commit_unless(moment, is_wrong);
+        if refused.get() {
+            return Err(NoRound::Refused);
+        }
+        outcome.written = written?;
         Ok(outcome)
     }
 

@@ -8,13 +8,15 @@
 //! | [`pieces`] | several pieces of a file are worked on at once |
 //! | [`restore`] | a torn pool is made what a checkpoint is |
 //! | [`beside`] | the file beside a pool: found, locked, made |
+//! | [`kept`] | that file while the pool is open: whether it is still there |
 
 pub(crate) mod beside;
 pub(crate) mod copy;
 pub(crate) mod file;
+pub(crate) mod kept;
 mod lineage;
 mod pieces;
 pub(crate) mod restore;
 
 pub(crate) use file::Failure;
-pub(crate) use lineage::Relation;
+pub(crate) use lineage::{Relation, Said};

@@ -4,6 +4,8 @@ pub(crate) mod create;
 pub(crate) mod doubt;
 mod end_mark;
 pub(crate) mod entrance;
+pub(crate) mod newest_number;
+pub(crate) mod own;
 pub(crate) mod own_blocks;
 pub(crate) mod pool_file;
 pub(crate) mod schedule;

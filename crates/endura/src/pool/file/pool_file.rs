@@ -235,6 +235,10 @@ impl PoolFile {
     /// Says that stores of this session, or of the last one, may not have reached the disk.
     pub(crate) fn suspect(&mut self) -> Result<()> {
         let last = self.superblock;
+        // It may be somebody else's file by now.
+        if !entrance::has(&self.file, &last)? {
+            return Ok(());
+        }
         self.superblock = Superblock { clean: false, suspect: last.half(), ..last };
         self.superblock.write(&self.file)
     }

@@ -8,15 +8,15 @@ use std::{fs, io};
 use super::check;
 use super::checkpoints::Checkpoints;
 use super::checkpoints::backup::{self, ByHand, Source};
-use super::checkpoints::found::{self, Plan, Restored};
+use super::checkpoints::found::{self, Plan, Restored, Search};
 use super::checkpoints::keeper::Keeper;
 use super::listen;
 use super::options::PoolOptions;
 use super::pool::{Begun, Pool};
 use super::turn::ready_locks;
 use crate::media::{Domain, Mapped, Mapping, Placement, Reservation, STEP};
-use crate::pool::beside::{self, Beside};
-use crate::pool::{Access, Doubt, Event, PoolFile, Session, Space, restore};
+use crate::pool::beside::{self, Beside, PATIENCE};
+use crate::pool::{Access, Doubt, Event, OwnPath, PoolFile, Session, Space, own, restore};
 use crate::{Error, Result};
 
 /// Addresses reserved by default.
@@ -70,7 +70,8 @@ impl PoolOptions {
                     None => Err(error),
                 }
             }
-            file => self.open_locked(path, file?, None),
+            Err(error) => Err(self.explain_empty(path, error)),
+            Ok(file) => self.open_locked(path, file, None),
         }
     }
 
@@ -79,14 +80,8 @@ impl PoolOptions {
         if self.read_only || !self.restore || fs::symlink_metadata(path).is_ok() {
             return Ok(None);
         }
-        let from = match self.checkpoint_of(path, false) {
-            Err(error) if beside::is_in_use(&error) => return Err(Error::Locked),
-            from => from?,
-        };
         // Looked at again under the lock: of several processes one makes the pool.
-        let Some(mut from) = from.filter(|_| fs::symlink_metadata(path).is_err()) else {
-            return Ok(None);
-        };
+        let Some(mut from) = self.checkpoint_to_begin_from(path)? else { return Ok(None) };
         let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
         let made = found::make_anew(path, self.access(), &mut from, placement, &mut found::quietly);
         match made {
@@ -96,12 +91,52 @@ impl PoolOptions {
         }
     }
 
+    /// The checkpoint of a pool that is not there, locked. None if the pool is there meanwhile: another process that has the
+    /// lock may be making it.
+    fn checkpoint_to_begin_from(&self, path: &Path) -> Result<Option<Beside>> {
+        let begun = Instant::now();
+        loop {
+            let from = self.checkpoint_of(path, false);
+            if fs::symlink_metadata(path).is_ok() {
+                return Ok(None);
+            }
+            match from {
+                Err(error) if beside::is_in_use(&error) && begun.elapsed() < self.lock_timeout => {}
+                from => return from,
+            }
+        }
+    }
+
     /// The checkpoint of a pool that is not there.
     fn checkpoint_of(&self, path: &Path, read_only: bool) -> Result<Option<Beside>> {
-        let chosen = self.checkpoints.as_ref().and_then(|choice| choice.file.clone());
+        let choice = self.checkpoints.as_ref();
+        let chosen = choice.and_then(|choice| choice.file.clone());
+        let is_chosen = chosen.is_some();
         let from = chosen.unwrap_or_else(|| beside::default_path(path));
-        let found = Beside::open(&from, u32::MAX, read_only)?;
-        Ok(found.filter(|found| found.newest().is_some()))
+        let found = Beside::open(&from, u32::MAX, (read_only, PATIENCE))?;
+        let found = found.filter(|found| found.newest().is_some());
+        match found.as_ref().and_then(Beside::newest) {
+            None if choice.is_some_and(|choice| choice.must_exist) => {
+                Err(beside::bad(&from, found::MUST_EXIST))
+            }
+            // Two pools may have been given one file.
+            Some(moment) if is_chosen && ![0, own::hash_of(path)].contains(&moment.path) => {
+                Err(beside::bad(&from, beside::OF_ANOTHER_NAME))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// Tells of a whole checkpoint beside a file that is empty.
+    fn explain_empty(&self, path: &Path, error: Error) -> Error {
+        match (&error, self.checkpoint_of(path, true)) {
+            (Error::NotAPool { .. }, Ok(Some(found)))
+                if fs::metadata(path).is_ok_and(|facts| facts.len() == 0) =>
+            {
+                beside::bad(found.path(), beside::OF_AN_EMPTY_FILE)
+            }
+            _ => error,
+        }
     }
 
     /// A new pool must not come over what a checkpoint keeps.
@@ -252,6 +287,8 @@ impl PoolOptions {
     fn begin(&self, path: &Path, file: &mut PoolFile, is_new: bool) -> Result<Begun> {
         self.check_max_size()?;
         let placement = Placement::of(file.file(), !self.read_only, self.media)?;
+        let own_path = OwnPath::of(path, file.file());
+        let own_path = own_path.map_err(|error| Error::opening(path, error))?;
         let mut plan = match self.read_only {
             true => None,
             false => self.plan(path, file, &placement, is_new)?,
@@ -278,18 +315,19 @@ impl PoolOptions {
         }
         file.warn_of_silence(&placement)?;
         if let Some(plan) = &mut plan {
-            plan.announce(file)?;
+            plan.announce(file, doubt.is_some())?;
         }
         let kept = match self.read_only {
-            true => found::facts(path, self.checkpoints.as_ref(), file.superblock()),
+            true => found::facts(path, self.checkpoints.as_ref(), file),
             false => None,
         };
         let (space, session) = self.mount(file, placement, plan.as_mut())?;
         // What was verified, or taken back page by page, is not in doubt.
         let is_in_doubt = !session.clean && !is_accepted && restored.is_none();
-        let begin = |plan| Keeper::begin(&space, file, plan, is_in_doubt);
-        let keeper = plan.filter(Plan::is_on).map(begin);
-        Ok(Begun { space, placement, session, keeper, kept, restored })
+        let plan = plan.filter(Plan::is_on);
+        let begin = |plan| Keeper::begin(&space, file, own_path.clone(), plan, is_in_doubt);
+        let keeper = plan.map(begin);
+        Ok(Begun { space, placement, session, keeper, kept, restored, own_path })
     }
 
     /// Why the pool may be torn, if it may be, and whether that is because the disk refused pages of it.
@@ -332,7 +370,13 @@ impl PoolOptions {
         let default = (is_new && is_written_back).then(Checkpoints::default);
         let choice = self.checkpoints.as_ref().or(default.as_ref());
         let most = self.max_size.unwrap_or(DEFAULT_MAX_SIZE).max(file.len()?);
-        Plan::of(path, choice, file.superblock(), found::pages_within(most))
+        let search = Search {
+            most_pages: found::pages_within(most),
+            patience: self.lock_timeout.max(PATIENCE),
+            any_filesystem: self.any_filesystem,
+            accepts: self.accept_unclean,
+        };
+        Plan::of(path, choice, file, search)
     }
 
     /// Maps the file and starts a session on it.
@@ -347,6 +391,7 @@ impl PoolOptions {
         Space::inspect(&medium, file.next_session()?)?;
         if let Some(plan) = plan {
             plan.remove_unwanted()?;
+            plan.write_number(file.file())?;
         }
         let session = file.begin(&placement)?;
         let space = Space::mount(medium, session)?;

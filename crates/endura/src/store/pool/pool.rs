@@ -13,7 +13,7 @@ use super::options::PoolOptions;
 use super::warnings;
 use crate::media::{Domain, Mapped, Media, Placement};
 use crate::os::fork::ForkGuard;
-use crate::pool::{LeakRecovery, PoolFile, Session, SizeUse, Space, Superblock};
+use crate::pool::{LeakRecovery, OwnPath, PoolFile, Session, SizeUse, Space, Superblock, own};
 use crate::runtime::calls::Call;
 use crate::store::index::table;
 use crate::sync::Mutex;
@@ -68,6 +68,7 @@ struct Facts {
     uuid: [u8; 16],
     filesystem: &'static str,
     warnings: Vec<&'static str>,
+    own_path: OwnPath,
     /// The checkpoints, as a session that only reads found them.
     kept: Option<CheckpointStats>,
     restored: Option<Restored>,
@@ -81,6 +82,7 @@ pub(super) struct Begun {
     pub(super) keeper: Option<Keeper>,
     pub(super) kept: Option<CheckpointStats>,
     pub(super) restored: Option<Restored>,
+    pub(super) own_path: OwnPath,
 }
 
 /// Facts and figures of an open pool.
@@ -146,7 +148,7 @@ impl Pool {
     }
 
     pub(super) fn new(path: &Path, begun: Begun, file: PoolFile, recovery_threads: usize) -> Self {
-        let Begun { space, placement, session, mut keeper, kept, restored } = begun;
+        let Begun { space, placement, session, mut keeper, kept, restored, own_path } = begun;
         space.hear_of_exits();
         let background = Background::begin(&space, recovery_threads);
         keeper.iter_mut().for_each(Keeper::start);
@@ -155,6 +157,7 @@ impl Pool {
             uuid: file.superblock().uuid,
             filesystem: file.filesystem().name(),
             warnings: file.warnings().to_vec(),
+            own_path,
             kept,
             restored,
         };
@@ -395,7 +398,8 @@ impl Pool {
     /// [`Error::Closed`] if it was closed before; [`Error::Forked`] in a child;
     /// [`Error::InsideOperation`] if the calling thread is inside an operation of this pool: the pool then stays open.
     /// [`Error::Io`] if something could not be written, [`Error::Poisoned`] and [`Error::Corrupt`]
-    /// if the pool is in doubt: it is then unlocked, but not marked clean.
+    /// if the pool is in doubt, or another file was written over it: it is then unlocked, but not marked clean.
+    /// [`Error::Displaced`] if all was done, and the path leads to the pool no more.
     pub fn close(&self) -> Result<()> {
         self.inner.close()
     }
@@ -435,6 +439,7 @@ impl Inner {
 
     /// Makes all that is in the closed pool durable, and says that it was closed.
     fn end(&self, file: &mut PoolFile) -> Result<()> {
+        self.expect_own(file)?;
         // Before the free space is written down: the walks look at it.
         let vouched = self.keeper.as_ref().map_or(Ok(()), Keeper::vouch);
         let length = self.space.save()?;
@@ -448,10 +453,14 @@ impl Inner {
         if let Some(keeper) = &self.keeper {
             // If it fails there is an older one, and all of the pool is on the disk.
             let _ = keeper.close(file.closed_superblock()?, length);
-            // The next session takes what says "closed" for whole, and would put it in place of the checkpoint.
-            vouched.and_then(|()| keeper.vouch()).inspect_err(|_| self.suspect(file))?;
         }
-        file.end().inspect_err(|_| self.suspect(file))
+        // Also what the last checkpoint met: that the file is not the pool's any more.
+        self.expect_own(file)?;
+        // The next session takes what says "closed" for whole, and would put it in place of the checkpoint.
+        let vouched = vouched.and_then(|()| self.keeper.as_ref().map_or(Ok(()), Keeper::vouch));
+        vouched.inspect_err(|_| self.suspect(file))?;
+        file.end().inspect_err(|_| self.suspect(file))?;
+        self.facts.own_path.expect(file.file())
     }
 
     /// The session met damage, or the disk refused pages of the pool, which the kernel tells once: the next open must know. What
@@ -460,6 +469,17 @@ impl Inner {
         self.space.poison();
         self.keeper.iter().for_each(Keeper::suspect);
         let _ = file.suspect();
+    }
+
+    /// Fails unless the file is what this session has left: what somebody else has written over it is not the pool to be
+    /// closed.
+    fn expect_own(&self, file: &PoolFile) -> Result<()> {
+        if self.space.is_poisoned() {
+            return Err(self.space.doubt());
+        }
+        let length = self.space.media().len();
+        own::expect_own(file.file(), file.superblock(), length, None)
+            .inspect_err(|error| self.space.poison_with(error))
     }
 }
 

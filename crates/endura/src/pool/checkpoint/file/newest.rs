@@ -23,6 +23,8 @@ pub struct CheckpointFile<F> {
     pub(super) slots: Slots,
     /// Slots that the file has room for.
     pub(super) room: u32,
+    /// The first root of the file gets the number behind this one.
+    pub(super) follows: u64,
     /// Whether the newest root was synced through this handle. One that was only read may be in the page cache alone: its
     /// process was killed before the sync, or the sync failed.
     pub(super) is_durable: bool,
@@ -57,6 +59,7 @@ impl<F: DiskFile> CheckpointFile<F> {
             table: Table::default(),
             slots: Slots::new(),
             room,
+            follows: 0,
             is_durable: false,
             is_given_up: false,
         };
@@ -114,7 +117,12 @@ impl<F: DiskFile> CheckpointFile<F> {
         Ok(())
     }
 
-    /// The newest checkpoint: of what it is, and which one, from 1 on. O(1).
+    /// Says that the pool has made so many checkpoints elsewhere: the first of an empty file gets the number behind them.
+    pub(crate) fn follow(&mut self, newest: u64) {
+        self.follows = newest;
+    }
+
+    /// The newest checkpoint: of what it is, and its number. O(1).
     ///
     /// One that was found when the file was opened is durable once a round was begun.
     pub fn newest(&self) -> Option<(Moment, u64)> {
@@ -195,15 +203,15 @@ impl<F: DiskFile> CheckpointFile<F> {
     }
 }
 
-/// Of what the newest checkpoint of a file is, by its roots alone: whether all of it can be read, only
+/// Of what the newest checkpoint of a file is, and its number, by its roots alone: whether all of it can be read, only
 /// [`CheckpointFile::open`] finds out. O(1).
 ///
 /// # Errors
 ///
 /// As there.
-pub(crate) fn newest_moment(file: &impl DiskFile) -> Result<Option<Moment>, Failure> {
+pub(crate) fn newest_moment(file: &impl DiskFile) -> Result<Option<(Moment, u64)>, Failure> {
     let newest = newest_of(read_roots(file, file.length()?)?)?;
-    Ok(newest.map(|(root, _)| root.moment))
+    Ok(newest.map(|(root, _)| (root.moment, root.sequence)))
 }
 
 /// Entries of all runs of a checkpoint of so many pages.
@@ -259,16 +267,18 @@ fn newest_of(roots: Roots) -> Result<Option<(Root, bool)>, Failure> {
     match roots {
         [Ok(a), Ok(b)] => {
             let (old, new) = if a.sequence < b.sequence { (a, b) } else { (b, a) };
-            let is_last = old.sequence + 1 == new.sequence;
+            let is_last = old.sequence == new.previous;
             Ok(Some((new, is_last)))
         }
         // The other slot is empty before the second round.
         [Ok(root), Err(other)] | [Err(other), Ok(root)] => {
-            let is_last = other == NoRoot::Empty && root.sequence == 1;
+            let is_last = other == NoRoot::Empty && root.previous == 0;
             Ok(Some((root, is_last)))
         }
-        // Slot 0 is not written before slot 1 has a root, which stays whole.
-        [Err(NoRoot::Torn), Err(_)] => Err(Failure::Damaged("both roots of a checkpoint")),
+        // The second root is not written before the first one is durable, which stays whole.
+        [Err(NoRoot::Torn), Err(NoRoot::Torn)] => {
+            Err(Failure::Damaged("both roots of a checkpoint"))
+        }
         [Err(_), Err(_)] => Ok(None),
     }
 }

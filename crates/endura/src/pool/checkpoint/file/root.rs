@@ -5,9 +5,10 @@
 //! | 0..8 | magic |
 //! | 8..12, 12..16 | version of the file; zero |
 //! | 16..24 | when it was made, in nanoseconds since 1970 |
-//! | 24..32 | sequence: which checkpoint of the file it is, from 1 on |
+//! | 24..32 | sequence: which checkpoint of the pool it is; each has the next number |
 //! | 32..40, 40..48 | pages of the pool; number of runs |
-//! | 48..64 | zero |
+//! | 48..56 | hash of the pool's path, zero if it is not known |
+//! | 56..64 | sequence of the root before it in this file, zero if it is the first one |
 //! | 64..320 | the superblock at that moment: of which pool and session it is |
 //! | 320.. | runs: slot, entries (4 bytes each), hash of its entries (8 bytes) |
 //! | 4088..4096 | hash of bytes 0..4088 |
@@ -22,7 +23,7 @@ pub(crate) const ROOTS: u32 = 2;
 pub(crate) const MOST_RUNS: usize = 200;
 
 const MAGIC: [u8; 8] = *b"\x89ENDCKP\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const RUNS: usize = 320;
 const HASH: usize = 4088;
 
@@ -46,12 +47,16 @@ pub struct Moment {
     pub pages: u32,
     /// The superblock.
     pub superblock: [u8; 256],
+    /// Hash of the path of the pool; zero if it is not known.
+    pub path: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) moment: Moment,
     pub(crate) sequence: u64,
+    /// That of the root that it follows in the file; 0 for the first.
+    pub(crate) previous: u64,
     pub(crate) runs: Vec<Run>,
 }
 
@@ -69,7 +74,7 @@ pub(crate) enum NoRoot {
 }
 
 impl Root {
-    /// The slot it is written to: the first root to slot 1, and the others by turns.
+    /// The slot it is written to, by turns.
     pub(crate) fn slot(&self) -> u32 {
         (self.sequence % u64::from(ROOTS)) as u32
     }
@@ -83,6 +88,8 @@ impl Root {
         put(24, &self.sequence.to_le_bytes());
         put(32, &u64::from(self.moment.pages).to_le_bytes());
         put(40, &(self.runs.len() as u64).to_le_bytes());
+        put(48, &self.moment.path.to_le_bytes());
+        put(56, &self.previous.to_le_bytes());
         put(64, &self.moment.superblock);
         for (i, run) in self.runs.iter().enumerate() {
             let at = RUNS + 16 * i;
@@ -109,7 +116,7 @@ impl Root {
         let number = |at| u64::from_le_bytes(field(bytes, at));
         let short = |at| u32::from_le_bytes(field(bytes, at));
         let (runs, pages) = (number(40), u32::try_from(number(32)));
-        let is_number = (1..u64::MAX).contains(&number(24));
+        let is_number = (1..u64::MAX).contains(&number(24)) && number(56) < number(24);
         let (Ok(pages), true) = (pages, runs <= MOST_RUNS as u64 && is_number) else {
             return Err(NoRoot::Wrong);
         };
@@ -118,8 +125,14 @@ impl Root {
             Run { slot: short(at), entries: short(at + 4), hash: number(at + 8) }
         };
         Ok(Self {
-            moment: Moment { made: number(16), pages, superblock: field(bytes, 64) },
+            moment: Moment {
+                made: number(16),
+                pages,
+                superblock: field(bytes, 64),
+                path: number(48),
+            },
             sequence: number(24),
+            previous: number(56),
             runs: (0..runs as usize).map(run).collect(),
         })
     }
@@ -146,9 +159,10 @@ mod tests {
     #[test]
     fn a_root_is_read_as_it_was_written_and_no_part_of_it_is() {
         let run = |i: u32| Run { slot: 2 + i, entries: 10 * i, hash: u64::from(i) << 40 };
-        let moment = Moment { made: 1 << 60, pages: 77, superblock: [3; 256] };
+        let moment = Moment { made: 1 << 60, pages: 77, superblock: [3; 256], path: 5 };
         for runs in [0, 1, MOST_RUNS as u32] {
-            let root = Root { moment, sequence: 9, runs: (0..runs).map(run).collect() };
+            let runs = (0..runs).map(run).collect();
+            let root = Root { moment, sequence: 9, previous: 8, runs };
             let bytes = root.encode();
             assert_eq!(Root::decode(&bytes), Ok(root));
             for at in (0..SLOT).step_by(61).chain([8, HASH]) {
@@ -158,11 +172,11 @@ mod tests {
             }
         }
         assert_eq!(Root::decode(&[0; SLOT]), Err(NoRoot::Empty));
-        let root = Root { moment, sequence: 9, runs: Vec::new() };
+        let root = Root { moment, sequence: 9, previous: 0, runs: Vec::new() };
         let mut newer = root.encode();
-        newer[8] = 2;
+        newer[8] = 3;
         let hash = xxh3_64(&newer[..HASH]).to_le_bytes();
         newer[HASH..].copy_from_slice(&hash);
-        assert_eq!(Root::decode(&newer), Err(NoRoot::Version(2)));
+        assert_eq!(Root::decode(&newer), Err(NoRoot::Version(3)));
     }
 }

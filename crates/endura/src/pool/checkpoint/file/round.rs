@@ -238,7 +238,8 @@ impl<F: DiskFile> Round<'_, F> {
     fn write_run(&mut self, moment: Moment) -> Result<(Root, Vec<Run>), Failure> {
         self.free_run();
         let old = self.file.root.as_ref();
-        let sequence = old.map_or(1, |root| root.sequence + 1);
+        let previous = old.map_or(0, |root| root.sequence);
+        let sequence = old.map_or(self.file.follows, |root| root.sequence) + 1;
         // The older runs may name pages that the pool has no more, and may have again.
         let shrinks = old.is_some_and(|root| moment.pages < root.moment.pages);
         let mut runs = old.map_or_else(Vec::new, |root| root.runs.clone());
@@ -265,7 +266,7 @@ impl<F: DiskFile> Round<'_, F> {
             runs.push(Run { slot, entries, hash });
             self.written += u64::from(length) * SLOT as u64;
         }
-        Ok((Root { moment, sequence, runs }, replaced))
+        Ok((Root { moment, sequence, previous, runs }, replaced))
     }
 
     /// The pages that this round has changed, ascending.

@@ -12,7 +12,7 @@ use crate::media::{Mapped, Media, Placement, Region};
 use crate::os::disk;
 use crate::pool::beside::{self, Beside};
 use crate::pool::restore::{self, Writes};
-use crate::pool::{PoolFile, Relation, Session, Space, Superblock};
+use crate::pool::{PoolFile, Relation, Said, Session, Space, Superblock};
 use crate::{Error, Result};
 
 /// Bytes that are copied at once.
@@ -113,19 +113,20 @@ impl ByHand<'_> {
 
     fn checkpoint(&self) -> Result<Beside> {
         let path = self.checkpoint_path();
-        let found = Beside::open(&path, u32::MAX, true)?;
+        let found = Beside::open(&path, u32::MAX, (true, beside::PATIENCE))?;
         found.ok_or_else(|| Error::opening(&path, io::Error::from(io::ErrorKind::NotFound)))
     }
 
-    /// Fails unless the checkpoint may stand for the pool with this superblock.
-    fn check(&self, from: &Beside, last: &Superblock) -> Result<()> {
+    /// Fails unless the checkpoint may stand for the pool that says this.
+    fn check(&self, from: &Beside, said: Said<'_>) -> Result<()> {
         let refused = |what| Err(beside::bad(from.path(), what));
-        match from.relation(last) {
+        match from.relation(said) {
             None => refused(beside::EMPTY),
             Some(Relation::Foreign) => refused(beside::FOREIGN),
             // Named by the caller, who knows it.
             _ if self.from.is_some() => Ok(()),
             Some(Relation::Stale) => refused(beside::STALE),
+            Some(Relation::Older) => refused(beside::OLDER),
             Some(Relation::Related { lags: true, .. }) => refused(beside::LAGS),
             Some(Relation::Related { .. }) => Ok(()),
         }
@@ -139,7 +140,7 @@ impl ByHand<'_> {
         progress: &mut restore::Progress<'_>,
     ) -> Result<Restored> {
         let mut from = self.checkpoint()?;
-        self.check(&from, file.superblock())?;
+        self.check(&from, found::said(file, true)?)?;
         file.hear_of_refused_pages();
         let suspected = from.suspects(file.superblock());
         let Some(doubt) = file.doubt(placement, suspected)? else {
@@ -167,7 +168,9 @@ impl ByHand<'_> {
             let mut from = Beside::peek(&path, u32::MAX)?;
             // Read after the checkpoint: a session that begins between the two names that as its base.
             let pool = File::open(self.path).map_err(|error| Error::opening(self.path, error))?;
-            self.check(&from, &Superblock::read(&pool)?)?;
+            // Rounds may have been made since, whose numbers say nothing.
+            let last = Superblock::read(&pool)?;
+            self.check(&from, Said { last: &last, newest: None, may_be_torn: true })?;
             let seen = from.newest();
             // The moment is from now on that of the pages.
             let whole = from.whole().map(drop);

@@ -41,6 +41,7 @@ pub struct Checkpoints {
     pub(in crate::store::pool) file: Option<PathBuf>,
     /// Whether the pool's own schedule counts, where it has one.
     pub(in crate::store::pool) is_as_left: bool,
+    pub(in crate::store::pool) must_exist: bool,
 }
 
 impl Default for Checkpoints {
@@ -56,7 +57,7 @@ impl Checkpoints {
     #[must_use]
     pub fn every(interval: Duration) -> Self {
         let schedule = Schedule { is_on: true, every: Some(interval), ..Schedule::default() };
-        Self { schedule, file: None, is_as_left: false }
+        Self { schedule, file: None, is_as_left: false, must_exist: false }
     }
 
     /// When the pool was left to make them; each 30 seconds if it had none. So [`in_file`](Self::in_file) can say where they are
@@ -88,7 +89,7 @@ impl Checkpoints {
     /// None. If the pool had some, their file is removed: a power loss while the pool is open may then cost the pool.
     #[must_use]
     pub fn off() -> Self {
-        Self { schedule: Schedule::default(), file: None, is_as_left: false }
+        Self { schedule: Schedule::default(), file: None, is_as_left: false, must_exist: false }
     }
 
     /// Also when pages of so many bytes have changed since the last one. This is looked at once a second.
@@ -105,6 +106,27 @@ impl Checkpoints {
     pub fn in_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.schedule.is_elsewhere = self.schedule.is_on;
         self.file = Some(path.into());
+        self
+    }
+
+    /// An open that finds no checkpoint is an error, and makes nothing. For every start but the first of a pool whose checkpoints
+    /// are on a disk of their own: where that is not mounted yet, a pool on tmpfs would begin new and empty.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (path, kept) = (folder.path().join("data.endura"), folder.path().join("kept"));
+    /// use endura::{Checkpoints, Error, Pool};
+    ///
+    /// let how = Checkpoints::default().in_file(&kept);
+    /// let later = Pool::options().checkpoints(how.clone().must_exist());
+    /// assert!(matches!(later.open(&path), Err(Error::BadCheckpoint { .. })));
+    /// Pool::options().checkpoints(how).open(&path)?.close()?;
+    /// later.open(&path)?.close()?;
+    /// # Ok::<(), endura::Error>(())
+    /// ```
+    #[must_use]
+    pub fn must_exist(mut self) -> Self {
+        self.must_exist = true;
         self
     }
 

@@ -8,9 +8,14 @@ use super::aside::set_aside;
 use super::choice::Checkpoints;
 use super::stats::CheckpointStats;
 use crate::media::Placement;
-use crate::pool::beside::{self, Beside};
+use crate::os::file_identity::FileId;
+use crate::os::filesystem::Filesystem;
+use crate::os::whereabouts;
+use crate::pool::beside::{self, Beside, PATIENCE};
 use crate::pool::restore::{self, Writes};
-use crate::pool::{Access, Doubt, Failure, PoolFile, Relation, Schedule, Superblock};
+use crate::pool::{
+    Access, Doubt, Failure, Kept, Newest, PoolFile, Relation, Said, Schedule, Superblock,
+};
 use crate::{Error, Result};
 
 /// The plan of a session: when it makes checkpoints, in which file, and which one it found there.
@@ -21,6 +26,23 @@ pub(in crate::store::pool) struct Plan {
     pub(super) found: Option<Beside>,
     /// Whether what was found is what the pool is.
     pub(super) is_current: bool,
+    /// The folder of the file; none if it is not there.
+    pub(super) folder: Option<FileId>,
+    /// What the pool says of the newest checkpoint.
+    pub(super) newest: Option<Newest>,
+    warnings: Vec<&'static str>,
+}
+
+/// How an open looks for a checkpoint.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store::pool) struct Search {
+    /// Pages that the pool may have.
+    pub(in crate::store::pool) most_pages: u32,
+    /// How long a lock is waited for.
+    pub(in crate::store::pool) patience: Duration,
+    pub(in crate::store::pool) any_filesystem: bool,
+    /// Whether a pool in doubt is opened as it is.
+    pub(in crate::store::pool) accepts: bool,
 }
 
 /// What a restore did.
@@ -51,12 +73,17 @@ impl Restored {
 impl Plan {
     /// Looks for the checkpoint of the pool that was opened at `path`, as `choice` and the pool say. No plan where
     /// neither wants one.
+    ///
+    /// A pool that was closed is whole without its checkpoint, and goes on with a warning. One that was not may have to go back to it:
+    /// a session without would be one that no longer can, so where the checkpoint has a place of its own, which may only not
+    /// be mounted yet, that is an error.
     pub(in crate::store::pool) fn of(
         path: &Path,
         choice: Option<&Checkpoints>,
-        last: &Superblock,
-        most_pages: u32,
+        pool: &PoolFile,
+        search: Search,
     ) -> Result<Option<Self>> {
+        let last = pool.superblock();
         let schedule = choice.map_or(last.schedule, |choice| choice.schedule(last.schedule));
         if !schedule.is_on && !last.schedule.is_on {
             return Ok(None);
@@ -68,19 +95,41 @@ impl Plan {
         if last.schedule.is_elsewhere && choice.is_none_or(|choice| choice.file.is_none()) {
             return Err(beside::bad(&path, ELSEWHERE));
         }
-        let found = Beside::open(&path, most_pages, false)?;
-        Ok(Some(Self { schedule, path, found, is_current: false }))
+        let (folder, mut warnings) = look_at_folder(&path, pool, search.any_filesystem)?;
+        let found = Beside::open(&path, search.most_pages, (false, search.patience))?;
+        let holds_one = found.as_ref().is_some_and(|found| found.newest().is_some());
+        if schedule.is_on && !holds_one {
+            if choice.is_some_and(|choice| choice.must_exist) {
+                return Err(beside::bad(&path, MUST_EXIST));
+            }
+            let (had_one, may_need_it) = (newest_of(pool)?.is_some(), !last.clean);
+            match last.schedule.is_elsewhere {
+                true if had_one && may_need_it && !search.accepts => {
+                    return Err(beside::bad(&path, NOT_THERE));
+                }
+                is_elsewhere if had_one && (is_elsewhere || may_need_it) => {
+                    warnings.push(IS_MISSING)
+                }
+                _ => {}
+            }
+        }
+        let is_beside = choice.is_none_or(|choice| choice.file.is_none());
+        if schedule.is_on && is_beside && whereabouts::is_mounted_alone(pool.file()) {
+            warnings.push(MOUNTED_ALONE);
+        }
+        Ok(Some(Self { schedule, path, found, is_current: false, folder, newest: None, warnings }))
     }
 
     /// What was found, if it may take the pool back after a power loss.
     pub(in crate::store::pool) fn way_back(
         &mut self,
-        last: &Superblock,
+        pool: &PoolFile,
     ) -> Result<Option<&mut Beside>> {
         let Some(found) = &mut self.found else { return Ok(None) };
-        match found.relation(last) {
+        match found.relation(said(pool, true)?) {
             None => Ok(None),
             Some(Relation::Related { lags: false, .. }) => Ok(Some(found)),
+            Some(Relation::Older) => Err(beside::bad(&self.path, beside::OLDER)),
             Some(Relation::Related { .. }) => Err(beside::bad(&self.path, beside::LAGS)),
             Some(Relation::Stale) => Err(beside::bad(&self.path, beside::STALE)),
             Some(Relation::Foreign) => Err(beside::bad(&self.path, beside::FOREIGN)),
@@ -94,8 +143,9 @@ impl Plan {
 
     /// Whether a pool that was closed, and whose checkpoint is that of the close, is not what that says.
     pub(in crate::store::pool) fn differs(&mut self, file: &PoolFile) -> Result<bool> {
+        let said = said(file, false)?;
         let is_current = |found: &&mut Beside| {
-            let relation = found.relation(file.superblock());
+            let relation = found.relation(said);
             matches!(relation, Some(Relation::Related { is_current: true, .. }))
         };
         let current = self.found.as_mut().filter(is_current);
@@ -110,24 +160,31 @@ impl Plan {
         doubt: Doubt,
         placement: &Placement,
     ) -> Result<Option<Restored>> {
-        let Some(from) = self.way_back(file.superblock())? else { return Ok(None) };
+        let Some(from) = self.way_back(file)? else { return Ok(None) };
         let kept = if doubt.may_be_whole() { Some(set_aside(file, path)?) } else { None };
         let restored = restore_in_place(file, from, placement, &mut quietly)?;
         Ok(Some(Restored { reason: Some(doubt.reason()), kept, ..restored }))
     }
 
-    /// Says in the superblock-to-be what the session builds on.
-    pub(in crate::store::pool) fn announce(&mut self, file: &mut PoolFile) -> Result<()> {
-        let last = *file.superblock();
-        let relation = self.found.as_ref().and_then(|found| found.relation(&last));
+    /// Says in the superblock-to-be what the session builds on. `may_be_torn` if the pool is taken as it is although pages
+    /// of it may be of before.
+    pub(in crate::store::pool) fn announce(
+        &mut self,
+        file: &mut PoolFile,
+        may_be_torn: bool,
+    ) -> Result<()> {
+        let said = said(file, may_be_torn)?;
+        let relation = self.found.as_ref().and_then(|found| found.relation(said));
         self.is_current = match relation {
+            Some(Relation::Older) => return Err(beside::bad(&self.path, beside::OLDER)),
             Some(Relation::Foreign) => return Err(beside::bad(&self.path, beside::FOREIGN)),
             Some(Relation::Stale) => return Err(beside::bad(&self.path, beside::STALE)),
             Some(Relation::Related { is_current, .. }) => is_current,
             None => false,
         };
-        let base = self.found.as_ref().and_then(|found| found.base(&last));
+        let base = self.found.as_ref().and_then(|found| found.base(said));
         file.plan(self.schedule, base.filter(|_| self.schedule.is_on));
+        std::mem::take(&mut self.warnings).into_iter().for_each(|what| file.warn(what));
         Ok(())
     }
 
@@ -141,10 +198,88 @@ impl Plan {
         Ok(())
     }
 
+    /// Writes the number of the checkpoint that the session builds on into the pool, before its superblock says so: see
+    /// [`lineage`](crate::pool::checkpoint). One that a killed session left may not be durable.
+    pub(in crate::store::pool) fn write_number(&mut self, file: &fs::File) -> Result<()> {
+        let newest = match self.found.as_ref().and_then(Beside::newest_numbered) {
+            _ if !self.is_on() => None,
+            Some((_, number)) if self.is_current => Some(Newest::is(number)),
+            Some((_, number)) => Some(Newest::is_at_least(number - 1)),
+            None => Newest::read(file).map_err(number_not_written)?,
+        };
+        Newest::write(newest, file).map_err(number_not_written)?;
+        self.newest = newest;
+        Ok(())
+    }
+
+    /// The session's checkpoints.
+    pub(super) fn kept(self, session: [u8; 16]) -> Kept {
+        Kept::of(&self.path, self.folder, self.found, session)
+    }
+
     /// Whether a session makes checkpoints.
     pub(in crate::store::pool) fn is_on(&self) -> bool {
         self.schedule.is_on
     }
+}
+
+pub(in crate::store::pool) const MUST_EXIST: &str = "there is none, and it was said that there must be (`must_exist`, `--checkpoint-must-exist`): mount its disk, or leave that \
+     out to begin without";
+const NOT_THERE: &str = "the pool was not closed, and the checkpoint that it had is not there: mount its disk, or give the file that it had; to go on \
+     without any, verify the pool and accept it (`accept_unclean`, `endura check --accept`)";
+const IS_MISSING: &str = "the checkpoint that the pool had is not there, as if its disk were not mounted: until the next one is made a power loss leaves no \
+     way back, and the one that was there will then be refused";
+const MOUNTED_ALONE: &str = "the pool's file is mounted by itself, without its folder: its checkpoint is beside the mount point, where the pool is not, and is lost \
+     with that (with a container); mount the folder, or name a file for the checkpoint that stays";
+const IN_MEMORY: &str =
+    "the checkpoint is in memory, and is gone after a reboot: give it a file on a disk";
+const ON_OVERLAY: &str = "the checkpoint is on an overlayfs, which mostly goes with its container: give it a file on a volume of its own";
+const NO_DISK: &str = "its folder is on a network file system, on FUSE or the like, on which neither its lock nor what was written last can be relied on: \
+     give it a file on a local one (ext4, xfs), or insist with `allow_any_filesystem(true)`";
+const INSISTED: &str = "the checkpoint is on a network file system, on FUSE or the like: neither its lock nor what was written last can be relied on there";
+
+/// The folder of the checkpoint at `path`, and warnings about its file system, unless it is that of the pool.
+fn look_at_folder(
+    path: &Path,
+    pool: &PoolFile,
+    any_filesystem: bool,
+) -> Result<(Option<FileId>, Vec<&'static str>)> {
+    let path_of_folder = beside::folder_of(path);
+    // That it is not there is told by the first round.
+    let Ok(folder) = fs::File::open(path_of_folder) else {
+        return Ok((whereabouts::at(path_of_folder).ok(), Vec::new()));
+    };
+    let id_of = |file: &fs::File| file.metadata().map(|facts| FileId::of(&facts));
+    let failed = |error| Error::opening(path_of_folder, error);
+    let (id, own) = (id_of(&folder).map_err(failed)?, id_of(pool.file()).map_err(failed)?);
+    if id.device == own.device {
+        return Ok((Some(id), Vec::new()));
+    }
+    let filesystem = match Filesystem::of(&folder, any_filesystem) {
+        Err(Error::Unsupported { .. }) => return Err(beside::bad(path, NO_DISK)),
+        filesystem => filesystem?,
+    };
+    let warning = match filesystem.name() {
+        "overlayfs" => Some(ON_OVERLAY),
+        _ if filesystem.is_in_memory() && !pool.filesystem().is_in_memory() => Some(IN_MEMORY),
+        _ if filesystem.is_refused() => Some(INSISTED),
+        _ => None,
+    };
+    Ok((Some(id), warning.into_iter().collect()))
+}
+
+/// What the pool in this file says of its checkpoints.
+pub(super) fn said(pool: &PoolFile, may_be_torn: bool) -> Result<Said<'_>> {
+    Ok(Said { last: pool.superblock(), newest: newest_of(pool)?, may_be_torn })
+}
+
+fn newest_of(pool: &PoolFile) -> Result<Option<Newest>> {
+    let newest = Newest::read(pool.file());
+    newest.map_err(|error| Error::io("reading the number of the newest checkpoint", error))
+}
+
+pub(super) fn number_not_written(error: io::Error) -> Error {
+    Error::io("writing the number of the newest checkpoint to the pool", error)
 }
 
 const ELSEWHERE: &str = "the pool has its checkpoints in a file that is given at each open: give it (`Checkpoints::in_file`, \
@@ -175,6 +310,7 @@ pub(in crate::store::pool) fn restore_in_place(
         }
         beside::told(from.path(), failure)
     })?;
+    write_number_of(from, file.file())?;
     file.restored(&root, placement)?;
     Ok(Restored::to(at, pages))
 }
@@ -192,6 +328,7 @@ pub(in crate::store::pool) fn make_anew(
     let fill = |file: &fs::File| {
         let restored = from.restore(file, Writes::Differing, progress);
         pages = restored.map_err(|failure| beside::told(from.path(), failure))?;
+        write_number_of(from, file)?;
         Superblock { clean: false, ..root }.write(file)
     };
     let ready = |file: &mut PoolFile| {
@@ -200,6 +337,12 @@ pub(in crate::store::pool) fn make_anew(
     };
     let made = PoolFile::make(path, access, fill, ready)?;
     Ok((made, Restored::to(at, pages)))
+}
+
+/// Says in a pool that was made what the checkpoint is that there is no newer one.
+fn write_number_of(from: &Beside, file: &fs::File) -> Result<()> {
+    let Some((_, number)) = from.newest_numbered() else { return Ok(()) };
+    Newest::write(Some(Newest::is(number)), file).map_err(number_not_written)
 }
 
 pub(super) fn newest(from: &Beside) -> Result<(Superblock, SystemTime)> {
@@ -214,16 +357,19 @@ pub(super) fn newest(from: &Beside) -> Result<(Superblock, SystemTime)> {
 pub(in crate::store::pool) fn facts(
     path: &Path,
     choice: Option<&Checkpoints>,
-    last: &Superblock,
+    pool: &PoolFile,
 ) -> Option<CheckpointStats> {
+    let last = pool.superblock();
     let Schedule { every, after_bytes, is_elsewhere, .. } =
         Some(last.schedule).filter(|schedule| schedule.is_on)?;
     let chosen = choice.and_then(|choice| choice.file.clone());
     let is_named = chosen.is_some() || !is_elsewhere;
     let path = chosen.unwrap_or_else(|| beside::default_path(path));
-    let found = Beside::open(&path, u32::MAX, true).ok().flatten().filter(|_| is_named);
+    let found = Beside::open(&path, u32::MAX, (true, PATIENCE)).ok().flatten();
+    let found = found.filter(|_| is_named);
     let is_good = |found: &&Beside| {
-        matches!(found.relation(last), Some(Relation::Related { lags: false, .. }))
+        let relation = said(pool, true).map(|said| found.relation(said));
+        matches!(relation, Ok(Some(Relation::Related { lags: false, .. })))
     };
     let newest = found.as_ref().filter(is_good).and_then(|found| found.newest());
     Some(CheckpointStats {
@@ -248,7 +394,7 @@ pub(in crate::store::pool) fn suspects(
     }
     let chosen = choice.and_then(|choice| choice.file.clone());
     let path = chosen.unwrap_or_else(|| beside::default_path(path));
-    let found = Beside::open(&path, u32::MAX, true).ok().flatten();
+    let found = Beside::open(&path, u32::MAX, (true, PATIENCE)).ok().flatten();
     found.is_some_and(|found| found.suspects(last))
 }
 

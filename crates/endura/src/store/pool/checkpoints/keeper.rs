@@ -7,15 +7,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::found::{Plan, pages_within};
+use super::found::{Plan, number_not_written, pages_within};
 use super::stats::{Checkpoint, CheckpointStats};
 use crate::media::{Mapped, Media};
 use crate::os::fork::ForkGuard;
 use crate::pool::beside::{self, Beside};
 use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
 use crate::pool::{
-    Blocks, Event, Failure, LeakRecoveryState, PoolFile, Schedule, Space, Superblock, Watch,
-    restore,
+    Blocks, Event, Kept, LeakRecoveryState, Newest, OwnPath, PoolFile, Schedule, Space, Superblock,
+    Watch, own, restore,
 };
 use crate::sync::Mutex;
 use crate::{Error, Result};
@@ -30,8 +30,10 @@ const LONG: Duration = Duration::from_millis(20);
 
 /// What rounds of a session share. Whoever makes one holds the lock.
 struct Maker {
-    beside: Option<Beside>,
+    kept: Kept,
     copier: Copier,
+    /// What the pool says of the newest checkpoint.
+    newest: Option<Newest>,
 }
 
 /// What is known of rounds without waiting for one.
@@ -48,6 +50,8 @@ struct Known {
     is_suspect: bool,
     /// Whether the file shares blocks with a copy.
     blocks: Blocks,
+    /// What stands in the way of rounds.
+    obstacle: Option<&'static str>,
 }
 
 struct Shared {
@@ -55,6 +59,7 @@ struct Shared {
     superblock: Superblock,
     schedule: Schedule,
     path: PathBuf,
+    own_path: OwnPath,
     /// Whether the session found a pool that was not closed, and that nobody has verified.
     is_in_doubt: bool,
     maker: Mutex<Maker>,
@@ -86,6 +91,7 @@ impl Keeper {
     pub(in crate::store::pool) fn begin(
         space: &Arc<Space<Mapped>>,
         file: &PoolFile,
+        own_path: OwnPath,
         plan: Plan,
         is_in_doubt: bool,
     ) -> Self {
@@ -100,13 +106,18 @@ impl Keeper {
             fails: false,
             is_suspect: false,
             blocks: Blocks::Own,
+            obstacle: None,
         };
-        let maker = Maker { beside: plan.found, copier: Copier::default() };
+        let (schedule, path) = (plan.schedule, plan.path.clone());
+        let newest_said = plan.newest;
+        let copier = Copier::of(own_path.hash());
+        let maker = Maker { kept: plan.kept(superblock.session), copier, newest: newest_said };
         let shared = Arc::new(Shared {
             space: Arc::clone(space),
             superblock,
-            schedule: plan.schedule,
-            path: plan.path,
+            schedule,
+            path,
+            own_path,
             is_in_doubt,
             maker: Mutex::new(maker),
             known: Mutex::new(known),
@@ -148,7 +159,7 @@ impl Keeper {
         let mut maker = self.shared.maker.lock();
         self.shared.round(&mut maker, self.shared.superblock, When::Open)?;
         let beside =
-            maker.beside.as_mut().ok_or_else(|| beside::bad(&self.shared.path, beside::EMPTY))?;
+            maker.kept.file().ok_or_else(|| beside::bad(&self.shared.path, beside::EMPTY))?;
         use_it(beside)
     }
 
@@ -201,7 +212,7 @@ impl Keeper {
 
     /// Lets the file go, for the next session.
     pub(in crate::store::pool) fn let_go(&self) {
-        self.shared.maker.lock().beside = None;
+        self.shared.maker.lock().kept.let_go();
     }
 
     pub(in crate::store::pool) fn stats(&self) -> CheckpointStats {
@@ -234,6 +245,7 @@ impl Keeper {
         let no_thread = self.has_no_thread.then_some(
             "the thread that makes checkpoints could not be started: there are those on demand and at the close only",
         );
+        let fails = fails.into_iter().chain(known.obstacle);
         damage.into_iter().chain(fails).chain(no_thread).chain(known.blocks.warning())
     }
 }
@@ -309,16 +321,23 @@ impl Shared {
     }
 
     fn round(&self, maker: &mut Maker, superblock: Superblock, when: When) -> Result<Checkpoint> {
-        let made = self.space.told(self.try_round(maker, superblock, when));
-        let made = made.map_err(|error| match self.space.met_damage() {
-            Some(_) => {
-                self.suspect(maker);
-                beside::bad(&self.path, beside::DAMAGE)
-            }
-            None => error,
-        });
+        let mut made = self.try_round(maker, superblock, when);
+        // What somebody else has written into the file is no damage of this pool.
+        if !self.space.is_poisoned() {
+            made = self.space.told(made).map_err(|error| match self.space.met_damage() {
+                Some(_) => {
+                    self.suspect(maker);
+                    beside::bad(&self.path, beside::DAMAGE)
+                }
+                None => error,
+            });
+        }
         let mut known = self.known.lock();
         known.fails = made.is_err() && !matches!(made, Err(Error::Closed | Error::Poisoned));
+        known.obstacle = match &made {
+            Err(Error::BadCheckpoint { what, .. } | Error::Corrupt { what, .. }) => Some(*what),
+            _ => None,
+        };
         match &made {
             Ok((checkpoint, bytes)) => {
                 known.pages = Pages::Noted;
@@ -342,10 +361,15 @@ impl Shared {
         if std::mem::replace(&mut self.known.lock().is_suspect, true) {
             return;
         }
+        let file = self.space.media().file();
+        if own::expect_own(file, &self.superblock, 0, None).is_err() {
+            // It is somebody else's file now.
+            return;
+        }
         let suspect = self.superblock.half();
-        let _ = Superblock { suspect, ..self.superblock }.write(self.space.media().file());
-        if let Some(kept) = &mut maker.beside
-            && kept.is_there().unwrap_or(false)
+        let _ = Superblock { suspect, ..self.superblock }.write(file);
+        if maker.kept.is_there()
+            && let Some(kept) = maker.kept.file()
         {
             let _ = kept.suspect(&self.superblock);
         }
@@ -371,54 +395,109 @@ impl Shared {
         superblock: Superblock,
         when: When,
     ) -> Result<(Checkpoint, u64)> {
-        let Maker { beside, copier } = maker;
         // The file may be another session's already.
         if self.space.is_closed() && when == When::Open {
             return Err(Error::Closed);
         }
+        self.expect_own_pool(maker.newest)?;
         self.vouch(when != When::Open)?;
-        if !self.space.media().has_name() {
-            return Err(beside::bad(&self.path, beside::OF_A_REMOVED_POOL));
+        let most_pages = pages_within(self.space.media().limit());
+        // The file of the newest may be gone.
+        let number = maker.newest.map(|newest| newest.number).max(maker.kept.newest());
+        let number = number.unwrap_or_default();
+        if maker.kept.ready(most_pages, number)? {
+            let newest = maker.kept.file().and_then(|file| file.newest());
+            let mut known = self.known.lock();
+            known.pages = Pages::All;
+            known.newest = newest.map(|moment| beside::time_of(&moment));
         }
-        if let Some(kept) = beside
-            && !kept.is_there()?
-        {
-            // It was removed: what would be written to it could not be found.
-            *beside = None;
-            self.known.lock().newest = None;
-        }
-        if beside.is_none() {
-            *beside = Some(Beside::create(&self.path, pages_within(self.space.media().limit()))?);
-            self.known.lock().pages = Pages::All;
-        }
+        self.secure_newest(maker)?;
         let pages = self.known.lock().pages;
-        let Some(kept) = beside.as_mut() else { return Err(Error::Closed) };
-        let whole = kept.whole().map_err(NoRound::File);
-        let round =
-            whole.and_then(|file| copier.round(&self.space, file, &superblock, (pages, when)));
-        let outcome = match round {
-            Ok(outcome) => outcome,
-            Err(NoRound::Pool(error)) => return Err(error),
+        if number > 0 {
+            self.say(maker, Newest::is_at_least(number))?;
+        }
+        let outcome = self.write_round(maker, superblock, (pages, when))?;
+        self.settle(maker)?;
+        let Outcome { held, copied, written, tries } = outcome;
+        let Some(kept) = maker.kept.file() else { return Err(Error::Closed) };
+        let at = kept.newest().map_or(SystemTime::UNIX_EPOCH, |moment| beside::time_of(&moment));
+        let copied_bytes = copied * restore::PAGE_BYTES;
+        let made = Checkpoint { at, held, copied_bytes, written_bytes: written, tries };
+        Ok((made, kept.bytes()))
+    }
+
+    /// Fails unless the pool's file is the one that this session has left, and an open of its path finds it. What somebody
+    /// else has written there must not come into a checkpoint.
+    fn expect_own_pool(&self, newest: Option<Newest>) -> Result<()> {
+        let media = self.space.media();
+        let length = media.len();
+        let own = own::expect_own(media.file(), &self.superblock, length, Some(newest));
+        own.inspect_err(|error| {
+            if matches!(error, Error::Corrupt { .. }) {
+                self.space.poison_with(error);
+            }
+        })?;
+        match self.own_path.is_found() {
+            true => Ok(()),
+            false => Err(beside::bad(&self.path, beside::OF_A_REMOVED_POOL)),
+        }
+    }
+
+    /// What this session has found, or an earlier round could not end, is durable and has its name and number before another one
+    /// is written: of the two that the file then has, the pool knows one.
+    fn secure_newest(&self, maker: &mut Maker) -> Result<()> {
+        let Some(file) = maker.kept.file() else { return Ok(()) };
+        if file.newest().is_none() {
+            return Ok(());
+        }
+        if let Err(failure) = file.secure() {
+            maker.kept.fail(&failure);
+            return Err(beside::told(&self.path, failure));
+        }
+        self.settle(maker)
+    }
+
+    fn write_round(
+        &self,
+        maker: &mut Maker,
+        superblock: Superblock,
+        how: (Pages, When),
+    ) -> Result<Outcome> {
+        let Maker { kept, copier, .. } = &mut *maker;
+        let Some(file) = kept.file() else { return Err(Error::Closed) };
+        let whole = file.whole().map_err(NoRound::File);
+        match whole.and_then(|file| copier.round(&self.space, file, &superblock, how)) {
+            Ok(outcome) => Ok(outcome),
+            Err(NoRound::Pool(error)) => Err(error),
             Err(NoRound::Refused) => {
                 self.space.poison();
                 self.suspect(maker);
                 let what = "writing the pool back to its disk, which refused pages of it";
-                return Err(Error::io(what, std::io::Error::from_raw_os_error(libc::EIO)));
+                Err(Error::io(what, std::io::Error::from_raw_os_error(libc::EIO)))
             }
             Err(NoRound::File(failure)) => {
-                if !matches!(failure, Failure::Io(_)) {
-                    // What is in it stays: the next round makes another file, with all pages.
-                    *beside = None;
-                }
-                return Err(beside::told(&self.path, failure));
+                // What is in the file stays.
+                kept.fail(&failure);
+                Err(beside::told(&self.path, failure))
             }
-        };
-        kept.settle()?;
-        let Outcome { held, copied, written, tries } = outcome;
-        let newest = kept.newest();
-        let at = newest.map_or(SystemTime::UNIX_EPOCH, |moment| beside::time_of(&moment));
-        let copied_bytes = copied * restore::PAGE_BYTES;
-        let made = Checkpoint { at, held, copied_bytes, written_bytes: written, tries };
-        Ok((made, kept.bytes()))
+        }
+    }
+
+    /// Gives a file that is new its name, and the pool the number of the checkpoint in it.
+    fn settle(&self, maker: &mut Maker) -> Result<()> {
+        maker.kept.settle()?;
+        match maker.kept.newest() {
+            Some(number) => self.say(maker, Newest::is(number)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes into the pool which checkpoint is the newest.
+    fn say(&self, maker: &mut Maker, newest: Newest) -> Result<()> {
+        if maker.newest != Some(newest) {
+            Newest::write(Some(newest), self.space.media().file()).map_err(number_not_written)?;
+            maker.newest = Some(newest);
+        }
+        Ok(())
     }
 }

@@ -20,7 +20,7 @@ fn a_file_that_no_round_wrote_is_refused() {
     };
     let open = |pages, sequence, runs: &[(Run, Vec<u8>)], slots: usize| {
         let runs_of = runs.iter().map(|(run, _)| *run).collect();
-        let root = Root { moment: moment(pages, 1), sequence, runs: runs_of };
+        let root = Root { moment: moment(pages, 1), sequence, previous: 0, runs: runs_of };
         let mut bytes = vec![0; slots * SLOT];
         let at = sequence as usize % 2 * SLOT;
         bytes[at..at + SLOT].copy_from_slice(&root.encode());
@@ -63,7 +63,7 @@ fn a_short_file_takes_little_memory() {
     entries[899].place = Place { slot: 2, hash: 7 };
     let run: Vec<u8> = entries.iter().flat_map(encode).collect();
     let runs = vec![Run { slot: 3, entries: 900, hash: xxh3_64(&run) }];
-    let root = Root { moment: moment(u32::MAX, 1), sequence: 1, runs };
+    let root = Root { moment: moment(u32::MAX, 1), sequence: 1, previous: 0, runs };
     let mut bytes = vec![0; 7 * SLOT];
     bytes[SLOT..2 * SLOT].copy_from_slice(&root.encode());
     bytes[3 * SLOT..][..run.len()].copy_from_slice(&run);

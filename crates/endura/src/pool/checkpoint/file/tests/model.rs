@@ -17,7 +17,7 @@ pub(super) fn open(disk: Losing) -> Result<CheckpointFile<Losing>, Failure> {
 pub(super) fn moment(pages: u32, n: u64) -> Moment {
     let mut superblock = [0; 256];
     superblock[..8].copy_from_slice(&n.to_le_bytes());
-    Moment { made: 1, pages, superblock }
+    Moment { made: 1, pages, superblock, path: 0 }
 }
 
 /// What a pool holds: of each page its first byte, 0 where it is zeros.
