@@ -1,22 +1,19 @@
 //! Making checkpoints of an open pool: on demand, by a thread, and at the close.
 
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use super::found::{Plan, number_not_written, pages_within};
+use super::found::Plan;
+use super::rounds::{Known, Maker, Shared};
 use super::stats::{Checkpoint, CheckpointStats};
 use crate::media::{Mapped, Media};
 use crate::os::fork::ForkGuard;
 use crate::pool::beside::{self, Beside};
-use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
-use crate::pool::{
-    Blocks, Event, Kept, LeakRecoveryState, Newest, OwnPath, PoolFile, Schedule, Space, Superblock,
-    Watch, own, restore,
-};
+use crate::pool::copy::{Copier, Pages, When};
+use crate::pool::{Blocks, OwnPath, PoolFile, Schedule, Space, Superblock, Watch, restore};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
@@ -25,48 +22,6 @@ use crate::{Error, Result};
 const FIRST: Duration = Duration::from_secs(1);
 /// Between two looks at how much has changed.
 const LOOK: Duration = Duration::from_secs(1);
-/// A hold of writers that is told.
-const LONG: Duration = Duration::from_millis(20);
-
-/// What rounds of a session share. Whoever makes one holds the lock.
-struct Maker {
-    kept: Kept,
-    copier: Copier,
-    /// What the pool says of the newest checkpoint.
-    newest: Option<Newest>,
-}
-
-/// What is known of rounds without waiting for one.
-#[derive(Clone, Copy)]
-struct Known {
-    /// What the next round must look at.
-    pages: Pages,
-    newest: Option<SystemTime>,
-    last: Option<Checkpoint>,
-    bytes: u64,
-    /// Whether the last round failed.
-    fails: bool,
-    /// Whether the disk has refused pages of the pool, or damage was met in it.
-    is_suspect: bool,
-    /// Whether the file shares blocks with a copy.
-    blocks: Blocks,
-    /// What stands in the way of rounds.
-    obstacle: Option<&'static str>,
-}
-
-struct Shared {
-    space: Arc<Space<Mapped>>,
-    superblock: Superblock,
-    schedule: Schedule,
-    path: PathBuf,
-    own_path: OwnPath,
-    /// Whether the session found a pool that was not closed, and that nobody has verified.
-    is_in_doubt: bool,
-    maker: Mutex<Maker>,
-    known: Mutex<Known>,
-    /// None where no file shares blocks.
-    watch: Option<Mutex<Watch>>,
-}
 
 /// A thread, and what tells it to end when it is dropped.
 struct Thread {
@@ -318,186 +273,5 @@ impl Shared {
             let blocks = watch.lock().look(self.space.media().file(), goes_on);
             self.known.lock().blocks = blocks;
         }
-    }
-
-    fn round(&self, maker: &mut Maker, superblock: Superblock, when: When) -> Result<Checkpoint> {
-        let mut made = self.try_round(maker, superblock, when);
-        // What somebody else has written into the file is no damage of this pool.
-        if !self.space.is_poisoned() {
-            made = self.space.told(made).map_err(|error| match self.space.met_damage() {
-                Some(_) => {
-                    self.suspect(maker);
-                    beside::bad(&self.path, beside::DAMAGE)
-                }
-                None => error,
-            });
-        }
-        let mut known = self.known.lock();
-        known.fails = made.is_err() && !matches!(made, Err(Error::Closed | Error::Poisoned));
-        known.obstacle = match &made {
-            Err(Error::BadCheckpoint { what, .. } | Error::Corrupt { what, .. }) => Some(*what),
-            _ => None,
-        };
-        match &made {
-            Ok((checkpoint, bytes)) => {
-                known.pages = Pages::Noted;
-                known.newest = Some(checkpoint.at);
-                known.last = Some(*checkpoint);
-                known.bytes = *bytes;
-                let Checkpoint { held, written_bytes, .. } = *checkpoint;
-                if held > LONG {
-                    self.space.tell(|| Event::WritersHeld { held });
-                }
-                self.space.tell(|| Event::CheckpointEnded { held, written_bytes });
-            }
-            Err(error) => self.space.tell(|| Event::CheckpointFailed { code: error.code() }),
-        }
-        made.map(|(checkpoint, _)| checkpoint)
-    }
-
-    /// Says in the pool and in the checkpoint that the disk has refused pages of the pool, or that it is damaged. If the disk
-    /// takes no more either, nothing is lost by that: what it has stays.
-    fn suspect(&self, maker: &mut Maker) {
-        if std::mem::replace(&mut self.known.lock().is_suspect, true) {
-            return;
-        }
-        let file = self.space.media().file();
-        if own::expect_own(file, &self.superblock, 0, None).is_err() {
-            // It is somebody else's file now.
-            return;
-        }
-        let suspect = self.superblock.half();
-        let _ = Superblock { suspect, ..self.superblock }.write(file);
-        if maker.kept.is_there()
-            && let Some(kept) = maker.kept.file()
-        {
-            let _ = kept.suspect(&self.superblock);
-        }
-    }
-
-    /// Whether what the pool holds may take the place of the newest checkpoint.
-    fn vouch(&self, is_closed: bool) -> Result<()> {
-        let space = &self.space;
-        let refused = |what| Err(beside::bad(&self.path, what));
-        if space.met_damage().is_none() && self.is_in_doubt && !space.is_walked(is_closed)? {
-            let state = space.collection().state;
-            if space.met_damage().is_none() {
-                let is_unknown = state == LeakRecoveryState::Failed;
-                return refused(if is_unknown { beside::UNKNOWN } else { beside::UNVERIFIED });
-            }
-        }
-        if space.met_damage().is_some() { refused(beside::DAMAGE) } else { Ok(()) }
-    }
-
-    fn try_round(
-        &self,
-        maker: &mut Maker,
-        superblock: Superblock,
-        when: When,
-    ) -> Result<(Checkpoint, u64)> {
-        // The file may be another session's already.
-        if self.space.is_closed() && when == When::Open {
-            return Err(Error::Closed);
-        }
-        self.expect_own_pool(maker.newest)?;
-        self.vouch(when != When::Open)?;
-        let most_pages = pages_within(self.space.media().limit());
-        // The file of the newest may be gone.
-        let number = maker.newest.map(|newest| newest.number).max(maker.kept.newest());
-        let number = number.unwrap_or_default();
-        if maker.kept.ready(most_pages, number)? {
-            let newest = maker.kept.file().and_then(|file| file.newest());
-            let mut known = self.known.lock();
-            known.pages = Pages::All;
-            known.newest = newest.map(|moment| beside::time_of(&moment));
-        }
-        self.secure_newest(maker)?;
-        let pages = self.known.lock().pages;
-        if number > 0 {
-            self.say(maker, Newest::is_at_least(number))?;
-        }
-        let outcome = self.write_round(maker, superblock, (pages, when))?;
-        self.settle(maker)?;
-        let Outcome { held, copied, written, tries } = outcome;
-        let Some(kept) = maker.kept.file() else { return Err(Error::Closed) };
-        let at = kept.newest().map_or(SystemTime::UNIX_EPOCH, |moment| beside::time_of(&moment));
-        let copied_bytes = copied * restore::PAGE_BYTES;
-        let made = Checkpoint { at, held, copied_bytes, written_bytes: written, tries };
-        Ok((made, kept.bytes()))
-    }
-
-    /// Fails unless the pool's file is the one that this session has left, and an open of its path finds it. What somebody
-    /// else has written there must not come into a checkpoint.
-    fn expect_own_pool(&self, newest: Option<Newest>) -> Result<()> {
-        let media = self.space.media();
-        let length = media.len();
-        let own = own::expect_own(media.file(), &self.superblock, length, Some(newest));
-        own.inspect_err(|error| {
-            if matches!(error, Error::Corrupt { .. }) {
-                self.space.poison_with(error);
-            }
-        })?;
-        match self.own_path.is_found() {
-            true => Ok(()),
-            false => Err(beside::bad(&self.path, beside::OF_A_REMOVED_POOL)),
-        }
-    }
-
-    /// What this session has found, or an earlier round could not end, is durable and has its name and number before another one
-    /// is written: of the two that the file then has, the pool knows one.
-    fn secure_newest(&self, maker: &mut Maker) -> Result<()> {
-        let Some(file) = maker.kept.file() else { return Ok(()) };
-        if file.newest().is_none() {
-            return Ok(());
-        }
-        if let Err(failure) = file.secure() {
-            maker.kept.fail(&failure);
-            return Err(beside::told(&self.path, failure));
-        }
-        self.settle(maker)
-    }
-
-    fn write_round(
-        &self,
-        maker: &mut Maker,
-        superblock: Superblock,
-        how: (Pages, When),
-    ) -> Result<Outcome> {
-        let Maker { kept, copier, .. } = &mut *maker;
-        let Some(file) = kept.file() else { return Err(Error::Closed) };
-        let whole = file.whole().map_err(NoRound::File);
-        match whole.and_then(|file| copier.round(&self.space, file, &superblock, how)) {
-            Ok(outcome) => Ok(outcome),
-            Err(NoRound::Pool(error)) => Err(error),
-            Err(NoRound::Refused) => {
-                self.space.poison();
-                self.suspect(maker);
-                let what = "writing the pool back to its disk, which refused pages of it";
-                Err(Error::io(what, std::io::Error::from_raw_os_error(libc::EIO)))
-            }
-            Err(NoRound::File(failure)) => {
-                // What is in the file stays.
-                kept.fail(&failure);
-                Err(beside::told(&self.path, failure))
-            }
-        }
-    }
-
-    /// Gives a file that is new its name, and the pool the number of the checkpoint in it.
-    fn settle(&self, maker: &mut Maker) -> Result<()> {
-        maker.kept.settle()?;
-        match maker.kept.newest() {
-            Some(number) => self.say(maker, Newest::is(number)),
-            None => Ok(()),
-        }
-    }
-
-    /// Writes into the pool which checkpoint is the newest.
-    fn say(&self, maker: &mut Maker, newest: Newest) -> Result<()> {
-        if maker.newest != Some(newest) {
-            Newest::write(Some(newest), self.space.media().file()).map_err(number_not_written)?;
-            maker.newest = Some(newest);
-        }
-        Ok(())
     }
 }

@@ -5,6 +5,7 @@ pub(super) mod backup;
 mod choice;
 pub(super) mod found;
 pub(super) mod keeper;
+mod rounds;
 mod stats;
 #[cfg(test)]
 mod tests;
