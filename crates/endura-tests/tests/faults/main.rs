@@ -11,9 +11,11 @@ mod identity;
 #[path = "../support/killed_file.rs"]
 mod killed_file;
 mod limit;
+mod mounts;
 mod names;
 mod not_closed;
 mod open;
+mod overlay;
 mod power_loss;
 mod process;
 mod random;

@@ -1,0 +1,241 @@
+//! Small file systems of a test's own: made in an image, mounted by a loop device, and gone with the test.
+//!
+//! A test with volumes is two: one that calls [`with_own_mounts`], and the role that this starts, a process whose mounts
+//! nobody else sees. However that process ends, the kernel takes its mounts away, and then its loop devices.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use tempfile::TempDir;
+
+use crate::process::*;
+
+/// Runs the test `role` as a process with mounts of its own. It says that all is as it should be, or calls [`leave_out`].
+pub(crate) fn with_own_mounts(role: &str) {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let mut process = Process::start(in_own_mounts(&crate::process::role(role, folder.path())));
+    let said = process.hear();
+    process.finish();
+    match said.strip_prefix("left out: ") {
+        Some(why) => left_out(&format!("{role}: {why}")),
+        None => assert_eq!(said, "as it should be"),
+    }
+}
+
+/// The same command, in a namespace of mounts that is its own. Who is not root stays in that of all.
+pub(crate) fn in_own_mounts(command: &Command) -> Command {
+    let mut inside = if is_root() {
+        let mut unshare = Command::new("unshare");
+        unshare.args(["-m", "--propagation", "private"]).arg(command.get_program());
+        unshare
+    } else {
+        Command::new(command.get_program())
+    };
+    inside.args(command.get_args());
+    let changed = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    inside.envs(changed);
+    inside.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::inherit());
+    inside
+}
+
+/// Tells [`with_own_mounts`] that the role cannot do here what it is for.
+pub(crate) fn leave_out(why: &str) {
+    say(&format!("left out: {}", why.replace('\n', "; ")));
+}
+
+/// A file system that was made for one test, mounted in a folder of its own.
+pub(crate) struct Volume {
+    kind: String,
+    options: String,
+    /// Holds the loop device, which goes when nobody has it open and nothing is mounted from it.
+    device: Option<(PathBuf, File)>,
+    is_mounted: bool,
+    folder: TempDir,
+}
+
+impl Volume {
+    /// A file system of this kind (`ext4`, `xfs`, `tmpfs`) and size, mounted. None after [`leave_out`], where it cannot be
+    /// made. XFS needs 300 MB at the least, of which the image holds only what is written.
+    pub(crate) fn new(kind: &str, megabytes: u64) -> Option<Self> {
+        Self::with(kind, megabytes, "", "")
+    }
+
+    /// The same with these arguments for `mkfs`, and these options for `mount`.
+    pub(crate) fn with(kind: &str, megabytes: u64, mkfs: &str, options: &str) -> Option<Self> {
+        let made = Self::make(kind, megabytes, mkfs, options);
+        made.inspect_err(|why| leave_out(&format!("no {kind} volume: {why}"))).ok()
+    }
+
+    fn make(kind: &str, megabytes: u64, mkfs: &str, options: &str) -> Result<Self, String> {
+        if !is_root() {
+            return Err("only the superuser can mount".to_owned());
+        }
+        // Below the folder of the role, whose test removes it when the role was killed.
+        let above = role_path().expect("a volume is made by a role, which has mounts of its own");
+        let folder = tempfile::tempdir_in(above).unwrap();
+        fs::create_dir(folder.path().join("mounted")).unwrap();
+        let mut volume = Self {
+            kind: kind.to_owned(),
+            options: options.to_owned(),
+            device: None,
+            is_mounted: false,
+            folder,
+        };
+        if kind == "tmpfs" {
+            volume.options = format!("size={megabytes}M{}{options}", comma(options));
+        } else {
+            let image = volume.image();
+            File::create(&image).unwrap().set_len(megabytes << 20).unwrap();
+            let force = if kind == "ext4" { "-F" } else { "" };
+            run(&format!("mkfs.{kind} -q {force} {mkfs} {}", image.display()))?;
+            let device = run(&format!("losetup -f --show {}", image.display()))?;
+            let held = File::open(&device).map_err(|error| format!("{device}: {error}"))?;
+            // It is in use, so that this only says that its last user takes it away.
+            run(&format!("losetup -d {device}"))?;
+            volume.device = Some((PathBuf::from(device), held));
+        }
+        volume.try_mount()?;
+        Ok(volume)
+    }
+
+    /// Where it is mounted.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("mounted")
+    }
+
+    /// The image, of a volume that is not in memory.
+    pub(crate) fn image(&self) -> PathBuf {
+        self.folder.path().join("image")
+    }
+
+    /// The loop device, of a volume that is not in memory.
+    pub(crate) fn device(&self) -> &Path {
+        &self.device.as_ref().expect("a tmpfs has no device").0
+    }
+
+    /// Unmounts it, which must work: nothing may have a file of it open.
+    pub(crate) fn unmount(&mut self) {
+        run(&format!("umount {}", self.path().display())).unwrap();
+        self.is_mounted = false;
+    }
+
+    /// Mounts it again, from the same device. (Of a tmpfs nothing is left.)
+    pub(crate) fn mount(&mut self) {
+        self.try_mount().unwrap();
+    }
+
+    /// The same with other options, where the kernel knows them.
+    pub(crate) fn mount_with(&mut self, options: &str) -> Result<(), String> {
+        self.options = options.to_owned();
+        self.try_mount()
+    }
+
+    fn try_mount(&mut self) -> Result<(), String> {
+        let Self { kind, options, device, .. } = self;
+        let device = device.as_ref().map_or(Path::new("none"), |(path, _)| path);
+        let options = format!("rw{}{options}", comma(options));
+        let (device, path) = (device.display(), self.folder.path().join("mounted"));
+        run(&format!("mount -t {kind} -o {options} {device} {}", path.display()))?;
+        self.is_mounted = true;
+        Ok(())
+    }
+
+    /// Ends the file system as a fatal error does: what was not written back is lost. XFS and ext4 know the call.
+    pub(crate) fn shutdown(&self) {
+        const SHUTDOWN: libc::Ioctl = 0x8004_587D;
+        /// Without writing the journal.
+        const NO_LOG_FLUSH: u32 = 2;
+        let (folder, how) = (File::open(self.path()).unwrap(), NO_LOG_FLUSH);
+        // SAFETY: the call reads a number. It ends the file system of this test's own.
+        let done = unsafe { libc::ioctl(folder.as_raw_fd(), SHUTDOWN, &raw const how) };
+        assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+    }
+
+    /// Fills it to the last block, by a file named `filler`.
+    pub(crate) fn fill(&self) {
+        let path = self.path().join("filler");
+        let mut filler = File::options().create(true).append(true).open(path).unwrap();
+        let (flags, mut end) = (FallocateFlags::empty(), filler.metadata().unwrap().len());
+        for piece in [64 << 20, 1 << 20, 64 << 10, 4096] {
+            while fallocate(&filler, flags, end, piece).is_ok() {
+                end += piece;
+            }
+        }
+        // What was kept back for the descriptions of these blocks.
+        while filler.write_all(&[1; 4096]).is_ok() {}
+        let _ = filler.sync_all();
+    }
+}
+
+impl Drop for Volume {
+    fn drop(&mut self) {
+        if self.is_mounted {
+            // Also where a file of it is still open, by a test that panics.
+            let _ = run(&format!("umount -l {}", self.path().display()));
+        }
+    }
+}
+
+fn is_root() -> bool {
+    // SAFETY: the call only answers.
+    unsafe { libc::geteuid() == 0 }
+}
+
+fn comma(options: &str) -> &'static str {
+    if options.is_empty() { "" } else { "," }
+}
+
+/// What a command of the shell says, or what it complains of.
+pub(crate) fn run(command: &str) -> Result<String, String> {
+    let output = Command::new("sh").args(["-c", command]).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(format!("{command}: {}", text(&output.stderr))),
+    }
+}
+
+#[test]
+fn role_with_volumes() {
+    if role_path().is_none() {
+        return;
+    }
+    for (kind, megabytes) in [("tmpfs", 4), ("ext4", 16), ("xfs", 320)] {
+        let Some(mut volume) = Volume::new(kind, megabytes) else { return };
+        let file = volume.path().join("file");
+        fs::write(&file, "synced").unwrap();
+        File::open(&file).unwrap().sync_all().unwrap();
+        volume.unmount();
+        assert!(!file.exists());
+        volume.mount();
+        if kind != "tmpfs" {
+            assert_eq!(fs::read(&file).unwrap(), b"synced");
+            fs::write(volume.path().join("other"), "never written back").unwrap();
+            volume.shutdown();
+            assert!(fs::write(&file, "refused").is_err());
+            volume.unmount();
+            volume.mount();
+            assert_eq!(fs::read(&file).unwrap(), b"synced");
+            assert!(!volume.path().join("other").exists());
+            assert!(run(&format!("losetup {}", volume.device().display())).is_ok());
+        }
+        volume.fill();
+        assert!(fs::write(volume.path().join("more"), [1; 4096]).is_err());
+        let device = volume.device.as_ref().map(|(path, _)| path.clone());
+        drop(volume);
+        assert!(device.is_none_or(|path| run(&format!("losetup {}", path.display())).is_err()));
+    }
+    say("as it should be");
+}
+
+#[test]
+fn volumes_are_made_and_leave_nothing() {
+    with_own_mounts("role_with_volumes");
+}
