@@ -21,6 +21,7 @@ mod not_closed;
 mod open;
 mod places;
 mod plain_copies;
+mod overlay;
 mod power_loss;
 mod process;
 mod random;

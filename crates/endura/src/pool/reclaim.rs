@@ -200,7 +200,10 @@ impl<M: Media> Space<M> {
             // Apart: a result is as large as an error, and all of it would be copied.
             Ok(value) => Ok(value),
             Err(full @ Error::Full { .. }) => self.with_room_made(full, operation),
-            Err(error) => Err(error),
+            Err(error) => {
+                self.note_damage(&error);
+                Err(error)
+            }
         }
     }
 
@@ -210,7 +213,7 @@ impl<M: Media> Space<M> {
             Error::Full { need, free } => {
                 Error::Full { need, free: self.allocator.pages().longest_piece(free) }
             }
-            error => error,
+            error => self.noted(error),
         })
     }
 

@@ -17,7 +17,7 @@
 //! a second check notices, then counts it, and then allows its reuse.
 
 use crate::media::Media;
-use crate::pool::{Guard, MapState};
+use crate::pool::{Guard, MapState, Space};
 use crate::sync::Backoff;
 use crate::{Error, Result};
 
@@ -79,6 +79,8 @@ pub(crate) trait Leaves<const UP: bool> {
 
     fn map(&self) -> &MapState;
 
+    fn space(&self) -> &Space<Self::Medium>;
+
     /// Whether a look at `key` needs no long preparation.
     fn is_prepared(&self, key: u64) -> bool {
         let _ = key;
@@ -134,7 +136,9 @@ pub(crate) fn end<const UP: bool>(
     trust: Trust,
 ) -> Result<Option<(u64, u64)>> {
     loop {
-        if let Attempt::Found(answer) = try_end(tree, trust)? {
+        if let Attempt::Found(answer) =
+            try_end(tree, trust).map_err(|error| tree.space().noted(error))?
+        {
             return Ok(answer);
         }
     }

@@ -43,7 +43,7 @@ pub(crate) fn len<M: Media, T: Clone + Send + 'static>(
         };
         if thread.spawn(count).is_err() {
             let _claim = Claim(map);
-            count_all(tree)?;
+            count_all(tree).map_err(|error| open.space().noted(error))?;
             return Ok(Len::Exact(map.sum()));
         }
     }
@@ -70,7 +70,7 @@ pub(crate) fn exact_len<M: Media, T>(
         }
         if map.claim_count() {
             let _claim = Claim(map);
-            count_all(tree)?;
+            count_all(tree).map_err(|error| open.space().noted(error))?;
         } else {
             // The counting thread makes progress: it pins for a bounded time, and releases its claim when it fails.
             sync::rest(Some(pause));

@@ -9,13 +9,6 @@ use crate::tree::byte_range::ByteRange;
 use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped, roart};
 use crate::{Error, Result};
 
-/// What an operation does to a key, by the value that it has.
-type Decide<'d, 'v> = &'d mut dyn FnMut(Option<Bytes<'_>>) -> ByteChange<'v>;
-/// Writes a value.
-type Write<'w> = &'w mut dyn FnMut(&mut dyn io::Write) -> Result<()>;
-/// Looks at an entry.
-type Read<'r> = &'r mut dyn FnMut(Bytes<'_>, Bytes<'_>);
-
 /// An index of byte strings.
 pub(crate) enum ByteTree<M: Media> {
     Roart(roart::Tree<M>),
@@ -30,38 +23,35 @@ macro_rules! on_tree {
     };
 }
 
-/// Defines operations, as for [words](super::words).
-macro_rules! operations {
-    ($(
-        $(#[$doc:meta])*
-        fn $name:ident($any:ident $(, $argument:ident: $type:ty)*) -> Result<$answer:ty> $body:block
-    )*) => { $(
-        $(#[$doc])*
-        #[inline(always)]
-        pub(crate) fn $name(&self $(, $argument: $type)*) -> Result<$answer> {
-            fn run($any: &ByteTree<Mapped> $(, $argument: $type)*) -> Result<$answer> $body
-            self.told(run(self $(, $argument)*))
-        }
-    )* };
-}
-
 impl ByteTree<Mapped> {
     /// Starts an operation that reads: for callers that must hold a pin around several calls.
     pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
         on_tree!(self, tree => tree.open.pin())
     }
 
-    /// A result that is about to be told: damage is noted.
-    #[inline(always)]
-    fn told<R>(&self, result: Result<R>) -> Result<R> {
-        result.map_err(|error| self.noted(error))
+    /// An error that is about to be told: damage is noted.
+    pub(super) fn noted(&self, error: Error) -> Error {
+        on_tree!(self, tree => tree.open.space().noted(error))
     }
 
-    #[cold]
-    #[inline(never)]
-    fn noted(&self, error: Error) -> Error {
-        on_tree!(self, tree => tree.open.space().note_damage(&error));
-        error
+    /// The number of entries, counted first if it is not known.
+    pub(crate) fn exact_len(&self) -> Result<u64> {
+        on_tree!(self, tree => tree.exact_len())
+    }
+
+    pub(crate) fn len(&self) -> Result<Len> {
+        on_tree!(self, tree => tree.len())
+    }
+
+    /// Whether the key is present; passes its value to `read`. For a `read` that does not fork the process.
+    pub(crate) fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
+        on_tree!(self, tree => Ok(tree.get_with(key, read)?.is_some()))
+    }
+
+    /// As [`read`](Self::read), for a closure of the user's.
+    pub(crate) fn read_with(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
+        let found = self.read(key, read);
+        self.unless_forked(found)
     }
 
     /// The result of an operation that ran a closure of the user's. If the closure forked the process, the pin protects
@@ -70,62 +60,57 @@ impl ByteTree<Mapped> {
         if on_tree!(self, tree => tree.is_elsewhere()) { Err(Error::Forked) } else { result }
     }
 
-    operations! {
-        /// The number of entries, counted first if it is not known.
-        fn exact_len(any) -> Result<u64> {
-            on_tree!(any, tree => tree.exact_len())
-        }
+    pub(crate) fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        on_tree!(self, tree => tree.get_many(keys))
+    }
 
-        fn len(any) -> Result<Len> {
-            on_tree!(any, tree => tree.len())
-        }
+    /// Applies `decide`, which does not fork the process.
+    pub(crate) fn apply<'v>(
+        &self,
+        key: &[u8],
+        decide: &mut dyn FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        on_tree!(self, tree => tree.apply(key, decide))
+    }
 
-        /// Whether the key is present; passes its value to `read`. For a `read` that does not fork the process.
-        fn read(any, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
-            on_tree!(any, tree => Ok(tree.get_with(key, read)?.is_some()))
-        }
+    /// Applies `decide`, which runs a closure of the user's.
+    pub(crate) fn modify<'v>(
+        &self,
+        key: &[u8],
+        decide: &mut dyn FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        on_tree!(self, tree => tree.modify(key, decide))
+    }
 
-        /// As [`read`](Self::read), for a closure of the user's.
-        fn read_with(any, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
-            let found = on_tree!(any, tree => tree.get_with(key, read));
-            any.unless_forked(found.map(|found| found.is_some()))
-        }
+    pub(crate) fn insert_from(
+        &self,
+        key: &[u8],
+        len: usize,
+        write: &mut dyn FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<()> {
+        on_tree!(self, tree => tree.insert_from(key, len, write))
+    }
 
-        fn get_many(any, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-            on_tree!(any, tree => tree.get_many(keys))
-        }
+    /// Passes the first or last entry to `read`; returns whether there is one.
+    pub(crate) fn end(
+        &self,
+        smallest: bool,
+        read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>),
+    ) -> Result<bool> {
+        on_tree!(self, tree => {
+            let found = if smallest { tree.first(read)? } else { tree.last(read)? };
+            Ok(found.is_some())
+        })
+    }
 
-        /// Applies `decide`, which does not fork the process.
-        fn apply(any, key: &[u8], decide: Decide<'_, '_>) -> Result<()> {
-            on_tree!(any, tree => tree.apply(key, decide))
-        }
+    /// Removes the entry that [`end`](Self::end) showed, if it is still at that end.
+    pub(crate) fn pop(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped> {
+        on_tree!(self, tree => tree.pop(smallest, key, value))
+    }
 
-        /// Applies `decide`, which runs a closure of the user's.
-        fn modify(any, key: &[u8], decide: Decide<'_, '_>) -> Result<()> {
-            on_tree!(any, tree => tree.modify(key, decide))
-        }
-
-        fn insert_from(any, key: &[u8], len: usize, write: Write<'_>) -> Result<()> {
-            on_tree!(any, tree => tree.insert_from(key, len, write))
-        }
-
-        /// Passes the first or last entry to `read`; returns whether there is one.
-        fn end(any, smallest: bool, read: Read<'_>) -> Result<bool> {
-            on_tree!(any, tree => {
-                let found = if smallest { tree.first(read)? } else { tree.last(read)? };
-                Ok(found.is_some())
-            })
-        }
-
-        /// Removes the entry that [`end`](Self::end) showed, if it is still at that end.
-        fn pop(any, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped> {
-            on_tree!(any, tree => tree.pop(smallest, key, value))
-        }
-
-        /// Checks that searches find what [`end`](Self::end) shows. Called after two failed searches for it.
-        fn check_ends(any) -> Result<()> {
-            on_tree!(any, tree => tree.check_ends())
-        }
+    /// Checks that searches find what [`end`](Self::end) shows. Called after two failed searches for it.
+    pub(crate) fn check_ends(&self) -> Result<()> {
+        on_tree!(self, tree => tree.check_ends())
     }
 
     /// The entries with keys between two bounds.
@@ -152,17 +137,7 @@ macro_rules! on_range {
 
 impl Strings {
     /// A copy of the next entry from one end, if there is one; of its key alone, unless `with_value`.
-    #[inline(always)]
     pub(crate) fn next(
-        &mut self,
-        tree: &ByteTree<Mapped>,
-        upwards: bool,
-        with_value: bool,
-    ) -> Result<Option<&mut Entry>> {
-        tree.told(self.step(tree, upwards, with_value))
-    }
-
-    fn step(
         &mut self,
         tree: &ByteTree<Mapped>,
         upwards: bool,
@@ -187,6 +162,6 @@ impl Strings {
                 }
             })
         });
-        tree.unless_forked(tree.told(visited))
+        tree.unless_forked(visited)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::bytes::ByteTree;
 use super::words::WordTree;
-use crate::Result;
 use crate::media::{Mapped, Media};
 use crate::pool::Guard;
 use crate::tree::Len;
+use crate::{Error, Result};
 
 /// The index of an open map. Its form depends on the index, not on the map's types: a [`Roart`](crate::Kind::Roart)
 /// stores numbers as byte strings too.
@@ -22,6 +22,16 @@ impl Tree<Mapped> {
         match self {
             Self::Words(tree) => tree.pin(),
             Self::Bytes(tree) => tree.pin(),
+        }
+    }
+
+    /// An error that is about to be told: damage is noted.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn noted(&self, error: Error) -> Error {
+        match self {
+            Self::Words(tree) => tree.noted(error),
+            Self::Bytes(tree) => tree.noted(error),
         }
     }
 

@@ -30,103 +30,82 @@ macro_rules! on_tree {
     };
 }
 
-/// Defines operations. Each is a function in the library, and looks for damage in the result where it is called: there
-/// the caller has a branch for errors anyway, so that an operation that ends well costs nothing more.
-macro_rules! operations {
-    ($(
-        $(#[$doc:meta])*
-        fn $name:ident($any:ident $(, $argument:ident: $type:ty)*) -> Result<$answer:ty> $body:block
-    )*) => { $(
-        $(#[$doc])*
-        #[inline(always)]
-        pub(crate) fn $name(&self $(, $argument: $type)*) -> Result<$answer> {
-            fn run($any: &WordTree<Mapped> $(, $argument: $type)*) -> Result<$answer> $body
-            self.told(run(self $(, $argument)*))
-        }
-    )* };
-}
-
 impl WordTree<Mapped> {
     /// Starts an operation that reads: for callers that must hold a pin around several calls.
     pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
         on_tree!(self, tree => tree.open.pin())
     }
 
-    /// A result that is about to be told: damage is noted.
-    #[inline(always)]
-    fn told<R>(&self, result: Result<R>) -> Result<R> {
-        result.map_err(|error| self.noted(error))
+    /// An error that is about to be told: damage is noted.
+    pub(super) fn noted(&self, error: Error) -> Error {
+        on_tree!(self, tree => tree.open.space().noted(error))
     }
 
-    #[cold]
-    #[inline(never)]
-    fn noted(&self, error: Error) -> Error {
-        on_tree!(self, tree => tree.open.space().note_damage(&error));
-        error
+    /// The number of entries, counted first if it is not known.
+    pub(crate) fn exact_len(&self) -> Result<u64> {
+        on_tree!(self, tree => tree.exact_len())
     }
 
-    operations! {
-        /// The number of entries, counted first if it is not known.
-        fn exact_len(any) -> Result<u64> {
-            on_tree!(any, tree => tree.exact_len())
-        }
+    pub(crate) fn len(&self) -> Result<Len> {
+        on_tree!(self, tree => tree.len())
+    }
 
-        fn len(any) -> Result<Len> {
-            on_tree!(any, tree => tree.len())
-        }
+    pub(crate) fn get(&self, key: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => operations::get(tree, key))
+    }
 
-        fn get(any, key: u64) -> Result<Option<u64>> {
-            on_tree!(any, tree => operations::get(tree, key))
-        }
+    pub(crate) fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => operations::insert(tree, key, value))
+    }
 
-        fn insert(any, key: u64, value: u64) -> Result<Option<u64>> {
-            on_tree!(any, tree => operations::insert(tree, key, value))
-        }
+    /// As [`insert`](Self::insert), but the search starts where the last such call ended.
+    pub(crate) fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => tree.insert_near(near, key, value))
+    }
 
-        /// As [`insert`](Self::insert), but the search starts where the last such call ended.
-        fn insert_near(any, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
-            on_tree!(any, tree => tree.insert_near(near, key, value))
-        }
+    pub(crate) fn insert_if_absent(&self, key: u64, value: u64) -> Result<bool> {
+        on_tree!(self, tree => operations::insert_if_absent(tree, key, value))
+    }
 
-        fn insert_if_absent(any, key: u64, value: u64) -> Result<bool> {
-            on_tree!(any, tree => operations::insert_if_absent(tree, key, value))
-        }
+    pub(crate) fn replace(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => operations::replace(tree, key, value))
+    }
 
-        fn replace(any, key: u64, value: u64) -> Result<Option<u64>> {
-            on_tree!(any, tree => operations::replace(tree, key, value))
-        }
+    pub(crate) fn remove(&self, key: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => operations::remove(tree, key))
+    }
 
-        fn remove(any, key: u64) -> Result<Option<u64>> {
-            on_tree!(any, tree => operations::remove(tree, key))
-        }
+    pub(crate) fn compare_exchange(
+        &self,
+        key: u64,
+        expected: Option<u64>,
+        new: Option<u64>,
+    ) -> Result<Result<(), Option<u64>>> {
+        on_tree!(self, tree => operations::compare_exchange(tree, key, expected, new))
+    }
 
-        fn compare_exchange(any, key: u64, expected: Option<u64>, new: Option<u64>) -> Result<Result<(), Option<u64>>> {
-            on_tree!(any, tree => operations::compare_exchange(tree, key, expected, new))
-        }
+    pub(crate) fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        on_tree!(self, tree => tree.get_many(keys))
+    }
 
-        fn get_many(any, keys: &[u64]) -> Result<Vec<Option<u64>>> {
-            on_tree!(any, tree => tree.get_many(keys))
-        }
+    pub(crate) fn first(&self) -> Result<Option<(u64, u64)>> {
+        on_tree!(self, tree => tree.first())
+    }
 
-        fn first(any) -> Result<Option<(u64, u64)>> {
-            on_tree!(any, tree => tree.first())
-        }
+    pub(crate) fn last(&self) -> Result<Option<(u64, u64)>> {
+        on_tree!(self, tree => tree.last())
+    }
 
-        fn last(any) -> Result<Option<(u64, u64)>> {
-            on_tree!(any, tree => tree.last())
-        }
+    /// Removes the entry that [`first`](Self::first) (`smallest`) or [`last`](Self::last) returned, if it is still at
+    /// that end.
+    pub(crate) fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
+        on_tree!(self, tree => tree.pop(smallest, entry))
+    }
 
-        /// Removes the entry that [`first`](Self::first) (`smallest`) or [`last`](Self::last) returned, if it is still at
-        /// that end.
-        fn pop(any, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
-            on_tree!(any, tree => tree.pop(smallest, entry))
-        }
-
-        /// Checks that searches find what [`first`](Self::first) and [`last`](Self::last) return. Called after two failed
-        /// searches for it.
-        fn check_ends(any) -> Result<()> {
-            on_tree!(any, tree => tree.check_ends())
-        }
+    /// Checks that searches find what [`first`](Self::first) and [`last`](Self::last) return. Called after two failed
+    /// searches for it.
+    pub(crate) fn check_ends(&self) -> Result<()> {
+        on_tree!(self, tree => tree.check_ends())
     }
 
     /// The entries with keys in `keys`.
@@ -177,12 +156,11 @@ impl Words {
     }
 
     /// The error that ended the range, if one did; returned once.
-    pub(crate) fn take_failure(&mut self, tree: &WordTree<Mapped>) -> Option<Error> {
-        let failure = match self {
+    pub(crate) fn take_failure(&mut self) -> Option<Error> {
+        match self {
             Self::FastFair(keys) => keys.take_failure(),
             Self::NbTree(keys) => keys.take_failure(),
-        };
-        failure.map(|error| tree.noted(error))
+        }
     }
 
     /// Passes all entries that are left to `visit`, until it breaks.
@@ -192,9 +170,7 @@ impl Words {
         upwards: bool,
         visit: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<()> {
-        let visited =
-            on_range!(tree, self, tree, keys => operations::visit(tree, keys, upwards, visit));
-        tree.told(visited)
+        on_range!(tree, self, tree, keys => operations::visit(tree, keys, upwards, visit))
     }
 }
 

@@ -89,24 +89,27 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
                 ControlFlow::Break(())
             }
         };
+        let noted = |error| self.map.tree().noted(error);
         match (&mut self.entries, self.map.words()) {
             (Entries::Words(range), Some(words)) => {
-                range.visit(words, upwards, &mut |key, value| {
+                let visited = range.visit(words, upwards, &mut |key, value| {
                     step(from_word::<K>(key).and_then(|key| {
                         let value = from_word::<V>(value)?;
                         Ok(visit(K::lend(&key), V::lend(&value)))
                     }))
-                })?;
+                });
+                visited.map_err(noted)?;
                 self.map.unless_forked(())?
             }
             (Entries::Words(_), None) => unreachable!("an index of words made this range"),
             (Entries::Bytes(range), _) => {
-                range.visit(self.map.bytes(), upwards, &mut |key, value| {
+                let visited = range.visit(self.map.bytes(), upwards, &mut |key, value| {
                     let shown = K::show(key, |key| {
                         V::show(value, |value| visit(key, value)).map_err(decode_error::<V>)
                     });
                     step(shown.map_err(decode_error::<K>).and_then(|shown| shown))
-                })?
+                });
+                visited.map_err(noted)?
             }
             (Entries::Failed(error), _) => error.take().map_or(Ok(()), Err)?,
         }
@@ -143,21 +146,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         needs_value: bool,
         of_bytes: impl FnOnce(&mut Entry) -> Result<A>,
     ) -> Option<Result<A>> {
-        let failure = match (&mut self.entries, self.map.words()) {
-            (Entries::Words(range), Some(words)) => range.take_failure(words)?,
-            (Entries::Words(_), None) => unreachable!("an index of words made this range"),
-            (Entries::Bytes(range), _) => {
-                match range.next(self.map.bytes(), upwards, needs_value) {
-                    // As for words.
-                    Ok(Some(entry)) => return Some(of_bytes(entry)),
-                    Ok(None) => return None,
-                    Err(error) => error,
-                }
-            }
-            (Entries::Failed(error), _) => error.take()?,
+        let failure = match &mut self.entries {
+            Entries::Words(range) => range.take_failure()?,
+            Entries::Bytes(range) => match range.next(self.map.bytes(), upwards, needs_value) {
+                // As for words.
+                Ok(Some(entry)) => return Some(of_bytes(entry)),
+                Ok(None) => return None,
+                Err(error) => error,
+            },
+            Entries::Failed(error) => error.take()?,
         };
         self.entries = Entries::Failed(None);
-        Some(Err(failure))
+        Some(Err(self.map.tree().noted(failure)))
     }
 
     #[inline]

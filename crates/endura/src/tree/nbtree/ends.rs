@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::{Guard, MapState};
+use crate::pool::{Guard, MapState, Space};
 use crate::tree::ends::{Leaves, Look as Seen, Trust};
 
 use crate::tree::nbtree::blocks::block::{Block, State};
@@ -95,6 +95,10 @@ where
             Trust::Quiet => self.open.pin_mut(),
             Trust::Blind | Trust::Checked => self.open.pin(),
         }
+    }
+
+    fn space(&self) -> &Space<M> {
+        self.open.space()
     }
 
     fn map(&self) -> &MapState {

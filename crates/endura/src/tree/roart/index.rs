@@ -37,7 +37,11 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
     fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>> {
         let guard = self.open.pin()?;
         guard.media().mark(Mark::Begin);
-        let found = lookup(&guard, self.root, key)?;
+        // By hand: the record stays in registers.
+        let found = match lookup(&guard, self.root, key) {
+            Ok(found) => found,
+            Err(error) => return Err(guard.space().noted(error)),
+        };
         let result = found.map(|record| read(record.value()));
         guard.media().mark(Mark::Acknowledged);
         Ok(result)

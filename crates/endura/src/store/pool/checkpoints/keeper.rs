@@ -227,7 +227,7 @@ impl Shared {
                     Error::Closed | Error::Poisoned | Error::Forked | Error::Corrupt { .. }
                 )
             };
-            if made.as_ref().is_err_and(ends) || self.space.met_damage().is_some() {
+            if made.as_ref().is_err_and(|error| ends(error) || self.space.met_damage().is_some()) {
                 return;
             }
         }

@@ -6,7 +6,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::{Guard, MapState};
+use crate::pool::{Guard, MapState, Space};
 use crate::tree::ends::{Leaves, Look, Trust, Wait};
 use crate::tree::lock_word::IMPOSSIBLE;
 
@@ -37,6 +37,10 @@ where
 
     fn pin(&self, _: Trust) -> Result<Guard<'_, M>> {
         self.open.pin()
+    }
+
+    fn space(&self) -> &Space<M> {
+        self.open.space()
     }
 
     fn map(&self) -> &MapState {

@@ -34,8 +34,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let guard = self.open.pin()?;
         guard.media().mark(Mark::Begin);
         let mut trail = Trail::default();
-        let at = self.descend_to_leaf(&guard, &mut trail, key)?;
-        let value = self.get_at(&guard, &mut trail, at, key)?;
+        let noted = |error| guard.space().noted(error);
+        let at = self.descend_to_leaf(&guard, &mut trail, key).map_err(noted)?;
+        let value = self.get_at(&guard, &mut trail, at, key).map_err(noted)?;
         guard.media().mark(Mark::Acknowledged);
         Ok(value)
     }

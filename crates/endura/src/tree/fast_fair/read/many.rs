@@ -23,7 +23,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(LANES) {
             let guard = self.open.pin()?;
-            self.get_lanes(&guard, keys, &mut values)?;
+            let got = self.get_lanes(&guard, keys, &mut values);
+            got.map_err(|error| guard.space().noted(error))?;
         }
         Ok(values)
     }

@@ -214,7 +214,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return self.first_lookup(guard, partition, key);
         }
         let key = local;
-        let place = self.place_below(&guard, top, key)?;
+        let place = match self.place_below(&guard, top, key) {
+            Ok(place) => place,
+            Err(error) => return Err(guard.space().noted(error)),
+        };
         let _held = D::before_read(place.number);
         let value = place.probe(key).map(|slot| place.block.value(slot));
         place.settle_answer(guard.media(), key);
@@ -225,7 +228,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     #[inline(never)]
     fn first_lookup(&self, guard: Guard<'_, M>, partition: usize, key: u64) -> Result<Option<u64>> {
         drop(guard);
-        self.prepare(partition)?;
+        self.prepare(partition).map_err(|error| self.open.space().noted(error))?;
         self.lookup(key)
     }
 }

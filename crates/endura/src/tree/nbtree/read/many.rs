@@ -23,9 +23,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         for keys in keys.chunks(LANES) {
             loop {
                 let guard = self.open.pin()?;
-                let Some(partition) = self.look_up_lanes(&guard, keys, &mut values)? else { break };
+                let noted = |error| self.open.space().noted(error);
+                let looked_up = self.look_up_lanes(&guard, keys, &mut values);
+                let Some(partition) = looked_up.map_err(noted)? else { break };
                 drop(guard);
-                self.prepare(partition)?;
+                self.prepare(partition).map_err(noted)?;
             }
         }
         Ok(values)

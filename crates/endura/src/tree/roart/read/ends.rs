@@ -87,7 +87,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ) -> Result<Option<R>> {
         loop {
             let mut edge = Edge::<M, T, UP>::new(self, trust)?;
-            if let Some(record) = self.try_end(&mut edge)? {
+            let end = self.try_end(&mut edge).map_err(|error| self.open.space().noted(error))?;
+            if let Some(record) = end {
                 return Ok(record.map(|record| read(record.key(), record.value())));
             }
         }
