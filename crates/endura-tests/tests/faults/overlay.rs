@@ -214,7 +214,7 @@ fn readers_of_the_file_are_not_in_the_way() {
         put(&pool, 1);
         leave_as_killed(&path, || pool.close().unwrap());
         drop(pool);
-        patch(&path, |superblock| superblock.boot = [0xEE; 16]);
+        patch(&path, |superblock| superblock.boot.id = [0xEE; 16]);
         let reading = File::open(&path).unwrap();
         let pool = on_demand().restore(false).accept_unclean(true).open_existing(&path).unwrap();
         assert_eq!(keys_of(&pool), [1]);
