@@ -5,11 +5,17 @@ use std::path::Path;
 
 use endura::lab::pool::superblock::{BYTES, Superblock};
 
-/// Has `close` close the pool, and leaves the file as it was before. The close has removed the mark that the file had,
-/// so its superblock says that it has none.
+/// Has `close` close the pool, and leaves the file as it was before, and its checkpoint if it had one. The close has removed the
+/// mark that the file had, so its superblock says that it has none.
 pub(crate) fn leave_as_killed(path: &Path, close: impl FnOnce()) {
     let mut image = fs::read(path).unwrap();
+    let mut kept = path.as_os_str().to_owned();
+    kept.push(".checkpoint");
+    let checkpoint = fs::read(&kept);
     close();
+    if let Ok(checkpoint) = checkpoint {
+        fs::write(kept, checkpoint).unwrap();
+    }
     for copy in [0, 4096] {
         let bytes: &mut [u8; BYTES] = (&mut image[copy..copy + BYTES]).try_into().unwrap();
         let superblock = Superblock::decode(bytes).unwrap();
