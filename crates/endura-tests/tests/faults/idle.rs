@@ -31,8 +31,8 @@ fn role_do_nothing() {
     let before = sleeps();
     std::thread::sleep(Duration::from_secs(1));
     let woken = sleeps() - before;
-    // Five times for what may have changed, and 20 times where a copy may share blocks.
-    assert!(woken <= 60, "{woken} times a second");
+    // Five times for what may have changed, and up to 50 times where a copy may share blocks.
+    assert!(woken <= 100, "{woken} times a second");
     map.insert(1, 2).unwrap();
     std::thread::sleep(4 * every);
     assert_eq!(pool.stats().unwrap().checkpoints.unwrap().changed_bytes, 0, "it is awake");

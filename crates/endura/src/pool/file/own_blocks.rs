@@ -33,9 +33,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How often an open tries to find room.
 const TRIES: u32 = 10;
 /// Between two looks, at least and at most.
-const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 /// Bytes a second: faster than a disk can be filled.
-const FILLED: u64 = 4 << 30;
+const FILLED: u64 = 8 << 30;
 
 const HOLES: &str = "the file may have holes, which this file system cannot fill: a full disk may \
                      kill the process";
@@ -192,6 +192,11 @@ impl Watch {
         if self.is_over { Duration::MAX } else { self.pause }
     }
 
+    /// Whether the disk can be full in a second: the kernel takes the room for all of a step first, and writes it then.
+    fn is_urgent(&self) -> bool {
+        self.pause < PAUSES[1]
+    }
+
     /// Looks, and gives shared blocks up for others as long as `goes_on`, for a second at most. The next look
     /// continues there.
     pub(crate) fn look(&mut self, file: &File, goes_on: impl Fn() -> bool) -> Blocks {
@@ -226,6 +231,9 @@ impl Watch {
             };
             self.blocks = Blocks::Shared;
             self.at = shared.bytes.start;
+            if self.is_urgent() {
+                self.separation.step = STEPS.end;
+            }
             let (end, took) = self.separation.step(file, self.at, len)?;
             self.at = end;
             // All of it is looked through again.
@@ -233,8 +241,10 @@ impl Watch {
             if !goes_on() || begun.elapsed() > LOOK {
                 return Ok(Blocks::Shared);
             }
-            // Threads that wait for their faults come first.
-            std::thread::sleep(took);
+            if !self.is_urgent() {
+                // Threads that wait for their faults come first.
+                std::thread::sleep(took);
+            }
         }
         Ok(Blocks::Own)
     }
