@@ -113,6 +113,8 @@ fn a_pool_that_was_taken_back_is_on_the_disk() {
     for (at, page) in (0..).step_by(PAGE as usize).zip(torn.chunks(PAGE as usize)) {
         file.write_all_at(page, at).unwrap();
     }
+    // Who has it open for writing keeps a restore away.
+    drop(file);
     patch(&path, |superblock| (superblock.boot, superblock.is_marked) = ([0xEE; 16], false));
     File::open(&path).unwrap().sync_all().unwrap();
     let restored = Pool::restore(&path, None, false).unwrap();
