@@ -303,7 +303,7 @@ fn each_operation_that_tells_damage_is_known_to_have() {
     for kind in KINDS {
         let sound = Sound::new(folder.path(), kind, false);
         for with in [Rot::Zeros, Rot::Garbage] {
-            for page in sound.pages(with) {
+            for page in sound.pages(with).into_iter().take(1) {
                 for (name, deed) in OTHERS {
                     sound.damage(page, with);
                     if session(&sound, deed) {

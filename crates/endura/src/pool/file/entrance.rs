@@ -40,7 +40,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 const NOTICE: Duration = Duration::from_millis(50);
 
 pub(crate) const IN_OVERLAY: &str = "the pool was last open by another path than this one in an overlay (a container), and from here nobody can see \
-     whether it still is: do this by the path of the file outside of the overlay, in its upper folder";
+     whether it still is: do this by the path of the file outside of the overlay, in its upper folder, or copy the file to \
+     another file system and do it there";
 
 /// Who else has a pool that was not closed open for writing, before this process has. One that is closed needs no answer.
 pub(crate) fn writers(path: &Path) -> Option<Writers> {

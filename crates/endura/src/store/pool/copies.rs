@@ -101,7 +101,9 @@ impl Pool {
     /// # Errors
     ///
     /// [`Error::BadCheckpoint`](crate::Error::BadCheckpoint) if the checkpoint is none of this pool, or not of its last session (unless `from` names
-    /// it), or damaged, or if the pool is whole: nothing is changed then. [`Error::Locked`](crate::Error::Locked), [`Error::Io`](crate::Error::Io).
+    /// it), or damaged, or if the pool is whole: nothing is changed then. [`Error::Locked`](crate::Error::Locked), also if another process has the file
+    /// open for writing by another path; [`Error::Unsupported`](crate::Error::Unsupported) in an overlay, where that cannot be seen;
+    /// [`Error::Io`](crate::Error::Io).
     pub fn restore(
         path: impl AsRef<Path>,
         from: Option<&Path>,

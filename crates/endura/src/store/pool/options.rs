@@ -143,7 +143,8 @@ impl PoolOptions {
 
     /// The number of threads that look for the space stranded by an unclean end; 1 by default. They end when all of it
     /// is found, or with the pool. With 0 the search runs only when a write finds no free space, and in
-    /// [`Pool::recover_leaks`](crate::Pool::recover_leaks).
+    /// [`Pool::recover_leaks`](crate::Pool::recover_leaks); its first half, which verifies the maps, also before the first
+    /// checkpoint.
     #[must_use]
     pub fn recovery_threads(mut self, threads: usize) -> Self {
         self.recovery_threads = threads;

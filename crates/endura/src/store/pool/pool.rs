@@ -358,7 +358,8 @@ impl Pool {
     ///
     /// [`Error::Unsupported`] if the pool has no checkpoints; [`Error::InsideOperation`], as for [`close`](Self::close);
     /// [`Error::WritersStay`] if writers stay inside operations for seconds; [`Error::Io`] and [`Error::BadCheckpoint`]:
-    /// the last checkpoint then is what it was. Those of [`Map`](crate::Map) for methods that write.
+    /// the last checkpoint then is what it was, also because this session met damage, or because a pool that was found not
+    /// closed could not be verified. Those of [`Map`](crate::Map) for methods that write.
     ///
     /// # Example
     ///
@@ -398,8 +399,9 @@ impl Pool {
     /// [`Error::Closed`] if it was closed before; [`Error::Forked`] in a child;
     /// [`Error::InsideOperation`] if the calling thread is inside an operation of this pool: the pool then stays open.
     /// [`Error::Io`] if something could not be written, [`Error::Poisoned`] and [`Error::Corrupt`]
-    /// if the pool is in doubt, or another file was written over it: it is then unlocked, but not marked clean.
-    /// [`Error::Displaced`] if all was done, and the path leads to the pool no more.
+    /// if the pool is in doubt, or another file was written over it: it is then unlocked, but not marked clean. A pool with
+    /// checkpoints is in doubt if the session met damage, or, with [`Error::BadCheckpoint`], if it was not closed before and could
+    /// not be verified. [`Error::Displaced`] if all was done, and the path leads to the pool no more.
     pub fn close(&self) -> Result<()> {
         self.inner.close()
     }
