@@ -35,9 +35,10 @@ pub(crate) const NO_BIRTH: &str = "this file system records neither when a file 
 pub(crate) const NO_PROOF: &str = "nothing here tells whether the machine and the file system stay up (no /proc and /sys of the kernel's own): if the \
      writer is killed, the pool goes back to its last checkpoint, and without one it is refused";
 
-const COPY: &str =
-    "the file is a copy of a pool that was open, or the UUID of its file system was changed";
-const WRITTEN_OVER: &str = "a copy of the pool, made while it was open, was written over the file: its last session is another one";
+const COPY: &str = "the file is a copy of a pool that was open, or its file system has got another UUID since (`tune2fs -U`, `xfs_admin -U`): \
+     give it back the one it had";
+const WRITTEN_OVER: &str = "a copy of the pool, made while it was open, was written over the file: its last session is another one; or the file's \
+     attribute `user.endura.session` was removed, by a tool or by a move through a file system without attributes";
 const UNPROVEN: &str = "its last writer did not close it, and this file system records nothing by which the file could be told from a \
      copy of it";
 const WENT_DOWN: &str = "the machine went down while the pool was open";
