@@ -202,11 +202,12 @@ fn a_new_pool_is_not_made_of_another_ones_checkpoint() {
 
 /// Where the pool is at the end.
 type Now = Option<PathBuf>;
+type Way = (&'static str, fn(&Path, &Path) -> Now);
 
 /// A pool that has no name left, or whose name leads elsewhere: its close says so, and where it is.
 #[test]
 fn a_pool_that_was_moved_while_it_was_open() {
-    let ways: [(&str, fn(&Path, &Path) -> Now); 5] = [
+    let ways: [Way; 5] = [
         ("removed", |path, _| {
             fs::remove_file(path).unwrap();
             None
@@ -368,7 +369,13 @@ fn role_places_of_mounts() {
     expect_refusal(pool.checkpoint(), "was removed or moved");
     assert!(matches!(pool.close(), Err(Error::Displaced { now: None, .. })));
 
-    // The file alone is mounted, as containers do.
+    a_file_that_is_mounted_alone(&above, &disk);
+    other_file_systems(&above, &disk);
+    say("as it should be");
+}
+
+/// As containers do.
+fn a_file_that_is_mounted_alone(above: &Path, disk: &Volume) {
     let inside = above.join("inside");
     fs::create_dir(&inside).unwrap();
     let mounted = inside.join("pool");
@@ -386,8 +393,10 @@ fn role_places_of_mounts() {
     let _ = fs::remove_file(inside.join("pool.checkpoint"));
     assert!(!warns(kept_in(&inside.join("kept"))));
     run(&format!("umount {}", mounted.display())).unwrap();
+}
 
-    // Other file systems below the checkpoint.
+/// Below the checkpoint.
+fn other_file_systems(above: &Path, disk: &Volume) {
     let (strange, other) = (above.join("strange"), above.join("other"));
     fs::create_dir(&strange).unwrap();
     let strange = strange.display();
@@ -409,7 +418,6 @@ fn role_places_of_mounts() {
         assert!(warnings.iter().any(|what| what.contains("overlayfs")), "{warnings:?}");
         pool.close().unwrap();
     }
-    say("as it should be");
 }
 
 #[test]
