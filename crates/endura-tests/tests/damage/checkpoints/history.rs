@@ -245,10 +245,15 @@ impl History {
         self.checkpoints.iter().any(|(path, other)| *path == scene.path && other == contents)
     }
 
-    /// Nothing is in the folder but pools and their checkpoints.
+    /// Nothing is in the folder but pools and their checkpoints, and pools that were kept because they may have been whole,
+    /// which go now.
     pub(super) fn expect_no_leavings(&self) {
         for entry in fs::read_dir(self.folder.path()).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.contains(".torn") {
+                fs::remove_file(self.folder.path().join(name)).unwrap();
+                continue;
+            }
             let name = name.strip_suffix(".checkpoint").unwrap_or(&name);
             assert!(["closed", "killed"].contains(&name), "{name} was left");
         }
