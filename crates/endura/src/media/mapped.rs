@@ -168,12 +168,6 @@ impl Mapped {
         self.reservation.wanted().next_multiple_of(STEP).max(self.len())
     }
 
-    /// Whether the disk has refused pages of the file since this was asked last, or the file synced. One system call, which
-    /// writes nothing.
-    pub(crate) fn were_pages_refused(&self) -> bool {
-        disk::were_pages_refused(&self.file)
-    }
-
     /// The file that is mapped, for what is read and written beside the mapping.
     pub(crate) fn file(&self) -> &File {
         &self.file

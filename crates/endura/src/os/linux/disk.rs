@@ -224,15 +224,25 @@ pub(crate) fn forget_pages(file: &File, at: u64, length: u64) {
 }
 
 /// Whether the kernel could not write back a page of the file since the last time that this was asked, or the file synced,
-/// through this open of it; the first time, since anybody was told. Writes nothing, and waits for one page at most.
-pub(crate) fn were_pages_refused(file: &File) -> bool {
+/// through this open of it; the first time, since anybody was told. `word` is where eight bytes of the file lie that nobody else
+/// writes at this moment.
+///
+/// It writes nothing, and waits for one page at most. But on overlayfs such a call asks nobody who knows: there the word is
+/// written again, durably, and a write tells.
+pub(crate) fn were_pages_refused(file: &File, word: u64) -> bool {
+    if fstatfs(file).is_ok_and(|facts| facts.f_type as u32 == libc::OVERLAYFS_SUPER_MAGIC as u32) {
+        let mut bytes = [0; 8];
+        let written = file.read_exact_at(&mut bytes, word);
+        return written.and_then(|()| write_durably(file, &bytes, word)).is_err();
+    }
     // SAFETY: the descriptor is open, and the call takes numbers.
     let told =
         unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 1, libc::SYNC_FILE_RANGE_WAIT_BEFORE) };
-    const REFUSED: [i32; 3] = [libc::EIO, libc::ENOSPC, libc::EDQUOT];
+    // All others are what the disk said, in words of its own: a medium error, a lost path, a time that ran out.
+    const NOT_OF_THE_DISK: [i32; 6] =
+        [libc::EBADF, libc::EINVAL, libc::ESPIPE, libc::ENOSYS, libc::EPERM, libc::EACCES];
     let error = std::io::Error::last_os_error().raw_os_error();
-    // File systems in memory, and others that do not know the call, refuse nothing.
-    told != 0 && error.is_some_and(|code| REFUSED.contains(&code))
+    told != 0 && error.is_some_and(|code| !NOT_OF_THE_DISK.contains(&code))
 }
 
 #[cfg(test)]

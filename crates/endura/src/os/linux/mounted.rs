@@ -40,8 +40,10 @@ pub enum Folder {
     Unknown,
     /// That of the file system itself.
     Own(u64),
-    /// The last one that was made: the file system below an overlay is no younger.
+    /// On an overlay, the last one that was made: the file system below is no younger.
     Youngest(u64),
+    /// On an overlay, and it is not known.
+    UnknownBelow,
 }
 
 impl Mounted {
@@ -50,6 +52,11 @@ impl Mounted {
         let number = statx(file, c"", AtFlags::EMPTY_PATH, UNIQUE_NUMBER);
         let number = number.ok().filter(|facts| facts.stx_mask & UNIQUE_NUMBER.bits() != 0);
         Self { folder: folder(file), number: number.map_or(0, |facts| facts.stx_mnt_id) }
+    }
+
+    /// Whether it is an overlay.
+    pub(crate) fn is_overlay(&self) -> bool {
+        matches!(self.folder, Folder::Youngest(_) | Folder::UnknownBelow)
     }
 
     /// Whether `here` is the one that was recorded as `self`; none if that cannot be known. `stayed` tells that the
@@ -76,15 +83,16 @@ const SYS: &str = "/sys/fs";
 const KINDS: [&str; 5] = ["ext4", "xfs", "btrfs", "f2fs", "bcachefs"];
 
 fn folder(file: &File) -> Folder {
+    let kind = fstatfs(file).map_or(0, |facts| facts.f_type as u64);
+    let is_overlay = kind == libc::OVERLAYFS_SUPER_MAGIC as u64;
     // A container may have something else there.
     if !statfs(SYS).is_ok_and(|facts| facts.f_type as u64 == libc::SYSFS_MAGIC as u64) {
-        return Folder::Unknown;
+        return if is_overlay { Folder::UnknownBelow } else { Folder::Unknown };
     }
-    let kind = fstatfs(file).map_or(0, |facts| facts.f_type as u64);
     let own = || name(file).or_else(|| name_by_kind(file, kind));
     let inode = |name: PathBuf| fs::metadata(Path::new(SYS).join(name)).ok().map(|at| at.ino());
-    if kind == libc::OVERLAYFS_SUPER_MAGIC as u64 {
-        youngest().map_or(Folder::Unknown, Folder::Youngest)
+    if is_overlay {
+        youngest().map_or(Folder::UnknownBelow, Folder::Youngest)
     } else {
         own().and_then(inode).map_or(Folder::Unknown, Folder::Own)
     }

@@ -18,12 +18,14 @@ use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::media::{DIRTY_GRAIN, DirtyPages, Mapped, Media, Region};
+use crate::os::disk;
 use crate::os::door::DiskFile;
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::CheckpointFile;
 use crate::pool::checkpoint::file::root::{Moment, SLOT};
 use crate::pool::checkpoint::file::round::Round;
 use crate::pool::file::superblock::Superblock;
+use crate::pool::layout::NEWEST_NUMBER;
 use crate::pool::space::Space;
 use crate::{Error, Result};
 
@@ -193,7 +195,7 @@ impl Copier {
         // knows of that by then, and tells it. Damage that was met until then may be in what was copied as well.
         let refused = Cell::new(false);
         let is_wrong = || {
-            refused.set(media.were_pages_refused());
+            refused.set(disk::were_pages_refused(media.file(), NEWEST_NUMBER));
             refused.get() || space.met_damage().is_some()
         };
         let written = round.commit_unless(moment, is_wrong);

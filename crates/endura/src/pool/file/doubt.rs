@@ -9,6 +9,7 @@
 //! | asked | answer | verdict |
 //! | --- | --- | --- |
 //! | is this the file of the last session ([`FileIdentity`])? | no | a copy |
+//! | was it open through an overlay, and is it now, or neither? | no | it may still be open by the other path, whose lock is another one |
 //! | does the file's [mark](Mark) name the session of the superblock? | no | the contents of a copy, unless the mark was lost with the stores |
 //! | | cannot be known, and the file has no birth | could be a copy |
 //! | has the session told that pages could not be written back, or that it met damage? | yes | pages may be old |
@@ -39,6 +40,7 @@ const COPY: &str = "the file is a copy of a pool that was open, or its file syst
      give it back the one it had";
 const WRITTEN_OVER: &str = "a copy of the pool, made while it was open, was written over the file: its last session is another one; or the file's \
      attribute `user.endura.session` was removed, by a tool or by a move through a file system without attributes";
+const OTHER_PATH: &str = "it was open by another path, in an overlay or below it (a container's), and from here nothing tells whether it still is";
 const UNPROVEN: &str = "its last writer did not close it, and this file system records nothing by which the file could be told from a \
      copy of it";
 const WENT_DOWN: &str = "the machine went down while the pool was open";
@@ -118,6 +120,9 @@ pub(crate) fn doubt(
     let took_the_mark = !last.power_safe && (same_boot == Some(false) || same_mount == Some(false));
     match (likeness, is_named) {
         (Likeness::Other, _) => Some(Doubt::Foreign(COPY)),
+        _ if last.mounted.is_overlay() != here.mounted.is_overlay() => {
+            Some(Doubt::Foreign(OTHER_PATH))
+        }
         (Likeness::Same, Some(false)) if took_the_mark => {
             doubt_of_memory(last, &here, placement, (same_boot, same_mount))
         }
@@ -333,6 +338,20 @@ mod tests {
             assert!(!is_doubted(&safe, here, &MEMORY));
         }
         assert!(!is_doubted(&left, Here { mounted: unknown, has_stayed: true, ..HERE }, &DISK));
+    }
+
+    /// A path in an overlay, and one below it, have a lock each: who comes by one does not see who has come by the other.
+    #[test]
+    fn the_other_path_of_an_overlay() {
+        let overlay = Mounted { folder: Folder::Youngest(9), number: 0 };
+        let inside = Superblock { mounted: overlay, ..left() };
+        let told = Some(Doubt::Foreign(OTHER_PATH));
+        for is_in_memory in [false, true] {
+            let here = Here { is_in_memory, ..HERE };
+            assert_eq!(of(&inside, here, &DISK), told);
+            assert_eq!(of(&left(), Here { mounted: overlay, ..here }, &DISK), told);
+            assert_eq!(of(&inside, Here { mounted: overlay, ..here }, &DISK), None);
+        }
     }
 
     #[test]

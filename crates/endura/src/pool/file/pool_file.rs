@@ -30,7 +30,7 @@ use crate::pool::file::end_mark::EndMark;
 use crate::pool::file::entrance;
 use crate::pool::file::schedule::{Base, Schedule};
 use crate::pool::file::superblock::{Superblock, WITH_CHECKPOINTS};
-use crate::pool::layout::{LENGTH, NEXT_PAGE};
+use crate::pool::layout::{LENGTH, NEWEST_NUMBER, NEXT_PAGE};
 use crate::{Error, Result};
 
 /// Bytes of the smallest pool.
@@ -63,20 +63,16 @@ pub(crate) struct PoolFile {
 }
 
 impl PoolFile {
-    /// Locks the file at `path` and checks all that can be checked without writing or mapping.
+    /// Locks the file at `path` and checks all that can be checked without writing or mapping. Before it has the file open for
+    /// writing it asks who else has, if the pool is not closed: see [`expect_alone`](Self::expect_alone).
     pub(crate) fn open(path: &Path, access: Access) -> Result<Self> {
         let facts = fs::metadata(path).map_err(|error| Error::opening(path, error))?;
         refuse_other_than_file(&facts)?;
+        let writers = if access.read_only { None } else { entrance::writers(path) };
         let lock = FileLock::acquire(path, access.read_only)?;
         let file =
             lock::open(path, access.read_only).map_err(|error| Error::opening(path, error))?;
-        Self::of_named(path, file, lock, access)
-    }
-
-    /// The same, and asks who has the file open for writing, before this process has: for [`expect_alone`](Self::expect_alone).
-    pub(crate) fn open_asking(path: &Path, access: Access) -> Result<Self> {
-        let writers = if access.read_only { None } else { entrance::writers(path) };
-        Ok(Self { writers, ..Self::open(path, access)? })
+        Ok(Self { writers, ..Self::of_named(path, file, lock, access)? })
     }
 
     /// The same for a file that is open and locked, and that was at `path`. Where it has been deleted meanwhile, the
@@ -226,7 +222,7 @@ impl PoolFile {
     /// Asks the kernel whether pages of a session that was not closed could not be written back: it tells once. If so, the
     /// superblock says so from now on.
     pub(crate) fn hear_of_refused_pages(&mut self) {
-        if !self.superblock.clean && disk::were_pages_refused(&self.file) {
+        if !self.superblock.clean && disk::were_pages_refused(&self.file, NEWEST_NUMBER) {
             // If this cannot be written either, it is known here, and what follows counts on that.
             let _ = self.suspect();
         }

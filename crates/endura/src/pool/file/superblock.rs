@@ -36,7 +36,7 @@
 //! | 205 | 1 = the pool was closed after that checkpoint |
 //! | 206..214 | when that checkpoint was made, if it was surely durable, and is what the pool was closed as; else zeros |
 //! | 214..222 | the other number of that boot |
-//! | 222 | what 223 holds: 0 = nothing, 1 = the folder of the file system, 2 = the youngest of all ([`Mounted`]) |
+//! | 222 | what 223 holds: 0 = nothing, 1 = the folder of the file system, 2 = on an overlay, the youngest of all, 3 = on an overlay, nothing ([`Mounted`]) |
 //! | 223..231, 231..239 | inode of that folder; number of the mount, zero if it is not known |
 //! | 239..247 | first half of the number of a session whose stores may not have reached the disk; zeros if there is none |
 //! | 247 | 1 = the close left a mark behind the end of the pool |
@@ -224,6 +224,7 @@ impl Superblock {
             Folder::Unknown => (0, 0),
             Folder::Own(folder) => (1, folder),
             Folder::Youngest(folder) => (2, folder),
+            Folder::UnknownBelow => (3, 0),
         };
         put(222, &[kind]);
         put(223, &folder.to_le_bytes());
@@ -398,6 +399,7 @@ fn decode_mounted(bytes: &[u8; BYTES]) -> Mounted {
     let folder = match bytes[222] {
         1 => Folder::Own(word(223)),
         2 => Folder::Youngest(word(223)),
+        3 => Folder::UnknownBelow,
         _ => Folder::Unknown,
     };
     Mounted { folder, number: word(231) }

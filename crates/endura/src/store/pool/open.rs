@@ -59,13 +59,13 @@ impl PoolOptions {
     }
 
     fn open_once(&self, path: &Path) -> Result<Pool> {
-        match self.locked(path, self.accept_unclean) {
+        match self.locked(path) {
             Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
                 match self.make_anew(path)? {
                     Some((file, restored)) => self.open_locked(path, file, Some(restored)),
                     // Another process may have been faster.
                     None if fs::metadata(path).is_ok() => {
-                        self.open_locked(path, self.locked(path, self.accept_unclean)?, None)
+                        self.open_locked(path, self.locked(path)?, None)
                     }
                     None => Err(error),
                 }
@@ -173,7 +173,7 @@ impl PoolOptions {
         progress: &mut restore::Progress<'_>,
     ) -> Result<Restored> {
         let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
-        match self.locked(by_hand.path, true) {
+        match self.locked(by_hand.path) {
             Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
                 by_hand.make_anew(self.any_filesystem, placement, progress)
             }
@@ -231,13 +231,10 @@ impl PoolOptions {
 
     /// The pool's file, as soon as no other handle has it locked. The path is opened again for each attempt: a waiting
     /// caller never locks a file that was deleted meanwhile.
-    ///
-    /// A caller that goes past doubt `asks` who writes to the file besides: see [`PoolFile::expect_alone`].
-    fn locked(&self, path: &Path, asks: bool) -> Result<PoolFile> {
-        let open = if asks { PoolFile::open_asking } else { PoolFile::open };
+    fn locked(&self, path: &Path) -> Result<PoolFile> {
         let (begun, mut pause) = (Instant::now(), SHORTEST_PAUSE);
         loop {
-            match open(path, self.access()) {
+            match PoolFile::open(path, self.access()) {
                 Err(Error::Locked) if begun.elapsed() < self.lock_timeout => {
                     std::thread::sleep(
                         pause.min(self.lock_timeout.saturating_sub(begun.elapsed())),

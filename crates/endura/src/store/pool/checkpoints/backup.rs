@@ -94,6 +94,10 @@ fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<
         to.write_all_at(piece, at).map_err(failed)?;
     }
     drop(hold);
+    if let Some((offset, what)) = space.met_damage() {
+        // A copy of that would say that it was closed.
+        return Err(Error::Corrupt { offset, what });
+    }
     to.sync_all().map_err(failed)?;
     progress(length, length).map_err(failed)
 }
