@@ -1,4 +1,4 @@
-//! Sessions that end while they begin: by a kill, or because the disk takes no more.
+//! Sessions that end while they begin, or that cannot end: by a kill, or because the disk takes no more.
 
 use std::fs;
 
@@ -83,6 +83,29 @@ fn a_closed_pool_on_a_disk_without_room() {
 
 fn half_of(superblock: &Superblock) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| superblock.session[i]))
+}
+
+#[test]
+fn role_close_without_a_second_superblock() {
+    let Some(path) = role_path() else { return };
+    let pool = plain().checkpoints(Checkpoints::off()).open_existing(path).unwrap();
+    pool.map::<u64, u64>("map").unwrap().put(1, 77).unwrap();
+    decide(&[libc::SYS_pwrite64], libc::SECCOMP_RET_ERRNO | libc::ENOSPC as u32);
+    say(if pool.close().is_ok() { "closed" } else { "failed" });
+}
+
+/// One superblock that says "closed" is durable, and so is all that was stored.
+#[test]
+fn a_close_that_writes_one_superblock() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        let mut session = Process::start(role("role_close_without_a_second_superblock", &path));
+        assert_eq!(session.hear(), "closed");
+        session.end();
+        let pool = plain().open_existing(&path).unwrap();
+        assert!(pool.stats().unwrap().clean_open);
+        assert_eq!(pool.map::<u64, u64>("map").unwrap().get(1).unwrap(), Some(77));
+    }
 }
 
 /// The first copy is the pool as it was found. What a restore leaves that was killed is a mixture, and not kept as well.

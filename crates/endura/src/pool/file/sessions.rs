@@ -173,7 +173,9 @@ impl PoolFile {
             return Ok(());
         }
         self.superblock.clean = true;
-        self.superblock.write(&self.file)?;
+        self.superblock.write_first(&self.file)?;
+        // One that is durable is enough, and the next session writes the other one first.
+        let _ = self.superblock.write_second(&self.file);
         if self.superblock.is_marked
             && Mark::of(&self.file).names(self.superblock.session) != Some(false)
         {
