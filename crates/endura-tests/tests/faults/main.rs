@@ -1,6 +1,7 @@
 //! What goes wrong outside of the trees: bad files, full disks, sessions that do not end.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod begins;
 mod contained;
 mod copies;
 mod create;

@@ -32,6 +32,7 @@ use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{AtFlags, Statx, StatxFlags, fstatfs, fstatvfs, statx};
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// A file among those of the running system, whatever it is called: for locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +115,13 @@ impl FileIdentity {
         } else {
             Likeness::Unproven
         }
+    }
+
+    /// A number of the file, the same as long as all the facts about it are, and another one in each copy. (Not of the device:
+    /// each boot numbers that again.) It is never zero.
+    pub(crate) fn number(&self) -> [u8; 16] {
+        let facts = (self.inode, self.volume, self.birth, self.generation);
+        xxh3_128(format!("{facts:?}").as_bytes()).max(1).to_le_bytes()
     }
 
     /// Whether the file can be distinguished from a later one with its inode.

@@ -111,7 +111,7 @@ pub(crate) fn doubt(
     let same_boot = last.boot.compare(&here.boot);
     let likeness = last.file.compare(&here.file, same_boot != Some(false));
     if last.clean {
-        return doubt_of_closed(last, here.end, likeness);
+        return doubt_of_closed(last, &here, likeness);
     }
     let is_named = if last.is_marked { here.mark.names(last.session) } else { None };
     let same_mount = last.mounted.compare(&here.mounted, here.has_stayed);
@@ -136,12 +136,13 @@ pub(crate) fn doubt(
 }
 
 /// The same of a pool that says that it was closed.
-fn doubt_of_closed(last: &Superblock, end: Option<EndMark>, likeness: Likeness) -> Option<Doubt> {
-    let is_of_that_close = match end {
+fn doubt_of_closed(last: &Superblock, here: &Here, likeness: Likeness) -> Option<Doubt> {
+    let is_of_that_close = match here.end {
         _ if !last.has_end_mark => true,
         Some(EndMark { closed, begins }) if closed == last.session => {
-            // In the file itself a session began, and was killed before its first store. In a copy it went on meanwhile.
-            begins == [0; 16] || likeness != Likeness::Other
+            // In the file itself a session began, and was killed before its first store: perhaps the first one of a new pool,
+            // or of a copy of a closed one. In a copy it went on meanwhile.
+            begins == [0; 16] || begins == here.file.number() || likeness != Likeness::Other
         }
         _ => false,
     };
@@ -381,6 +382,14 @@ mod tests {
             assert_eq!(is_doubted(&last, here, &DISK), in_itself, "{end:?}");
             assert_eq!(is_doubted(&last, Here { file: copy, ..here }, &DISK), in_a_copy, "{end:?}");
             assert!(!is_doubted(&Superblock { has_end_mark: false, ..last }, here, &DISK));
+        }
+        // The first session of a new pool, and of a whole copy, was killed.
+        let begins = FILE.number();
+        for file in [FileIdentity::default(), copy] {
+            let last = Superblock { file, ..last };
+            let here = Here { end: Some(EndMark { closed: [3; 16], begins }), ..HERE };
+            assert!(!is_doubted(&last, here, &DISK));
+            assert!(is_doubted(&last, Here { file: copy, ..here }, &DISK) || file == copy);
         }
     }
 

@@ -2,14 +2,15 @@
 //!
 //! A program that copies a file reads its first page first and its last bytes last. If a session begins in between, the
 //! copy's superblock says "closed", and the rest is of any time. So a close writes, behind the last byte of the
-//! pool, the number of its session, and a session that begins writes its own number beside it before anything else
-//! of the file changes: the copier then reads that, or nothing, or the mark of a later close.
+//! pool, the number of its session, and a session that begins writes the number of the file beside it before anything else
+//! of the file changes: the copier then reads that, or nothing, or the mark of a later close. (In the file itself nothing was
+//! stored as long as it is there: a session that was killed so early has changed nothing.)
 //!
 //! | bytes, from LENGTH on | what |
 //! | --- | --- |
 //! | 0..8 | magic |
 //! | 8..24 | the session that closed the pool |
-//! | 24..40 | the session that begins; zeros if none does |
+//! | 24..40 | the [file](crate::os::file_identity) in which a session begins; zeros if none does |
 //! | 40..44 | CRC32C of bytes 0..40 |
 //!
 //! The medium maps whole steps of the file and does not see these bytes. A session takes them away when its superblock is
@@ -31,7 +32,7 @@ const MAGIC: [u8; 8] = *b"ENDURA.\n";
 pub(crate) struct EndMark {
     /// The session that closed the pool.
     pub(crate) closed: [u8; 16],
-    /// The one that begins, or zeros.
+    /// The number of the file in which one begins, or zeros.
     pub(crate) begins: [u8; 16],
 }
 

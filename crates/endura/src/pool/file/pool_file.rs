@@ -239,6 +239,19 @@ impl PoolFile {
         self.superblock.write(&self.file)
     }
 
+    /// Says so of the `last` session, where the superblock of this one was written and the kernel then told of pages that it could not
+    /// write back: those may be of the last session, which was not closed.
+    pub(super) fn suspect_last(&mut self, last: &Superblock) {
+        let own = self.superblock;
+        // What was not written at all says nothing of other pages.
+        if last.clean || !entrance::has(&self.file, &own).unwrap_or(false) {
+            return;
+        }
+        self.superblock = Superblock { suspect: last.half(), sequence: own.sequence, ..*last };
+        // If this cannot be written either, the file's pages in memory have it.
+        let _ = self.superblock.write(&self.file);
+    }
+
     /// Writes all that is read of the file again, and reads it back from the disk: that then has what the kernel only believed to
     /// be there.
     pub(crate) fn write_again(&self) -> Result<()> {
@@ -375,6 +388,30 @@ mod tests {
         fs::remove_file(&path).unwrap();
         PoolFile::create(&path, ACCESS).unwrap().discard(&path);
         assert!(!path.exists());
+    }
+
+    /// The kernel tells once, and an open that fails by that must not hide it from the next one.
+    #[test]
+    fn what_a_session_hears_when_it_begins_is_said_of_the_last_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pool");
+        for (clean, is_written) in [(false, true), (true, true), (false, false)] {
+            let mut pool = PoolFile::create(&path, ACCESS).unwrap();
+            let mut last = Superblock { session: [1; 16], clean, ..pool.superblock };
+            last.write(&pool.file).unwrap();
+            pool.superblock = Superblock { session: [2; 16], clean: false, ..last };
+            if is_written {
+                pool.superblock.write_first(&pool.file).unwrap();
+            }
+            pool.suspect_last(&last);
+            let found = Superblock::read(&pool.file).unwrap();
+            let says_so = !clean && is_written;
+            assert_eq!(found.suspects(&last), says_so);
+            let session = if clean { [2; 16] } else { [1; 16] };
+            assert_eq!((found.session, found.clean), (session, false));
+            drop(pool);
+            fs::remove_file(&path).unwrap();
+        }
     }
 
     /// As long as it is open it can be opened again by the name of its descriptor.

@@ -10,7 +10,7 @@
 //! | | `S` not closed | `S` | nothing | they agree |
 //! | 1 mark | `S` closed | `T` | `S` | whole |
 //! | | `S` not closed | `T` and `S` | nothing | they agree |
-//! | 2 end mark, if there is one | `S` closed | `T` | `S` and `T` | whole: nothing was stored; a copy is not |
+//! | 2 end mark, if there is one | `S` closed | `T` | `S` and the file | whole: nothing was stored; a copy is not |
 //! | 3 superblock, durable | `T` not closed | `T`, or `T` and `S` | any | they agree |
 //! | 4 mark, if `S` is in it; end mark taken away | `T` not closed | `T` | nothing | they agree |
 //! | 5 close: the file is cut, end mark, synced | `T` not closed | `T` | `T` | they agree |
@@ -21,6 +21,8 @@
 //! says that there is no end mark. The mark is not
 //! synced: another boot, or another mount, makes a pool on a disk doubtful whatever it says. Where the pool is safe from power
 //! loss, the mark is synced between steps 1 and 2, and names `S` and `T` until step 4 is on the disk as well.
+
+use std::io;
 
 use crate::media::{Placement, STEP};
 use crate::os::boot::Boot;
@@ -83,7 +85,7 @@ impl PoolFile {
             self.file.sync_all().map_err(|e| Error::io("syncing the pool's attributes", e))?;
         }
         entrance::expect_unchanged(&self.file, &last)?;
-        let length = self.void_end_mark(number)?;
+        let length = self.void_end_mark(file.number())?;
         self.superblock = Superblock {
             generation: session.generation,
             boot,
@@ -99,7 +101,8 @@ impl PoolFile {
             has_end_mark: false,
             ..last
         };
-        self.superblock.write(&self.file)?;
+        self.superblock.write_first(&self.file).inspect_err(|_| self.suspect_last(&last))?;
+        self.superblock.write_second(&self.file)?;
         entrance::expect_own(&self.file, &self.superblock)?;
         self.seen = None;
         EndMark::remove(&self.file, length, STEP)
@@ -126,8 +129,12 @@ impl PoolFile {
         let Some(EndMark { closed, .. }) = self.end_mark()? else { return self.len() };
         let length = word(&self.file, LENGTH)?;
         let void = EndMark { closed, begins };
-        // Where a limit forbids to write there, the mark goes at once: whoever copies the file finds none.
-        let void = void.write(&self.file, length).or_else(|_| self.file.set_len(length));
+        let void = void.write(&self.file, length).or_else(|error| match error.kind() {
+            // Where a limit forbids to write there, the mark goes at once: whoever copies the file finds none.
+            io::ErrorKind::FileTooLarge => self.file.set_len(length),
+            // The superblock may fail as well, and would then promise a mark that is gone.
+            _ => Err(error),
+        });
         void.map_err(|error| Error::io("marking the pool's end", error))?;
         Ok(length)
     }
@@ -166,7 +173,9 @@ impl PoolFile {
             return Ok(());
         }
         self.superblock.clean = true;
-        self.superblock.write(&self.file)?;
+        self.superblock.write_first(&self.file)?;
+        // One that is durable is enough, and the next session writes the other one first.
+        let _ = self.superblock.write_second(&self.file);
         if self.superblock.is_marked
             && Mark::of(&self.file).names(self.superblock.session) != Some(false)
         {

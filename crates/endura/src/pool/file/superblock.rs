@@ -310,13 +310,21 @@ impl Superblock {
     /// [`Error::Io`]; the file then holds the old superblock, the new one, or both. [`Error::Corrupt`] if no
     /// sequence number follows.
     pub fn write(&mut self, file: &File) -> Result<()> {
+        self.write_first(file)?;
+        self.write_second(file)
+    }
+
+    /// Writes one copy with the next sequence number. Durable on return; an error may also be what the kernel tells of
+    /// other pages of the file.
+    pub(crate) fn write_first(&mut self, file: &File) -> Result<()> {
         self.sequence = self.next_sequence()?;
-        let bytes = self.encode();
-        let (first, second) = self.order();
         Self::refuse_beyond_limit()?;
-        disk::write_durably(file, &bytes, first)
-            .and_then(|()| file.write_all_at(&bytes, second))
-            .map_err(not_written)
+        disk::write_durably(file, &self.encode(), self.order().0).map_err(not_written)
+    }
+
+    /// Writes the other copy.
+    pub(crate) fn write_second(&self, file: &File) -> Result<()> {
+        file.write_all_at(&self.encode(), self.order().1).map_err(not_written)
     }
 
     /// Of two copies of which one may not be written neither is.

@@ -387,7 +387,7 @@ impl PoolOptions {
         let medium = self.map(file, placement, (self.read_only, notes_pages))?;
         Space::inspect(&medium, file.next_session()?)?;
         if let Some(plan) = plan {
-            plan.remove_unwanted()?;
+            plan.remove_unwanted(file.file())?;
             plan.write_number(file.file())?;
         }
         let session = file.begin(&placement)?;

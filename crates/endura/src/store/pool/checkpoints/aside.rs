@@ -5,16 +5,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::os::disk;
+use crate::os::lock;
 use crate::os::new_file::NewFile;
-use crate::pool::PoolFile;
 use crate::pool::beside;
+use crate::pool::{PoolFile, Superblock};
 use crate::{Error, Result};
 
 /// Names that are tried.
 const MOST: u32 = 1000;
 
 /// Copies the file to `<path>.torn`, or to `<path>.torn-2` and so on where there is one from before. Durable on return. The copy
-/// has no name before it is whole.
+/// has no name before it is whole. One that an open has made that was killed before it had taken the pool back stays the copy:
+/// what is in the file by now is a mixture.
 pub(in crate::store::pool) fn set_aside(file: &PoolFile, path: &Path) -> Result<PathBuf> {
     let to = |number| match number {
         1 => beside::with_suffix(path, ".torn"),
@@ -22,6 +24,11 @@ pub(in crate::store::pool) fn set_aside(file: &PoolFile, path: &Path) -> Result<
     };
     let failed = |error| Error::creating(&to(1), error);
     let folder = beside::folder_of(path);
+    let sync = || File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed);
+    if let Some(made) = (1..MOST).map(&to).take_while(|at| at.exists()).find(|at| is_of(file, at)) {
+        sync()?;
+        return Ok(made);
+    }
     let mut copy = NewFile::new(folder, &to(1)).map_err(failed)?;
     let from = file.file();
     let permissions = from.metadata().map(|facts| facts.permissions());
@@ -33,10 +40,20 @@ pub(in crate::store::pool) fn set_aside(file: &PoolFile, path: &Path) -> Result<
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             published => {
                 published.map_err(failed)?;
-                File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+                sync()?;
                 return Ok(to(number));
             }
         }
     }
     Err(failed(io::ErrorKind::AlreadyExists.into()))
+}
+
+/// Whether there is a copy of what the last session of the pool has left: a pool that was taken back has another one.
+fn is_of(pool: &PoolFile, at: &Path) -> bool {
+    let last = pool.superblock();
+    let found = lock::open(at, true).map_err(drop);
+    let found = found.and_then(|file| Superblock::read(&file).map_err(drop));
+    found.is_ok_and(|found| {
+        (found.uuid, found.session, found.clean) == (last.uuid, last.session, last.clean)
+    })
 }

@@ -190,11 +190,20 @@ impl Plan {
 
     /// Takes the file away where there are to be no checkpoints any more: the last step before the session begins, so that
     /// an open that fails leaves what it found.
-    pub(in crate::store::pool) fn remove_unwanted(&mut self) -> Result<()> {
-        if !self.schedule.is_on && self.found.is_some() {
-            remove(&self.path)?;
-            self.found = None;
+    ///
+    /// Before that the pool says that it needs none: one that was not closed, and says that it has one, is refused without it.
+    pub(in crate::store::pool) fn remove_unwanted(&mut self, file: &fs::File) -> Result<()> {
+        if self.schedule.is_on || self.found.is_none() {
+            return Ok(());
         }
+        let had = Newest::read(file).map_err(number_not_written)?;
+        Newest::write(None, file).map_err(number_not_written)?;
+        remove(&self.path).inspect_err(|_| {
+            if fs::symlink_metadata(&self.path).is_ok() {
+                let _ = Newest::write(had, file);
+            }
+        })?;
+        self.found = None;
         Ok(())
     }
 
