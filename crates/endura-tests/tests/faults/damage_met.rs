@@ -23,6 +23,8 @@ use crate::process::*;
 
 const PAGE: u64 = 4096;
 const KEYS: u64 = 6_000;
+/// The entry of the first map in the directory.
+const FIRST_ENTRY: u64 = 16384;
 /// What each key has as its value.
 fn value_of(key: u64) -> u64 {
     key.wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -386,4 +388,30 @@ fn a_pool_without_checkpoints_closes_all_the_same() {
     let pool = plain().open_existing(&sound.path).unwrap();
     assert!(pool.map::<u64, u64>("map").unwrap().iter().any(|entry| entry.is_err()));
     pool.close().unwrap();
+}
+
+/// Nobody can say what a kill has left of a map that this build does not know: the checkpoint stays until a build that knows
+/// it has opened the pool.
+#[test]
+fn a_pool_with_an_unknown_map_keeps_its_checkpoint_after_a_kill() {
+    let folder = folders().pop().unwrap();
+    let sound = Sound::new(folder.path(), KINDS[0], true);
+    sound.put_back();
+    let file = File::options().read(true).write(true).open(&sound.path).unwrap();
+    let mut what = [0; 8];
+    file.read_exact_at(&mut what, FIRST_ENTRY + 8).unwrap();
+    file.write_all_at(&[99], FIRST_ENTRY + 8).unwrap();
+    let pool = on_demand().open_existing(&sound.path).unwrap();
+    pool.map::<u64, u64>("other").unwrap().put(1, 1).unwrap();
+    for refused in [pool.checkpoint().map(drop), pool.close()] {
+        let told = refused.unwrap_err();
+        assert!(matches!(told, Error::BadCheckpoint { .. }), "{told:?}");
+        assert!(told.to_string().contains("does not know"), "{told}");
+    }
+    assert!(sound.has_checkpoint_as_it_was() && !superblock(&sound.path).clean);
+    file.write_all_at(&what, FIRST_ENTRY + 8).unwrap();
+    let pool = on_demand().open_existing(&sound.path).unwrap();
+    assert_eq!(pool.map::<u64, u64>("other").unwrap().get(1).unwrap(), Some(1));
+    pool.close().unwrap();
+    assert!(superblock(&sound.path).clean && !sound.has_checkpoint_as_it_was());
 }

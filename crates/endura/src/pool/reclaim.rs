@@ -199,17 +199,19 @@ impl<M: Media> Space<M> {
         match operation() {
             // Apart: a result is as large as an error, and all of it would be copied.
             Ok(value) => Ok(value),
-            Err(full @ Error::Full { .. }) => self.with_room_made(full, operation),
-            Err(error) => {
-                self.note_damage(&error);
-                Err(error)
-            }
+            Err(error) => self.after_error(error, operation),
         }
     }
 
+    /// The result after an error: damage is noted, and after a lack of space the operation runs again.
     #[cold]
-    fn with_room_made<T>(&self, full: Error, operation: impl FnMut() -> Result<T>) -> Result<T> {
-        self.again_with_room(full, operation).map_err(|error| match error {
+    #[inline(never)]
+    fn after_error<T>(&self, error: Error, operation: impl FnMut() -> Result<T>) -> Result<T> {
+        let result = match error {
+            full @ Error::Full { .. } => self.again_with_room(full, operation),
+            error => Err(error),
+        };
+        result.map_err(|error| match error {
             Error::Full { need, free } => {
                 Error::Full { need, free: self.allocator.pages().longest_piece(free) }
             }

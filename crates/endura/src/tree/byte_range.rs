@@ -66,7 +66,7 @@ impl<C: Default> ByteRange<C> {
         let found = tree.next_entry(cursor, keys, upwards, with_value, &mut self.spare);
         self.done = !matches!(found, Ok(true));
         if self.done {
-            return found.map(|_| None);
+            return found.map(|_| None).map_err(|error| tree.noted(error));
         }
         let limit = if upwards { &mut self.front.limit } else { &mut self.back.limit };
         std::mem::swap(&mut limit.entry, &mut self.spare);

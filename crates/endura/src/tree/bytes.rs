@@ -7,9 +7,9 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Entry, EntryVisitor, Len, Popped};
-use crate::Result;
 use crate::cpu::copy::{append_out, copy_out};
 use crate::media::{Media, Region};
+use crate::{Error, Result};
 
 /// The longest key, in bytes.
 pub const LONGEST_KEY: usize = 64 << 10;
@@ -24,6 +24,11 @@ pub const LONGEST_VALUE: usize = 1 << 30;
 pub trait ByteIndex: Send + Sync + 'static {
     /// A position in a scan in one direction. A new one starts where the first call says.
     type Cursor: Default + Send;
+
+    /// An error that is about to be told: a tree in a pool notes damage there.
+    fn noted(&self, error: Error) -> Error {
+        error
+    }
 
     /// Passes the value of `key`, in place, to `read`, and returns the result. Never blocks on a writer. Memory that is
     /// freed meanwhile is not reused before `read` returns.

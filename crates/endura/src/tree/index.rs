@@ -1,8 +1,8 @@
 //! The interface of an index of numbers.
 
-use crate::Result;
 use crate::pool::Seat;
 use crate::tree::pops::Popped;
+use crate::{Error, Result};
 
 /// An ordered index from `u64` to `u64` in a pool.
 ///
@@ -58,6 +58,11 @@ pub trait Index: Send + Sync + 'static {
     fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
         let _ = near;
         self.apply(key, |_| Change::Put(value))
+    }
+
+    /// An error that is about to be told: a tree in a pool notes damage there.
+    fn noted(&self, error: Error) -> Error {
+        error
     }
 
     /// The next entry of the upward scan of `cursor`, if it is available without a search: a fast path of

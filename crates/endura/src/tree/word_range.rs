@@ -123,7 +123,7 @@ impl<C: Default> WordRange<C> {
     fn search_up(&mut self, tree: &impl Index<Cursor = C>, value: &mut u64) -> Option<u64> {
         match tree.scan_up(&mut self.front, self.from) {
             Ok(Some(found)) => self.take_up(found, value),
-            last => self.end(last),
+            last => self.end(tree, last),
         }
     }
 
@@ -131,13 +131,19 @@ impl<C: Default> WordRange<C> {
     fn search_down(&mut self, tree: &impl Index<Cursor = C>, value: &mut u64) -> Option<u64> {
         match tree.scan_down(&mut self.back, self.to) {
             Ok(Some(found)) => self.take_down(found, value),
-            last => self.end(last),
+            last => self.end(tree, last),
         }
     }
 
-    fn end(&mut self, last: Result<Option<(u64, u64)>>) -> Option<u64> {
+    #[cold]
+    #[inline(never)]
+    fn end(
+        &mut self,
+        tree: &impl Index<Cursor = C>,
+        last: Result<Option<(u64, u64)>>,
+    ) -> Option<u64> {
         self.done = true;
-        self.failed = last.err();
+        self.failed = last.err().map(|error| tree.noted(error));
         None
     }
 }

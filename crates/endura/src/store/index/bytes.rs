@@ -45,7 +45,10 @@ impl ByteTree<Mapped> {
 
     /// Whether the key is present; passes its value to `read`. For a `read` that does not fork the process.
     pub(crate) fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
-        on_tree!(self, tree => Ok(tree.get_with(key, read)?.is_some()))
+        on_tree!(self, tree => match tree.get_with(key, read) {
+            Ok(found) => Ok(found.is_some()),
+            Err(error) => Err(tree.open.space().noted(error)),
+        })
     }
 
     /// As [`read`](Self::read), for a closure of the user's.

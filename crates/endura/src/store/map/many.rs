@@ -260,12 +260,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             while let Some(key) = range.next_key(words, &mut 0) {
                 removed += usize::from(words.remove(key)?.is_some());
             }
-            return range.take_failure().map_or(Ok(removed), |error| Err(self.tree().noted(error)));
+            return range.take_failure().map_or(Ok(removed), Err);
         }
         let bytes = self.bytes();
         let mut range = bytes.range(encode_bound::<K>(from)?, encode_bound::<K>(to)?);
-        let noted = |error| self.tree().noted(error);
-        while let Some(entry) = range.next(bytes, true, false).map_err(noted)? {
+        while let Some(entry) = range.next(bytes, true, false)? {
             let mut is_there = false;
             bytes.apply(entry.key(), &mut |old| {
                 is_there = old.is_some();

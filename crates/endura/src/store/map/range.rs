@@ -89,16 +89,14 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
                 ControlFlow::Break(())
             }
         };
-        let noted = |error| self.map.tree().noted(error);
         match (&mut self.entries, self.map.words()) {
             (Entries::Words(range), Some(words)) => {
-                let visited = range.visit(words, upwards, &mut |key, value| {
+                range.visit(words, upwards, &mut |key, value| {
                     step(from_word::<K>(key).and_then(|key| {
                         let value = from_word::<V>(value)?;
                         Ok(visit(K::lend(&key), V::lend(&value)))
                     }))
-                });
-                visited.map_err(noted)?;
+                })?;
                 self.map.unless_forked(())?
             }
             (Entries::Words(_), None) => unreachable!("an index of words made this range"),
@@ -109,7 +107,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
                     });
                     step(shown.map_err(decode_error::<K>).and_then(|shown| shown))
                 });
-                visited.map_err(noted)?
+                visited.map_err(|error| self.map.tree().noted(error))?
             }
             (Entries::Failed(error), _) => error.take().map_or(Ok(()), Err)?,
         }
@@ -157,7 +155,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
             Entries::Failed(error) => error.take()?,
         };
         self.entries = Entries::Failed(None);
-        Some(Err(self.map.tree().noted(failure)))
+        Some(Err(failure))
     }
 
     #[inline]

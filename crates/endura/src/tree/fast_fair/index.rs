@@ -1,11 +1,11 @@
 //! The interface of an index, implemented by this tree.
 
-use crate::Result;
 use crate::media::Media;
 use crate::tree::ends::{self as map_ends, Trust};
 use crate::tree::len::{exact_len, len};
 use crate::tree::pops::{self, Popped};
 use crate::tree::{Change, Index, Len, Near, TreeCheck};
+use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::read::scan::Cursor;
@@ -27,6 +27,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<M, INNER, LEAF, S> {
     type Cursor = Cursor;
+
+    fn noted(&self, error: Error) -> Error {
+        self.open.space().noted(error)
+    }
 
     #[inline]
     fn get(&self, key: u64) -> Result<Option<u64>> {

@@ -1,11 +1,11 @@
 //! The interface of an index, implemented by this tree.
 
-use crate::Result;
 use crate::media::Media;
 use crate::tree::ends::{self as map_ends, Trust};
 use crate::tree::len::{exact_len, len};
 use crate::tree::pops::{self, Popped};
 use crate::tree::{Change, Index, Len, TreeCheck};
+use crate::{Error, Result};
 
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::read::scan::Cursor;
@@ -27,6 +27,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M, W, FANOUT, D> {
     type Cursor = Cursor;
+
+    fn noted(&self, error: Error) -> Error {
+        self.open.space().noted(error)
+    }
 
     #[inline]
     fn get(&self, key: u64) -> Result<Option<u64>> {

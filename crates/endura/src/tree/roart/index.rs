@@ -3,12 +3,12 @@
 use std::io;
 use std::ops::{Bound, ControlFlow};
 
-use crate::Result;
 use crate::media::{Mark, Media};
 use crate::tree::ends::Trust;
 use crate::tree::len::{exact_len, len};
 use crate::tree::pops::{self, Popped};
 use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCheck};
+use crate::{Error, Result};
 
 use crate::tree::roart::path::lookup::lookup;
 use crate::tree::roart::read::bound::{has_passed, is_within};
@@ -34,21 +34,21 @@ impl<M: Media, T: Techniques> Tree<M, T> {
 impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
     type Cursor = Cursor;
 
+    fn noted(&self, error: Error) -> Error {
+        self.open.space().noted(error)
+    }
+
     fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>> {
         let guard = self.open.pin()?;
         guard.media().mark(Mark::Begin);
-        // By hand: the record stays in registers.
-        let found = match lookup(&guard, self.root, key) {
-            Ok(found) => found,
-            Err(error) => return Err(guard.space().noted(error)),
-        };
+        let found = lookup(&guard, self.root, key)?;
         let result = found.map(|record| read(record.value()));
         guard.media().mark(Mark::Acknowledged);
         Ok(result)
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        self.lookup_many(keys)
+        self.lookup_many(keys).map_err(|error| self.noted(error))
     }
 
     fn modify<'v>(

@@ -31,12 +31,19 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// The value of `key`.
     #[inline]
     pub(crate) fn lookup(&self, key: u64) -> Result<Option<u64>> {
+        match self.lookup_in_pin(key) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.open.space().noted(error)),
+        }
+    }
+
+    #[inline(always)]
+    fn lookup_in_pin(&self, key: u64) -> Result<Option<u64>> {
         let guard = self.open.pin()?;
         guard.media().mark(Mark::Begin);
         let mut trail = Trail::default();
-        let noted = |error| guard.space().noted(error);
-        let at = self.descend_to_leaf(&guard, &mut trail, key).map_err(noted)?;
-        let value = self.get_at(&guard, &mut trail, at, key).map_err(noted)?;
+        let at = self.descend_to_leaf(&guard, &mut trail, key)?;
+        let value = self.get_at(&guard, &mut trail, at, key)?;
         guard.media().mark(Mark::Acknowledged);
         Ok(value)
     }

@@ -20,11 +20,18 @@ const LANES: usize = 16;
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// The values of `keys`, in their order. Each lookup is linearizable by itself; the batch as a whole is not.
     pub(crate) fn lookup_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        match self.look_up_all(keys) {
+            Ok(values) => Ok(values),
+            Err(error) => Err(self.open.space().noted(error)),
+        }
+    }
+
+    #[inline(always)]
+    fn look_up_all(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(LANES) {
             let guard = self.open.pin()?;
-            let got = self.get_lanes(&guard, keys, &mut values);
-            got.map_err(|error| guard.space().noted(error))?;
+            self.get_lanes(&guard, keys, &mut values)?;
         }
         Ok(values)
     }

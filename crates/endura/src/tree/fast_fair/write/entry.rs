@@ -8,7 +8,7 @@ use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::nodes::shift::{fast_delete, fast_insert};
-use crate::tree::fast_fair::path::trail::Trail;
+use crate::tree::fast_fair::path::trail::{Separator, Trail};
 use crate::tree::fast_fair::tree::Tree;
 use crate::tree::fast_fair::write::merge::sparse;
 use crate::tree::{Change, Near};
@@ -87,16 +87,28 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         // The operation is done and durable. The rest only improves the shape of the tree: if it fails, a later writer
         // does it.
         for separator in [split, trail.missing].into_iter().flatten() {
-            guard.space().note_result(self.post(&guard, separator));
+            self.post_later(&guard, separator);
         }
         if is_sparse {
             if let Some(turn) = turn {
                 turn.is_out();
             }
-            guard.space().note_result(self.fair_merge(&guard, key, 0));
+            self.merge_later(&guard, key);
         }
         guard.media().mark(Mark::Acknowledged);
         Ok(Some(old))
+    }
+
+    /// A separator that may stay out: only damage is kept of a failure.
+    #[inline(never)]
+    fn post_later(&self, guard: &Guard<'_, M>, separator: Separator) {
+        guard.space().note_result(self.post(guard, separator));
+    }
+
+    /// The same of a merge.
+    #[inline(never)]
+    fn merge_later(&self, guard: &Guard<'_, M>, key: u64) {
+        guard.space().note_result(self.fair_merge(guard, key, 0));
     }
 
     /// The leaf of the last insert, if it covers `key` too. Inside the pin it is as good as one that a search has

@@ -188,7 +188,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 turn.is_out();
             }
             // The remove is done. The rest only improves the shape; a later remove tries again.
-            guard.space().note_result(self.try_merge(guard, partition, key));
+            self.merge_later(guard, partition, key);
         }
+    }
+
+    /// A merge that may fail: only damage is kept of that.
+    #[inline(never)]
+    fn merge_later(&self, guard: &Guard<'_, M>, partition: usize, key: Local) {
+        guard.space().note_result(self.try_merge(guard, partition, key));
     }
 }

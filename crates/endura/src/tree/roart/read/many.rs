@@ -41,8 +41,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         for (keys, values) in keys.chunks(LANES).zip(values.chunks_mut(LANES)) {
             let guard = self.open.pin()?;
             guard.media().mark(Mark::Begin);
-            let taken = self.take_turns(&guard, keys, values);
-            taken.map_err(|error| guard.space().noted(error))?;
+            self.take_turns(&guard, keys, values)?;
             guard.media().mark(Mark::Acknowledged);
         }
         Ok(values)
