@@ -30,7 +30,7 @@ impl ByteTree<Mapped> {
     }
 
     /// An error that is about to be told: damage is noted.
-    pub(super) fn noted(&self, error: Error) -> Error {
+    pub(super) fn take_note(&self, error: Error) -> Error {
         on_tree!(self, tree => tree.open.space().noted(error))
     }
 

@@ -28,10 +28,10 @@ impl Tree<Mapped> {
     /// An error that is about to be told: damage is noted.
     #[cold]
     #[inline(never)]
-    pub(crate) fn noted(&self, error: Error) -> Error {
+    pub(crate) fn take_note(&self, error: Error) -> Error {
         match self {
-            Self::Words(tree) => tree.noted(error),
-            Self::Bytes(tree) => tree.noted(error),
+            Self::Words(tree) => tree.take_note(error),
+            Self::Bytes(tree) => tree.take_note(error),
         }
     }
 

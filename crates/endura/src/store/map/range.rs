@@ -107,7 +107,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
                     });
                     step(shown.map_err(decode_error::<K>).and_then(|shown| shown))
                 });
-                visited.map_err(|error| self.map.tree().noted(error))?
+                visited.map_err(|error| self.map.tree().take_note(error))?
             }
             (Entries::Failed(error), _) => error.take().map_or(Ok(()), Err)?,
         }
