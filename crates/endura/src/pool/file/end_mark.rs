@@ -37,8 +37,19 @@ pub(crate) struct EndMark {
 }
 
 impl EndMark {
-    /// That of a pool with `length` bytes; none if there is none, or something else.
-    pub(crate) fn read(file: &File, length: u64) -> io::Result<Option<Self>> {
+    /// That of a pool with `length` bytes, and where it is; none if there is none, or something else. It is looked for at the
+    /// very end of the file as well: if only the word that says the length is damaged, no copy is suspected.
+    pub(crate) fn find(file: &File, length: u64) -> io::Result<Option<(Self, u64)>> {
+        let last = file.metadata()?.len().checked_sub(BYTES as u64);
+        for at in [Some(length), last].into_iter().flatten() {
+            if let Some(mark) = Self::read(file, at)? {
+                return Ok(Some((mark, at)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn read(file: &File, length: u64) -> io::Result<Option<Self>> {
         let mut bytes = [0; BYTES];
         match file.read_exact_at(&mut bytes, length) {
             Ok(()) => Ok(Self::decode(&bytes)),
@@ -106,6 +117,19 @@ mod tests {
         }
         file.set_len(4096 + SUM as u64).unwrap();
         assert_eq!(EndMark::read(&file, 4096).unwrap(), None);
+    }
+
+    #[test]
+    fn a_wrong_length_hides_no_mark_at_the_end() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        MARK.write(&file, 4096).unwrap();
+        for length in [0, 512, 4096, 4097, 8192] {
+            assert_eq!(EndMark::find(&file, length).unwrap(), Some((MARK, 4096)), "{length}");
+        }
+        file.set_len(8192).unwrap();
+        assert_eq!(EndMark::find(&file, 4096).unwrap(), Some((MARK, 4096)));
+        assert_eq!(EndMark::find(&file, 512).unwrap(), None);
     }
 
     #[test]

@@ -190,7 +190,7 @@ impl PoolFile {
         let here = Here {
             file: self.identity(),
             mark: Mark::of(&self.file),
-            end: self.end_mark()?,
+            end: self.end_mark()?.map(|(mark, _)| mark),
             boot: Boot::here()?,
             mounted: Mounted::of(&self.file),
             has_stayed: mounted::has_stayed(&self.file),
@@ -204,8 +204,9 @@ impl PoolFile {
         self.superblock.file.compare(&self.identity(), true) == Likeness::Other
     }
 
-    /// What stands behind the end of a closed pool. That the file is too short is told by [`check_length`](Self::check_length).
-    pub(super) fn end_mark(&self) -> Result<Option<EndMark>> {
+    /// What stands behind the end of a closed pool, and where. That the file is too short is told by
+    /// [`check_length`](Self::check_length).
+    pub(super) fn end_mark(&self) -> Result<Option<(EndMark, u64)>> {
         let last = &self.superblock;
         if !last.clean || !last.has_end_mark {
             return Ok(None);
@@ -213,10 +214,10 @@ impl PoolFile {
         let have = self.len()?;
         let length = if have < LEAST { LEAST } else { word(&self.file, LENGTH)? };
         if have < length {
-            return Ok(Some(EndMark { closed: last.session, begins: [0; 16] }));
+            return Ok(Some((EndMark { closed: last.session, begins: [0; 16] }, length)));
         }
-        let read = EndMark::read(&self.file, length);
-        read.map_err(|error| Error::io("reading the end of the pool's file", error))
+        EndMark::find(&self.file, length)
+            .map_err(|error| Error::io("reading the end of the pool's file", error))
     }
 
     /// Asks the kernel whether pages of a session that was not closed could not be written back: it tells once. If so, the

@@ -33,9 +33,8 @@ use crate::pool::file::doubt::{NO_BIRTH, NO_PROOF};
 use crate::pool::file::end_mark::EndMark;
 use crate::pool::file::entrance;
 use crate::pool::file::own_blocks;
-use crate::pool::file::pool_file::{PoolFile, word};
+use crate::pool::file::pool_file::PoolFile;
 use crate::pool::file::superblock::Superblock;
-use crate::pool::layout::LENGTH;
 use crate::pool::session::Session;
 use crate::{Error, Result};
 
@@ -126,8 +125,7 @@ impl PoolFile {
 
     /// Step 2. Returns where the mark is, if there is one, else the end of the file.
     fn void_end_mark(&self, begins: [u8; 16]) -> Result<u64> {
-        let Some(EndMark { closed, .. }) = self.end_mark()? else { return self.len() };
-        let length = word(&self.file, LENGTH)?;
+        let Some((EndMark { closed, .. }, length)) = self.end_mark()? else { return self.len() };
         let void = EndMark { closed, begins };
         let void = void.write(&self.file, length).or_else(|error| match error.kind() {
             // Where a limit forbids to write there, the mark goes at once: whoever copies the file finds none.

@@ -56,7 +56,8 @@ fn a_pool_with_one_entry_is_small() {
     ] {
         let bytes = make(kinds);
         println!("one entry in each of {kinds:?}: {} KiB", bytes / KIB);
-        assert!(bytes <= most * KIB, "{kinds:?}: {bytes}");
+        // The mark of the close lies behind that.
+        assert!(bytes <= most * KIB + 44, "{kinds:?}: {bytes}");
     }
 }
 
