@@ -460,7 +460,13 @@ impl Inner {
         self.expect_own(file)?;
         // The next session takes what says "closed" for whole, and would put it in place of the checkpoint.
         let vouched = vouched.and_then(|()| self.keeper.as_ref().map_or(Ok(()), Keeper::vouch));
-        vouched.inspect_err(|_| self.suspect(file))?;
+        if let Err(error) = vouched {
+            // What could not be verified is not closed either, and is no worse for that.
+            if matches!(error, Error::Corrupt { .. }) {
+                self.suspect(file);
+            }
+            return Err(error);
+        }
         // All but the superblock is on the disk: a pool that is not said to be closed is whole as long as the machine is up.
         file.end()?;
         self.facts.own_path.expect(file.file())

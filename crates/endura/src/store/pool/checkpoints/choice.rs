@@ -122,7 +122,7 @@ impl Checkpoints {
     /// assert!(matches!(later.open(&path), Err(Error::BadCheckpoint { .. })));
     /// Pool::options().checkpoints(how).open(&path)?.close()?;
     /// later.open(&path)?.close()?;
-    /// # Ok::<(), endura::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn must_exist(mut self) -> Self {
