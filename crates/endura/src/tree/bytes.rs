@@ -50,16 +50,16 @@ pub trait ByteIndex: Send + Sync + 'static {
     /// runs. It runs again if the value has changed before the operation locks it (through any thread, and also through
     /// `decide` itself), and if the operation ran out of space. The change applies to the value that its last call saw.
     /// If `decide` forks the process, the operation stores nothing more in the child
-    /// ([`Error::Forked`](crate::Error::Forked)).
+    /// ([`Error::Forked`]).
     ///
     /// It restarts only because another write has made progress, and as often as that happens. So some write always
     /// makes progress, but not necessarily this one. It waits for a thread that is inside a write to the same node.
     ///
     /// # Errors
     ///
-    /// As for [`get_with`](Self::get_with), [`Error::KeyTooLong`](crate::Error::KeyTooLong),
-    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong), [`Error::Full`](crate::Error::Full) and
-    /// [`Error::ReadOnly`](crate::Error::ReadOnly); nothing has changed then.
+    /// As for [`get_with`](Self::get_with), [`Error::KeyTooLong`],
+    /// [`Error::ValueTooLong`], [`Error::Full`] and
+    /// [`Error::ReadOnly`]; nothing has changed then.
     fn modify<'v>(
         &self,
         key: &[u8],
@@ -177,7 +177,7 @@ pub trait ByteIndex: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if they do not, although no writer has changed a node on which the
+    /// [`Error::Corrupt`] if they do not, although no writer has changed a node on which the
     /// result depends; those of [`get_with`](Self::get_with).
     fn check_ends(&self) -> Result<()> {
         Ok(())

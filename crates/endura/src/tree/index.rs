@@ -29,11 +29,11 @@ pub trait Index: Send + Sync + 'static {
     /// Changes the value of `key` as `decide` says about the present one, atomically, and returns that value. `decide`
     /// may run under a lock: it must be short and must not call the index. It runs again if another thread has changed
     /// the value, or if the operation ran out of space and restarts. If `decide` forks the process, the operation
-    /// stores nothing more in the child ([`Error::Forked`](crate::Error::Forked)).
+    /// stores nothing more in the child ([`Error::Forked`]).
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get), [`Error::Full`](crate::Error::Full) and [`Error::ReadOnly`](crate::Error::ReadOnly);
+    /// As for [`get`](Self::get), [`Error::Full`] and [`Error::ReadOnly`];
     /// nothing has changed then.
     fn modify(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>>;
 
@@ -118,7 +118,7 @@ pub trait Index: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if they do not, although no writer has changed a node on which the
+    /// [`Error::Corrupt`] if they do not, although no writer has changed a node on which the
     /// result depends; those of [`get`](Self::get).
     fn check_ends(&self) -> Result<()> {
         Ok(())

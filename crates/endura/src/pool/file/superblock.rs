@@ -16,7 +16,7 @@
 //! | 40..44, 44..48 | bytes of a page and of a line |
 //! | 48..64 | the pool's own random number |
 //! | 64..72 | generation: how often it was opened for writing |
-//! | 72..88 | boot of the last writer ([`Boot`]), zeros if it could not know |
+//! | 72..88 | boot of the last writer (`os/linux/boot.rs`), zeros if it could not know |
 //! | 88..96, 96..104 | device and inode of the file, as the last writer saw them |
 //! | 104..112 | sequence number of this superblock |
 //! | 112..120 | dirty shutdowns of the memory below, as the last writer saw them |
@@ -36,7 +36,7 @@
 //! | 205 | 1 = the pool was closed after that checkpoint |
 //! | 206..214 | when that checkpoint was made, if it was surely durable, and is what the pool was closed as; else zeros |
 //! | 214..222 | the other number of that boot |
-//! | 222 | what 223 holds: 0 = nothing, 1 = the folder of the file system, 2 = on an overlay, the youngest of all, 3 = on an overlay, nothing ([`Mounted`]) |
+//! | 222 | what 223 holds: 0 = nothing, 1 = the folder of the file system, 2 = on an overlay, the youngest of all, 3 = on an overlay, nothing (`os/linux/mounted.rs`) |
 //! | 223..231, 231..239 | inode of that folder; number of the mount, zero if it is not known |
 //! | 239..247 | first half of the number of a session whose stores may not have reached the disk; zeros if there is none |
 //! | 247 | 1 = the close left a mark behind the end of the pool |
@@ -124,7 +124,7 @@ pub struct Superblock {
     pub base_made: u64,
     /// When checkpoints are made.
     pub schedule: Schedule,
-    /// The [first half](Self::half) of the number of a session whose stores may not have reached the disk; zero if there is
+    /// The first half of the number of a session whose stores may not have reached the disk; zero if there is
     /// none. In the root of a checkpoint it may be that of a later session.
     pub suspect: u64,
     /// Whether the close left a mark behind the end of the pool.

@@ -18,7 +18,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) for the first check that fails, and those of
+    /// [`Error::Corrupt`] for the first check that fails, and those of
     /// [`Space::pin`](crate::pool::Space::pin).
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
         check_tree::<M, INNER, LEAF>(&self.open.pin()?, self.root_at(), visit)

@@ -24,7 +24,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) for the first check that fails, and those of
+    /// [`Error::Corrupt`] for the first check that fails, and those of
     /// [`Space::pin`](crate::pool::Space::pin).
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
         check_tree(&self.open.pin()?, self.open.map().root(), visit)
