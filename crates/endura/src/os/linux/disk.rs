@@ -169,7 +169,7 @@ pub(crate) fn write_durably(file: &File, bytes: &[u8], at: u64) -> std::io::Resu
     }
 }
 
-/// Writes all that is read of a file to another one, or to itself, and syncs that. No block is shared.
+/// Writes all that is read of a file to another one, and syncs that. No block is shared.
 pub(crate) fn write_all_of(file: &File, to: &File) -> std::io::Result<()> {
     let length = file.metadata()?.len();
     refuse_beyond_limit(length)?;

@@ -120,8 +120,19 @@ impl FileIdentity {
     /// A number of the file, the same as long as all the facts about it are, and another one in each copy. (Not of the device:
     /// each boot numbers that again.) It is never zero.
     pub(crate) fn number(&self) -> [u8; 16] {
-        let facts = (self.inode, self.volume, self.birth, self.generation);
-        xxh3_128(format!("{facts:?}").as_bytes()).max(1).to_le_bytes()
+        let (kind, volume) = match self.volume {
+            Volume::Unknown => (0, 0),
+            Volume::Number([number, subvolume]) => {
+                (1, (u128::from(subvolume) << 64) | u128::from(number))
+            }
+            Volume::Uuid(uuid) => (2, u128::from_le_bytes(uuid)),
+        };
+        let known = [kind, self.birth.is_some().into(), self.generation.is_some().into()];
+        let birth = self.birth.unwrap_or(0).to_le_bytes();
+        let generation = self.generation.unwrap_or(0).to_le_bytes();
+        let facts =
+            [&self.inode.to_le_bytes()[..], &volume.to_le_bytes(), &birth, &generation, &known];
+        xxh3_128(&facts.concat()).max(1).to_le_bytes()
     }
 
     /// Whether the file can be distinguished from a later one with its inode.
