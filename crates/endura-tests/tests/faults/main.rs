@@ -15,6 +15,7 @@ mod idle;
 #[path = "../support/killed_file.rs"]
 mod killed_file;
 mod limit;
+mod live_images;
 mod load;
 mod mounts;
 mod names;

@@ -109,14 +109,44 @@ impl Volume {
             File::create(&image).unwrap().set_len(megabytes << 20).unwrap();
             let force = if kind == "ext4" { "-F" } else { "" };
             run(&format!("mkfs.{kind} -q {force} {mkfs} {}", image.display()))?;
-            let device = run(&format!("losetup -f --show {}", image.display()))?;
-            let held = File::open(&device).map_err(|error| format!("{device}: {error}"))?;
-            // It is in use, so that this only says that its last user takes it away.
-            run(&format!("losetup -d {device}"))?;
-            volume.device = Some((PathBuf::from(device), held));
+            volume.attach()?;
         }
         volume.try_mount()?;
         Ok(volume)
+    }
+
+    /// Makes a loop device of the image.
+    fn attach(&mut self) -> Result<(), String> {
+        let device = run(&format!("losetup -f --show {}", self.image().display()))?;
+        let held = File::open(&device).map_err(|error| format!("{device}: {error}"))?;
+        // It is in use, so that this only says that its last user takes it away.
+        run(&format!("losetup -d {device}"))?;
+        self.device = Some((PathBuf::from(device), held));
+        Ok(())
+    }
+
+    /// A copy of all that its device has now, whoever writes meanwhile: mended as its tools do, and mounted.
+    pub(crate) fn copy_of_device(&self) -> Result<Self, String> {
+        let folder = tempfile::tempdir_in(self.folder.path()).unwrap();
+        fs::create_dir(folder.path().join("mounted")).unwrap();
+        // Both are of one number, which XFS wants to be told.
+        let options = if self.kind == "xfs" { "nouuid" } else { "" };
+        let mut copy = Self {
+            kind: self.kind.clone(),
+            options: options.to_owned(),
+            device: None,
+            is_mounted: false,
+            folder,
+        };
+        let (from, to) = (self.device().display(), copy.image());
+        run(&format!("dd if={from} of={} bs=1M iflag=direct status=none", to.display()))?;
+        copy.attach()?;
+        if self.kind == "ext4" {
+            // It says by its status that it has mended something.
+            let _ = run(&format!("fsck.ext4 -fy {}", copy.device().display()));
+        }
+        copy.try_mount()?;
+        Ok(copy)
     }
 
     /// Where it is mounted.

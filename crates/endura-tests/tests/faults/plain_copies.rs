@@ -6,11 +6,13 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use endura::lab::media::STEP;
 use endura::{Checkpoints, Error, Pool, PoolOptions};
 
 use crate::load::*;
+use crate::mounts::run;
 use crate::process::*;
 use crate::random::Random;
 
@@ -195,9 +197,14 @@ fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, byte)
 }
 
+static HAS_RSYNC: LazyLock<bool> = LazyLock::new(|| run("rsync --version").is_ok());
+
 /// Sessions begin and end, are killed and closed, while another program copies the pool and its checkpoint.
 #[test]
 fn copies_by_others_at_any_moment() {
+    if !*HAS_RSYNC {
+        left_out("copies by rsync, which is not installed");
+    }
     let rounds = std::env::var("ENDURA_ROUNDS").map_or(12, |rounds| rounds.parse().unwrap());
     let mut seen = [0; 3];
     for folder in folders() {
@@ -244,9 +251,10 @@ fn copies_by_others_at_any_moment() {
     println!("{} as it was, {} taken back, {} refused", seen[0], seen[1], seen[2]);
 }
 
+/// A command that copies the pool, or the pool and its checkpoint.
 fn copy_tool(random: &mut Random, from: &Path, to: &Path) -> std::process::Command {
     let (from, to) = (from.display(), to.display());
-    let tools = [
+    let mut tools = vec![
         format!("cp {from}/pool {to}/pool; cp {from}/pool.checkpoint {to}/"),
         format!("cp {from}/pool.checkpoint {to}/; cp {from}/pool {to}/pool"),
         format!("cp -a {from}/pool {from}/pool.checkpoint {to}/"),
@@ -254,6 +262,13 @@ fn copy_tool(random: &mut Random, from: &Path, to: &Path) -> std::process::Comma
         format!("dd if={from}/pool of={to}/pool bs=4096 status=none"),
         format!("cp {from}/pool {to}/pool"),
     ];
+    if *HAS_RSYNC {
+        tools.extend([
+            // It tells, and ends with 23, that a file became shorter meanwhile; the copy is there.
+            format!("rsync -a {from}/pool {from}/pool.checkpoint {to}/ || [ $? -eq 23 ]"),
+            format!("rsync -a --inplace {from}/pool {to}/ || [ $? -eq 23 ]"),
+        ]);
+    }
     let mut command = std::process::Command::new("sh");
     command.args(["-c", &tools[random.below(tools.len() as u64) as usize]]);
     command

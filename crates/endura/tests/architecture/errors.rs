@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::path::Path;
 
 use endura::{Error, Kind, Types};
 use syn::visit::{self, Visit};
@@ -56,7 +57,7 @@ fn one_of_each() -> Vec<Error> {
             what: "of another pool: give it a file of its own",
         },
         Error::Displaced { path: "data".into(), now: None },
-        Error::Displaced { path: "data".into(), now: Some("moved".into()) },
+        Error::Displaced { path: "data".into(), now: Some(Path::new("moved").into()) },
         Error::Version { found: 1, want: 2 },
         Error::UnknownFeatures { bits: 1 },
         Error::NotAPool { what: "noise" },

@@ -67,7 +67,7 @@ impl OwnPath {
     pub(crate) fn expect(&self, file: &File) -> Result<()> {
         match &self.given {
             Some(path) if !leads_to(path, self.file) => {
-                let now = whereabouts::name_of(file, self.file);
+                let now = whereabouts::name_of(file, self.file).map(PathBuf::into_boxed_path);
                 Err(Error::Displaced { path: path.clone(), now })
             }
             _ => Ok(()),
