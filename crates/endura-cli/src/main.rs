@@ -48,7 +48,7 @@ Exit codes:
      run lost a key
   2  usage error
   3  failure: the pool cannot be opened, the disk is full, a line of the input
-     is wrong, standard output takes nothing. Nothing new is left behind; what
+     is wrong, entries are missing, standard output takes nothing. Nothing new is left behind; what
      `import` and `check --accept` did to a pool that was there stays";
 
 /// The version of the program, and of the files that it reads and writes.

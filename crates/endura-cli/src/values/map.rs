@@ -166,6 +166,22 @@ impl OpenMap {
         range.map(|entry| entry.map(|(key, value)| (key.into(), value.into())))
     }
 
+    /// The name by which it was opened.
+    pub(crate) fn name(&self) -> &str {
+        self.map.name()
+    }
+
+    /// The number of entries that a pass over all of them finds.
+    pub(crate) fn count_one_by_one(&self) -> Result<u64> {
+        let mut keys = self.map.range(Bound::Unbounded, Bound::Unbounded).keys();
+        keys.try_fold(0, |found, key| key.map(|_| found + 1))
+    }
+
+    /// Fails if another number of entries is recorded.
+    pub(crate) fn check_len(&self, found: u64) -> Result<()> {
+        self.map.check_len(found)
+    }
+
     /// The number of entries; counted first if an unclean end has lost it.
     pub(crate) fn len(&self) -> Result<usize> {
         self.map.len()

@@ -8,6 +8,7 @@
 //! | [`hand_over`] | `bench` and `explore`, which are other programs |
 //! | [`input`] | numbers, marks and names that are almost right |
 //! | [`left_over`] | every command, with each kind of failure: what remains in the folder and in the pool |
+//! | [`less`] | damage that hides entries, by every command that reads all of a pool |
 //! | [`maps`] | maps that nobody asked for; dropping, renaming |
 //! | [`numbers`] | numbers that a type does not hold, types guessed from one line, NaNs |
 //! | [`output`] | standard output and standard error that take nothing |
@@ -23,6 +24,7 @@ mod export;
 mod hand_over;
 mod input;
 mod left_over;
+mod less;
 mod maps;
 mod numbers;
 mod output;

@@ -5,9 +5,69 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use endura::{Error, Pool};
+use endura::{Error, Kind, MapOptions, Pool};
 
-use crate::process::patch;
+use crate::process::*;
+
+/// Sessions in a turn.
+const TURN: u64 = 1 << 20;
+
+/// The maps that the sessions at the end of a turn write to.
+const KINDS: [Kind; 3] = [Kind::FastFair, Kind::NbTree, Kind::Roart];
+
+/// Writes `value` to every third key of a map of each kind, and so leaves lock words of its session.
+fn write_to_all(pool: &Pool, value: u64) {
+    for kind in KINDS {
+        let map = pool.map_with::<u64, u64>(kind.name(), MapOptions::new().kind(kind)).unwrap();
+        (0..5_000)
+            .filter(|key| key % 3 == value % 3)
+            .for_each(|key| _ = map.put(key, value).unwrap());
+    }
+}
+
+#[test]
+fn role_write_at_the_end_of_a_turn() {
+    let Some(path) = role_path() else { return };
+    let pool = plain().open_existing(path).unwrap();
+    write_to_all(&pool, pool.stats().unwrap().generation);
+    say("written");
+    wait_to_be_killed();
+}
+
+/// The last session of a turn ends with a power loss, and the first one of the next turn is to accept what it left: with
+/// the lock words of all sessions of the old turn.
+#[test]
+fn a_pool_is_accepted_at_the_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed_pool(&folder);
+    patch(&path, |superblock| superblock.generation = TURN - 4);
+    for generation in [TURN - 3, TURN - 2] {
+        let pool = plain().open_existing(&path).unwrap();
+        assert_eq!(pool.stats().unwrap().generation, generation);
+        write_to_all(&pool, generation);
+        pool.close().unwrap();
+    }
+    let mut writer = Process::start(role("role_write_at_the_end_of_a_turn", &path));
+    assert_eq!(writer.hear(), "written");
+    writer.kill();
+    patch(&path, |superblock| superblock.boot.id = [0xEE; 16]);
+    assert!(matches!(plain().open_existing(&path), Err(Error::NeedsRestore { .. })));
+    let reading = plain().accept_unclean(true).read_only(true).open_existing(&path);
+    assert!(matches!(reading, Err(Error::NeedsRecovery)), "{reading:?}");
+    let pool = plain().accept_unclean(true).open_existing(&path).unwrap();
+    assert_eq!(pool.stats().unwrap().generation, TURN);
+    pool.verify().unwrap();
+    for kind in KINDS {
+        let map = pool.map::<u64, u64>(kind.name()).unwrap();
+        for key in 0..5_000 {
+            let last = (TURN - 3..TURN).find(|generation| key % 3 == generation % 3);
+            assert_eq!(map.get(key).unwrap(), last, "{kind}: {key}");
+        }
+    }
+    write_to_all(&pool, TURN);
+    pool.close().unwrap();
+    plain().open_existing(&path).unwrap().verify().unwrap();
+}
 
 fn check_and_write(path: &Path, generation: u64) {
     let pool = Pool::options().open_existing(path).unwrap();
@@ -22,7 +82,6 @@ fn check_and_write(path: &Path, generation: u64) {
 
 #[test]
 fn locks_of_an_earlier_turn_are_void() {
-    const TURN: u64 = 1 << 20;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("turn.endura");
     let pool = Pool::options().create_new(&path).unwrap();

@@ -5,6 +5,7 @@ mod begins;
 mod contained;
 mod copies;
 mod create;
+mod cuts;
 mod damage_met;
 mod down;
 mod durable;

@@ -37,6 +37,8 @@ pub(crate) const SAVED_FREE: u64 = 8200;
 pub(crate) const DIRECTORY_NEXT: u64 = 8208;
 /// Session word: which turn of the 20-bit generation in lock words the nodes were last readied for.
 pub(crate) const LOCK_TURN: u64 = 8216;
+/// Sessions in a turn, as a power of two.
+pub(crate) const LOCK_TURN_SESSIONS: u32 = 20;
 /// Session word: 1 = chunks may be stranded although the last session was closed.
 pub(crate) const UNCOLLECTED: u64 = 8224;
 /// Session word: up to how many bytes the file of a session may grow that does not know of all free space; 0 = any

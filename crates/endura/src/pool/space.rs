@@ -15,7 +15,9 @@ use crate::pool::alloc::page::table::{Header, SpanKind};
 use crate::pool::alloc::slab::SizeUse;
 use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::directory::registry::Directory;
-use crate::pool::layout::{DIRECTORY_NEXT, LENGTH, NEXT_PAGE, SAVED_FREE, UNITS, first_unit};
+use crate::pool::layout::{
+    DIRECTORY_NEXT, LENGTH, LOCK_TURN, LOCK_TURN_SESSIONS, NEXT_PAGE, SAVED_FREE, UNITS, first_unit,
+};
 use crate::pool::lock_stamps::Stamps;
 use crate::pool::patience::Patience;
 use crate::pool::session::READ_ONLY;
@@ -213,6 +215,22 @@ impl<M: Media> Space<M> {
     #[inline]
     pub fn generation(&self) -> u64 {
         self.session.generation
+    }
+
+    /// The turn of this session's generation, of which lock words hold the lower bits.
+    pub(crate) fn lock_turn(&self) -> u64 {
+        self.session.generation >> LOCK_TURN_SESSIONS
+    }
+
+    /// Whether the lock words of earlier turns are void ([`LOCK_TURN`]).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if the medium has no such word.
+    pub(crate) fn has_voided_locks(&self) -> Result<bool> {
+        // Acquire: pairs with the Release of the open that has voided them.
+        let turn = Region::new(&self.media, LOCK_TURN, 1)?.load(0, Ordering::Acquire);
+        Ok(turn == self.lock_turn())
     }
 
     /// Says that a lock word at the start of the line at `at` is about to be set for the first time in this

@@ -4,6 +4,9 @@ use crate::pool::Seat;
 use crate::tree::pops::Popped;
 use crate::{Error, Result};
 
+/// What is wrong if a scan meets a key that is not beyond the last one.
+pub(crate) const OUT_OF_ORDER: &str = "keys that are not in order";
+
 /// An ordered index from `u64` to `u64` in a pool.
 ///
 /// Any thread may call any method at any time. Each is linearizable, and on return as durable as the medium promises.
@@ -63,6 +66,12 @@ pub trait Index: Send + Sync + 'static {
     /// An error that is about to be told: a tree in a pool notes damage there.
     fn noted(&self, error: Error) -> Error {
         error
+    }
+
+    /// The error for an entry of a scan whose key is not beyond the last one.
+    fn out_of_order(&self, cursor: &Self::Cursor) -> Error {
+        let _ = cursor;
+        Error::Corrupt { offset: 0, what: OUT_OF_ORDER }
     }
 
     /// The next entry of the upward scan of `cursor`, if it is available without a search: a fast path of

@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use crate::Result;
 use crate::media::Media;
 use crate::pool::{Counted, MapState, OpenMap};
 use crate::sync;
 use crate::tree::index::Len;
+use crate::{Error, Result};
 
 /// The shortest pause between two looks at the count of another thread.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
@@ -77,6 +77,25 @@ pub(crate) fn exact_len<M: Media, T>(
             pause = (2 * pause).min(LONGEST_PAUSE);
         }
     }
+}
+
+/// Compares the number of entries that a pass over the whole map has found with the known one. Beside writers no number
+/// is that of the pass, so that it is compared in sessions that only read.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if they differ.
+pub(crate) fn check_len<M: Media>(open: &OpenMap<M>, found: u64) -> Result<()> {
+    let map = open.map();
+    let is_known = open.space().session().read_only && map.counted() == Counted::All;
+    if !is_known || map.sum() == found {
+        return Ok(());
+    }
+    let what = match found < map.sum() {
+        true => "a map in which fewer entries are found than are recorded",
+        false => "a map in which more entries are found than are recorded",
+    };
+    Err(open.space().noted(Error::Corrupt { offset: map.entry(), what }))
 }
 
 /// The right to count, released when it is dropped, also after an error or a panic.

@@ -10,7 +10,7 @@ mod ends;
 mod entry;
 pub mod fast_fair;
 mod index;
-mod len;
+pub(crate) mod len;
 mod lock_word;
 pub mod nbtree;
 mod pops;

@@ -74,7 +74,8 @@ impl<C: Default> WordRange<C> {
         }
         match tree.next_up(&mut self.front) {
             Some(found) if found.0 >= self.from => self.take_up(found, value),
-            _ => self.search_up(tree, value),
+            Some(_) => self.fail(tree, true),
+            None => self.search_up(tree, value),
         }
     }
 
@@ -90,7 +91,8 @@ impl<C: Default> WordRange<C> {
         }
         match tree.next_down(&mut self.back) {
             Some(found) if found.0 <= self.to => self.take_down(found, value),
-            _ => self.search_down(tree, value),
+            Some(_) => self.fail(tree, false),
+            None => self.search_down(tree, value),
         }
     }
 
@@ -122,6 +124,7 @@ impl<C: Default> WordRange<C> {
     #[inline(never)]
     fn search_up(&mut self, tree: &impl Index<Cursor = C>, value: &mut u64) -> Option<u64> {
         match tree.scan_up(&mut self.front, self.from) {
+            Ok(Some(found)) if found.0 < self.from => self.fail(tree, true),
             Ok(Some(found)) => self.take_up(found, value),
             last => self.end(tree, last),
         }
@@ -130,9 +133,18 @@ impl<C: Default> WordRange<C> {
     #[inline(never)]
     fn search_down(&mut self, tree: &impl Index<Cursor = C>, value: &mut u64) -> Option<u64> {
         match tree.scan_down(&mut self.back, self.to) {
+            Ok(Some(found)) if found.0 > self.to => self.fail(tree, false),
             Ok(Some(found)) => self.take_down(found, value),
             last => self.end(tree, last),
         }
+    }
+
+    /// Ends at an entry that is not beyond the last one.
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self, tree: &impl Index<Cursor = C>, upwards: bool) -> Option<u64> {
+        let error = tree.out_of_order(if upwards { &self.front } else { &self.back });
+        self.end(tree, Err(error))
     }
 
     #[cold]

@@ -14,14 +14,19 @@ use serde_json::json;
 
 use crate::pool::checkpoint_args::{FileArgs, default_file, is_there, tell_restored};
 use crate::pool::moment::{since, utc};
-use crate::pool::pool_args::{PoolArgs, with_checkpoints};
+use crate::pool::pool_args::{PoolArgs, about, with_checkpoints};
+use crate::pool::uncounted::check_all;
 use crate::values::json::path_json;
+
+const NO_COPY: &str = "no copy was made; `cp` copies the file as it is";
 
 const ABOUT: &str = "\
 The copy is a closed pool, which can be opened anywhere. It appears when it is
 whole and durable; an interrupted backup leaves nothing. A pool that another
 process keeps open for writing, for longer than --wait, gives its last
-checkpoint: what was written since then is not in the copy.";
+checkpoint: what was written since then is not in the copy. Before a closed pool
+is copied, its maps are read, and their entries counted: a damaged one is not
+copied. `cp` copies the file of a closed pool as it is.";
 
 #[derive(clap::Args)]
 #[command(after_help = ABOUT)]
@@ -65,6 +70,7 @@ fn copy(args: &Args, bar: &ProgressBar) -> Result<Option<SystemTime>> {
     };
     match open(args, path) {
         Ok(pool) => {
+            check_all(&pool, NO_COPY).map_err(|failure| about(path, failure))?;
             pool.backup_with(&args.to, shown).and_then(|()| pool.close()).map_err(failed)?;
             Ok(None)
         }

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use crate::format::{FORMATS, FormatName, Sink, Style};
 use crate::pool::pool_args::{MapArgs, about, shown_name};
 use crate::pool::target::{self, Target, cannot_write};
-use crate::pool::uncounted::counted as counted_entries;
+use crate::pool::uncounted::{check_len, counted as counted_entries};
 use crate::values::escape::NOTATION;
 use crate::values::map::OpenMap;
 use endura_console::interrupt;
@@ -65,8 +65,9 @@ fn one(args: &Args, style: Style) -> Result<()> {
     if args.file == Path::new("-") || target::is_stdout(&args.file) {
         let mut out = BufWriter::new(stdout().lock());
         let bar = ProgressBar::hidden();
-        write(args, &map, &mut sink, map_bytes, &mut out, &bar)?;
+        let written = write(args, &map, &mut sink, map_bytes, &mut out, &bar);
         out.flush()?;
+        check_len(&map, written?, "what could be read is printed")?;
     } else {
         let target = Target::open(&args.file)?;
         let info = pool.maps()?.into_iter().find(|info| info.name == args.map.map);
@@ -183,6 +184,7 @@ fn export(
     let mut out = BufWriter::with_capacity(1 << 16, target);
     let written = write(args, map, sink, map_bytes, &mut out, &bar).and_then(|written| {
         out.flush()?;
+        check_len(map, written, "nothing was exported; an export to `-` prints what can be read")?;
         Ok(written)
     });
     bar.finish_and_clear();

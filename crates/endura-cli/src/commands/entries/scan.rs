@@ -11,6 +11,7 @@ use endura::{Error, Pool};
 
 use crate::format::{Sink, Style};
 use crate::pool::pool_args::{MapArgs, about, parse_key};
+use crate::pool::uncounted::check_len;
 use crate::values::escape::NOTATION;
 use crate::values::map::{OpenMap, Schema};
 use crate::values::notation::{Bounds, Written};
@@ -74,12 +75,19 @@ fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
     }
     let lets_go = !args.consistent && may_be_slow();
     let mut part = Vec::with_capacity(2 * PART);
+    let generation = pool.stats()?.generation;
+    let mut is_of_one_session = true;
     loop {
         let more = fill(args, &map, &mut rest, &mut sink, &mut part)?;
+        // Compared before the pool is closed, and told when all is printed.
+        let compared = match more || !is_of_one_session {
+            true => Ok(()),
+            false => check_whole(args, &map, &rest),
+        };
         if !lets_go {
             stdout().lock().write_all(&part)?;
             if !more {
-                return Ok(());
+                return compared;
             }
             part.clear();
             continue;
@@ -89,10 +97,11 @@ fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
         out.write_all(&part)?;
         out.flush()?;
         if !more {
-            return Ok(());
+            return compared;
         }
         part.clear();
         let (opened, found) = args.map.open_read_only()?;
+        is_of_one_session &= opened.stats()?.generation == generation;
         if found.schema != schema {
             let text = "the map was replaced by one of other types during the scan";
             let (found, want) = (found.schema.types.into(), schema.types.into());
@@ -101,6 +110,16 @@ fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
         }
         (pool, map) = (opened, found);
     }
+}
+
+/// Compares the number of entries that a scan of the whole map has printed with the recorded one.
+fn check_whole(args: &Args, map: &OpenMap, rest: &Rest) -> Result<()> {
+    let is_whole = args.prefix.is_none() && args.from.is_none() && args.to.is_none();
+    if !is_whole || rest.entries == 0 {
+        return Ok(());
+    }
+    let printed = args.limit.unwrap_or(u64::MAX) - rest.entries;
+    check_len(map, printed, "what could be read is printed")
 }
 
 /// Whether standard output has a reader that may be slow: a pager, another program, a person.

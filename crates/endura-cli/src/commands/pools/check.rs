@@ -92,6 +92,13 @@ fn look(args: &Args) -> Result<Finding> {
         Err(error @ Error::Truncated { .. }) => {
             Ok(Finding { report: None, damage: Some(error.to_string()), doubt, checkpoint })
         }
+        Err(error @ Error::NeedsRecovery) => Err(Failure::at(path, &error).noted(match doubt {
+            // Nothing is written to a doubtful pool unasked.
+            Some(doubt) => format!(
+                "it may be torn ({doubt}): --accept verifies it, and then opens it for writing"
+            ),
+            None => String::new(),
+        })),
         Err(error) => Err(Failure::at(path, &error)),
     }
 }

@@ -6,8 +6,9 @@ use endura::{Error, Pool};
 use serde_json::json;
 
 use crate::pool::checkpoint_args::FileArgs;
-use crate::pool::pool_args::{PoolArgs, must_exist, parse_name, shown_name};
-use crate::pool::uncounted::{count_unknown, counted, has_unknown};
+use crate::pool::pool_args::{PoolArgs, about, must_exist, parse_name, shown_name};
+use crate::pool::uncounted::{check_len, count_unknown, counted, has_unknown};
+use crate::values::map::OpenMap;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::{Table, grouped};
 
@@ -18,6 +19,9 @@ pub(crate) struct Args {
     /// Only this map
     #[arg(long, value_parser = parse_name)]
     map: Option<String>,
+    /// Count the entries one by one, and compare with the recorded numbers
+    #[arg(long)]
+    verify: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -47,6 +51,9 @@ pub(crate) fn run(args: &Args) -> Result {
             args.pool.pool.display()
         )));
     }
+    if args.verify {
+        verify(&pool, &counts).map_err(|failure| about(&args.pool.pool, failure))?;
+    }
     pool.close().map_err(|error| args.pool.at(&error))?;
     let mut out = BufWriter::new(stdout().lock());
     if args.json {
@@ -73,4 +80,13 @@ fn count(args: &Args, pool: &Pool) -> endura::Result<Vec<(String, Option<u64>)>>
         count => Ok((map.name, count)),
     });
     counts.collect()
+}
+
+/// Reads the maps that were counted, and fails if one has another number of entries.
+fn verify(pool: &Pool, counts: &[(String, Option<u64>)]) -> Result<()> {
+    for (name, _) in counts {
+        let map = OpenMap::open(pool, name)?;
+        check_len(&map, map.count_one_by_one()?, "restore the pool from a backup")?;
+    }
+    Ok(())
 }

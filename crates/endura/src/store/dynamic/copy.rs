@@ -63,7 +63,9 @@ fn fill(copy: &UntypedMap, from: &UntypedMap) -> Result<u64> {
                 let entry = entries.next()?;
                 entry.map_err(|error| failed = Some(error)).ok()
             }))?;
-            failed.map_or(Ok(count as u64), Err)
+            failed.map_or(Ok(()), Err)?;
+            from.check_len(count as u64)?;
+            Ok(count as u64)
         }
         (UntypedMap::Bytes(copy), UntypedMap::Bytes(from)) => {
             let mut count = 0;
@@ -72,6 +74,7 @@ fn fill(copy: &UntypedMap, from: &UntypedMap) -> Result<u64> {
                 copy.put(&key, &value)?;
                 count += 1;
             }
+            from.check_len(count)?;
             Ok(count)
         }
         // The copy has the kind of the original.

@@ -75,6 +75,14 @@ impl DynamicMap {
         }
     }
 
+    /// [`Map::check_len`](crate::Map::check_len)
+    pub fn check_len(&self, found: u64) -> Result<()> {
+        match &self.map {
+            UntypedMap::Words(map) => map.check_len(found),
+            UntypedMap::Bytes(map) => map.check_len(found),
+        }
+    }
+
     /// [`Map::is_empty`](crate::Map::is_empty)
     pub fn is_empty(&self) -> Result<bool> {
         match &self.map {

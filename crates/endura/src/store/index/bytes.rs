@@ -6,6 +6,7 @@ use std::ops::{Bound, ControlFlow};
 use crate::media::{Mapped, Media};
 use crate::pool::Guard;
 use crate::tree::byte_range::ByteRange;
+use crate::tree::len::check_len;
 use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped, roart};
 use crate::{Error, Result};
 
@@ -41,6 +42,11 @@ impl ByteTree<Mapped> {
 
     pub(crate) fn len(&self) -> Result<Len> {
         on_tree!(self, tree => tree.len())
+    }
+
+    /// Compares the number of entries that a pass over all of them has found with the known one.
+    pub(super) fn check_len(&self, found: u64) -> Result<()> {
+        on_tree!(self, tree => check_len(&tree.open, found))
     }
 
     /// Whether the key is present; passes its value to `read`. For a `read` that does not fork the process.

@@ -49,4 +49,12 @@ impl Tree<Mapped> {
             Self::Bytes(tree) => tree.len(),
         }
     }
+
+    /// Compares the number of entries that a pass over all of them has found with the known one.
+    pub(crate) fn check_len(&self, found: u64) -> Result<()> {
+        match self {
+            Self::Words(tree) => tree.check_len(found),
+            Self::Bytes(tree) => tree.check_len(found),
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::ops::{Bound, ControlFlow};
 use super::sizes::{NarrowLeaves, NbTree, Wide};
 use crate::media::{Mapped, Media};
 use crate::pool::Guard;
+use crate::tree::len::check_len;
 use crate::tree::word_range::WordRange;
 use crate::tree::{Index, Len, Near, Popped, fast_fair, nbtree};
 use crate::{Error, Result};
@@ -48,6 +49,11 @@ impl WordTree<Mapped> {
 
     pub(crate) fn len(&self) -> Result<Len> {
         on_tree!(self, tree => tree.len())
+    }
+
+    /// Compares the number of entries that a pass over all of them has found with the known one.
+    pub(super) fn check_len(&self, found: u64) -> Result<()> {
+        on_tree!(self, tree => check_len(&tree.open, found))
     }
 
     pub(crate) fn get(&self, key: u64) -> Result<Option<u64>> {

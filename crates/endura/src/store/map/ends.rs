@@ -170,6 +170,35 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         Ok(len as usize)
     }
 
+    /// To be called after a pass over all entries, with the number of those it has found: says whether the pass has met
+    /// damage that hides entries. The number is known in a pool that is open for reading only and was closed
+    /// before. Elsewhere this is `Ok`, because writers may have changed it meanwhile.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// # let pool = endura::Pool::open(&path)?;
+    /// # pool.map::<u64, u64>("hits")?.extend([(7, 1), (9, 4)])?;
+    /// # pool.close()?;
+    /// let pool = endura::Pool::options().read_only(true).open_existing(&path)?;
+    /// let hits = pool.map::<u64, u64>("hits")?;
+    /// let mut found = 0;
+    /// for entry in &hits {
+    ///     println!("{:?}", entry?);
+    ///     found += 1;
+    /// }
+    /// hits.check_len(found)?;
+    /// # assert!(hits.check_len(1).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if another number is recorded.
+    pub fn check_len(&self, found: u64) -> Result<()> {
+        self.tree().check_len(found)
+    }
+
     /// Whether the map is empty, at one moment of the call. It does not count entries.
     ///
     /// # Errors

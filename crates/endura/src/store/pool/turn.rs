@@ -9,15 +9,9 @@ use crate::pool::{LOCK_TURN, Space};
 use crate::store::index::table;
 use crate::{Error, Result};
 
-/// Sessions in a turn, as a power of two.
-const TURN: u32 = 20;
-
 /// Prepares the locks of a pool that has just been opened.
 pub(super) fn ready_locks<M: Media>(space: &Space<M>) -> Result<()> {
-    let turn = space.generation() >> TURN;
-    let word = Region::new(space.media(), LOCK_TURN, 1)?;
-    // Relaxed: no other thread has the pool yet.
-    if word.load(0, Ordering::Relaxed) == turn {
+    if space.has_voided_locks()? {
         return Ok(());
     }
     if space.session().read_only {
@@ -29,7 +23,8 @@ pub(super) fn ready_locks<M: Media>(space: &Space<M>) -> Result<()> {
     }
     // Before the word says that the work is done.
     space.media().fence();
-    word.store(0, turn, Ordering::Release);
+    let word = Region::new(space.media(), LOCK_TURN, 1)?;
+    word.store(0, space.lock_turn(), Ordering::Release);
     word.flush(0, 1);
     // Before the first lock of this turn is taken.
     space.media().fence();

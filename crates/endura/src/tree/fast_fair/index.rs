@@ -32,6 +32,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         self.open.space().noted(error)
     }
 
+    fn out_of_order(&self, cursor: &Cursor) -> Error {
+        cursor.out_of_order(self.open.space())
+    }
+
     #[inline]
     fn get(&self, key: u64) -> Result<Option<u64>> {
         self.lookup(key)

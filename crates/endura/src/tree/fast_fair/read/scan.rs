@@ -8,12 +8,16 @@
 //! inside a long pin of the caller's, where a seat may be void as soon as it is taken. Each descent returns an entry or
 //! passes a leaf, so that no scan loops for ever.
 //!
+//! A scan compares what it passes anyway: an entry that a quiet leaf shows out of order, a dead slot with a key that no
+//! writer leaves there, and a leaf that does not begin where the one before it ends. Each would hide entries.
+//!
 //! A scan continues by key, never by a remembered link. The list of children in the parent says which leaves come next:
 //! they are prefetched, and tried before a new descent.
 
-use crate::Result;
 use crate::media::Media;
-use crate::pool::{Guard, Seat};
+use crate::pool::{Guard, Seat, Space};
+use crate::tree::index::OUT_OF_ORDER;
+use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::header::{Fences, route_key};
 use crate::tree::fast_fair::nodes::lock_word::{Direction, LockWord};
@@ -54,6 +58,13 @@ impl Cursor {
         self.ahead.within(guard).map(|ahead| &ahead[self.passed..self.noted])
     }
 
+    /// The error for an entry that is not where its key should be.
+    #[cold]
+    pub(crate) fn out_of_order<M: Media>(&self, space: &Space<M>) -> Error {
+        let offset = self.seat.look(space, |place| Some(place.at)).unwrap_or_default();
+        Error::Corrupt { offset, what: OUT_OF_ORDER }
+    }
+
     fn stand_up(&mut self) {
         (self.fences, self.end) = (None, self.next);
     }
@@ -82,6 +93,12 @@ pub(crate) fn beyond<const UP: bool>(fences: Fences) -> Option<u64> {
     if UP { (fences.high != 0).then_some(fences.high) } else { fences.low.checked_sub(1) }
 }
 
+/// Whether a scan enters the leaf with these fences at `key`.
+#[inline(always)]
+fn begins_at<const UP: bool>(fences: Fences, key: u64) -> bool {
+    if UP { fences.low == key } else { fences.high.wrapping_sub(1) == key }
+}
+
 /// Whether `entry` is still ahead of a scan that has reached `key`.
 #[inline(always)]
 fn is_due<const UP: bool>(entry: u64, key: u64) -> bool {
@@ -103,6 +120,8 @@ pub(crate) struct Start {
     left: usize,
     /// The entry of that slot, if there is one.
     pub(crate) entry: Option<(u64, u64)>,
+    /// Whether the slot behind the last live one has a key that no writer leaves in a dead slot.
+    has_strange_end: bool,
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
@@ -138,10 +157,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     ) -> Result<Option<(u64, u64)>> {
         loop {
             while cursor.is_seated() {
-                if let Some(entry) = self.read_seat::<UP>(cursor)
-                    && is_due::<UP>(entry.0, key)
-                {
-                    return Ok(Some(entry));
+                match self.read_seat::<UP>(cursor) {
+                    Some(entry) if is_due::<UP>(entry.0, key) => return Ok(Some(entry)),
+                    Some(_) => return Err(cursor.out_of_order(self.open.space())),
+                    None => {}
                 }
             }
             if let Some(fences) = cursor.fences {
@@ -161,11 +180,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Finds the leaf that covers `key` and the entry nearest to it. Takes a seat for the entries that follow, unless a
     /// writer is at work there.
     fn take_seat<const UP: bool>(&self, cursor: &mut Cursor, key: u64) -> Result<Found> {
+        let is_border = cursor.fences.is_some();
         cursor.stand_up();
         let guard = self.open.pin()?;
         let mut trail = Trail::default();
         let generation = self.open.space().generation();
-        let at = match self.expected(&guard, cursor, key) {
+        let expected = self.expected::<UP>(&guard, cursor, key);
+        let at = match expected {
             Some(at) => at,
             None => self.descend_for_scan::<UP>(&guard, &mut trail, cursor, key)?,
         };
@@ -184,8 +205,16 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if seen.version.in_flight() && guard.media().needs_flush() {
             seen.node.help_flush();
         }
+        if expected.is_none() && is_border && !begins_at::<UP>(seen.fences, key) {
+            self.check_border(cursor, &seen.node)?;
+        }
         let entry = match seen.found {
-            Ok(Start { slot, left, entry }) => {
+            Ok(Start { has_strange_end: true, .. }) => {
+                return Err(seen
+                    .node
+                    .corrupt("a dead slot with a key that no writer leaves there"));
+            }
+            Ok(Start { slot, left, entry, .. }) => {
                 let place = Place { at: seen.node.at(), version: seen.version.unlocked() };
                 (cursor.seat, cursor.fences) = (Seat::take(&guard, place), Some(seen.fences));
                 let next = slot.wrapping_mul(STRIDE);
@@ -203,12 +232,30 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         })
     }
 
-    /// The next leaf by the parent's list, if it covers `key`.
-    fn expected(&self, guard: &Guard<'_, M>, cursor: &mut Cursor, key: u64) -> Option<u64> {
+    /// Called if a scan went on from the leaf of its seat to the one that covers the next key, and that does not begin
+    /// there. If the leaf of the seat has not changed by now, both own the keys between, which merges and splits avoid.
+    #[cold]
+    fn check_border(&self, cursor: &Cursor, next: &Node<'_, M, LEAF>) -> Result<()> {
+        let unchanged = cursor.seat.look(self.open.space(), |place| {
+            let node = Node::<M, LEAF>::again(self.open.space().media(), place.at)?;
+            (place.at != next.at() && node.is_still(place.version)).then_some(())
+        });
+        match unchanged {
+            Some(()) => Err(next.corrupt("a leaf that does not begin where its neighbour ends")),
+            None => Ok(()),
+        }
+    }
+
+    /// The next leaf by the parent's list, if it begins at `key`.
+    fn expected<const UP: bool>(
+        &self,
+        guard: &Guard<'_, M>,
+        cursor: &mut Cursor,
+        key: u64,
+    ) -> Option<u64> {
         let &at = cursor.ahead(guard)?.first()?;
         let node = Node::<M, LEAF>::enter(guard.media(), at, 0).ok()?;
-        let fences = node.fences();
-        if key < fences.low || !fences.is_below_high(key) {
+        if !begins_at::<UP>(node.fences(), key) {
             return None;
         }
         cursor.passed += 1;
@@ -292,7 +339,21 @@ pub(crate) fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
         (count.wrapping_sub(1), count)
     };
     let entry = if left > 0 { node.peek_entry(slot.wrapping_mul(STRIDE)) } else { None };
-    Start { slot, left, entry }
+    Start { slot, left, entry, has_strange_end: has_strange_end(node, fences, count) }
+}
+
+/// Whether the first dead slot of a quiet leaf has a key below the leaf, but for the one that marks dead slots of the last
+/// leaf: slots die by a split, which leaves keys at or above `high`, or by a key that is dead by the fences.
+#[inline(always)]
+fn has_strange_end<M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    count: usize,
+) -> bool {
+    count < Node::<M, W>::CAP && {
+        let key = node.peek_key(count);
+        key < fences.low && key != fences.low.wrapping_sub(1)
+    }
 }
 
 /// Whether an interrupted session left two copies of an entry in a quiet leaf. No writer of this session does. The leaf

@@ -184,12 +184,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         for slot in 0..Block::<M, W>::SLOTS {
             match block.word(slot).state() {
                 State::Empty => continue,
-                State::Live(key) if (leaf.low()..leaf.high()).contains(&key) => {
+                // No search would look for it here.
+                State::Live(key) if !(leaf.low()..leaf.high()).contains(&key) => {
+                    return Err(block.corrupt("a key outside of its block"));
+                }
+                State::Live(key) => {
                     leaf.fingerprints.set(slot, Block::<M, W>::fingerprint(Hash::of(key), slot));
                     live += 1;
                 }
                 // An insert that was not decided counts as none, and without a fingerprint no search meets it.
-                State::Live(_) | State::Pending(_) | State::Dead | State::Killed => {}
+                State::Pending(_) | State::Dead | State::Killed => {}
             }
             used |= 1 << slot;
         }

@@ -13,10 +13,11 @@
 
 use std::marker::PhantomData;
 
-use crate::Result;
 use crate::cpu::prefetch::prefetch;
 use crate::media::Media;
-use crate::pool::{Guard, Seat};
+use crate::pool::{Guard, Seat, Space};
+use crate::tree::index::OUT_OF_ORDER;
+use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, join, split};
@@ -38,6 +39,15 @@ pub struct Cursor {
     order: Order,
     /// The number of slots already returned.
     passed: usize,
+}
+
+impl Cursor {
+    /// The error for an entry that is not where its key should be.
+    #[cold]
+    pub(crate) fn out_of_order<M: Media>(&self, space: &Space<M>) -> Error {
+        let offset = self.seat.look(space, |row| Some(row.block)).unwrap_or_default();
+        Error::Corrupt { offset, what: OUT_OF_ORDER }
+    }
 }
 
 /// The leaf whose order a cursor has.

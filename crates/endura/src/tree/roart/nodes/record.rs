@@ -83,9 +83,12 @@ impl<'m, M: Media> Record<'m, M> {
     #[inline(always)]
     pub(crate) fn within(media: &'m M, at: u64) -> Option<Self> {
         // Relaxed: the word that led here was loaded with Acquire.
-        let lengths = Region::within(media, at, HEADER)?.load(0, Ordering::Relaxed);
+        let header = Region::within(media, at, HEADER)?;
+        let lengths = header.load(0, Ordering::Relaxed);
         let (key, value) = (lengths as u32 as usize, (lengths >> 32) as usize);
-        if key > LONGEST_KEY || value > LONGEST_VALUE {
+        // The checksum of an empty key with an empty value is not 0: so zeros are no record.
+        let is_zeros = lengths == 0 && header.load(1, Ordering::Relaxed) == 0;
+        if key > LONGEST_KEY || value > LONGEST_VALUE || is_zeros {
             return None;
         }
         let words = Region::within(media, at, bytes_for(key, value) as usize / 8)?;
@@ -97,7 +100,10 @@ impl<'m, M: Media> Record<'m, M> {
     fn refusal(media: &'m M, at: u64) -> Error {
         match Region::new(media, at, HEADER) {
             Err(error) => error,
-            Ok(_) => Error::Corrupt { offset: at, what: "a record of an impossible length" },
+            Ok(_) => Error::Corrupt {
+                offset: at,
+                what: "zeros, or an impossible length, in place of a record",
+            },
         }
     }
 
