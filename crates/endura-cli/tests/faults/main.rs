@@ -24,6 +24,7 @@ mod hand_over;
 mod input;
 mod left_over;
 mod maps;
+mod neighbours;
 mod numbers;
 mod output;
 #[path = "../support/mod.rs"]

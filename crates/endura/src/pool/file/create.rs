@@ -10,7 +10,7 @@ use crate::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation
 use crate::os::filesystem::Filesystem;
 use crate::os::identity;
 use crate::os::lock::FileLock;
-use crate::os::new_file::NewFile;
+use crate::os::new_file::{NewFile, folder_of};
 use crate::pool::file::end_mark::EndMark;
 use crate::pool::file::pool_file::{Access, PoolFile};
 use crate::pool::file::superblock::Superblock;
@@ -24,11 +24,11 @@ impl PoolFile {
     ///
     /// [`Error::Io`] with `AlreadyExists` if there is something at `path`; [`Error::Full`].
     pub(crate) fn create(path: &Path, access: Access) -> Result<Self> {
-        Self::make(path, access, format, |_| Ok(()))
+        Self::make(path, access, None, (format, |_: &mut Self| Ok(())))
     }
 
-    /// Makes a pool with the contents that `fill` writes into an empty file, durably. `ready` is called before the file has
-    /// its name, when it is locked.
+    /// Makes a pool with the contents that `fill` writes into an empty file, durably: one with the mode and the owner of the file
+    /// `like`, if there is one. `ready` is called before the file has its name, when it is locked.
     ///
     /// # Errors
     ///
@@ -36,23 +36,21 @@ impl PoolFile {
     pub(crate) fn make(
         path: &Path,
         access: Access,
-        fill: impl FnOnce(&File) -> Result<()>,
-        ready: impl FnOnce(&mut Self) -> Result<()>,
+        like: Option<&File>,
+        (fill, ready): (impl FnOnce(&File) -> Result<()>, impl FnOnce(&mut Self) -> Result<()>),
     ) -> Result<Self> {
         if access.read_only {
             return Err(Error::ReadOnly);
         }
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
+        let folder = folder_of(path);
         let failed = |error: io::Error| Error::creating(path, error);
         let folder_file = File::open(folder).map_err(failed)?;
         Filesystem::of(&folder_file, access.any_filesystem)?;
         if fs::symlink_metadata(path).is_ok() {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
-        let mut draft = NewFile::new(folder, path).map_err(failed)?;
+        let draft = like.map_or_else(|| NewFile::new(path), |like| NewFile::like(like, path));
+        let mut draft = draft.map_err(failed)?;
         fill(&draft.file)?;
         // Locked before it has a name, so that no other process can lock it first.
         let lock = FileLock::acquire(&draft.path(), false)?;
@@ -100,14 +98,14 @@ mod tests {
         let path = folder.path().join("pool");
         let names = || fs::read_dir(folder.path()).unwrap().count();
 
-        let mut draft = NewFile::named(folder.path(), &path).unwrap();
+        let mut draft = NewFile::new_named(&path).unwrap();
         format(&draft.file).unwrap();
         draft.publish(&path).unwrap();
         drop(draft);
         assert_eq!(names(), 1);
         let first = fs::read(&path).unwrap();
 
-        let mut second = NewFile::named(folder.path(), &path).unwrap();
+        let mut second = NewFile::new_named(&path).unwrap();
         let error = second.publish(&path).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         drop(second);

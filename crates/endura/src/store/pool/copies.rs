@@ -1,5 +1,6 @@
 //! Copies of whole pools, and the way back to a checkpoint by hand.
 
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -9,6 +10,7 @@ use super::checkpoints::backup::{ByHand, Source};
 use super::checkpoints::{Restored, found};
 use super::pool::Pool;
 use crate::Result;
+use crate::os::whereabouts;
 use crate::runtime::calls::Call;
 
 impl Pool {
@@ -59,7 +61,9 @@ impl Pool {
             ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
         };
         let options = Self::options().recovery_threads(0);
-        let mut write = |source: Source<'_>| options.write_copy(to.as_ref(), source, &mut told);
+        let of = self.space().media().file();
+        let mut write =
+            |source: Source<'_>| options.write_copy(to.as_ref(), (source, of), &mut told);
         match self.keeper() {
             Some(keeper) => keeper.with_checkpoint(|from| write(Source::Checkpoint(from))),
             None => write(Source::Pool(self.space(), &self.superblock()?)),
@@ -89,9 +93,14 @@ impl Pool {
     /// ```
     pub fn snapshot_to(&self, to: impl AsRef<Path>) -> Result<Pool> {
         self.backup(&to)?;
+        let made = whereabouts::at(to.as_ref()).ok();
         let opened = Self::options().read_only(true).open_existing(&to);
         // A failure leaves nothing, as one of the backup does.
-        opened.inspect_err(|_| _ = std::fs::remove_file(&to))
+        opened.inspect_err(|_| {
+            if whereabouts::at(to.as_ref()).ok() == made {
+                let _ = std::fs::remove_file(&to);
+            }
+        })
     }
 
     /// Takes the pool at `path` back to a checkpoint: to the one beside it, or in `from`. An open does that by itself after a
@@ -162,7 +171,9 @@ impl Pool {
             ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
         };
         let options = Self::options().recovery_threads(0);
-        let mut write = |source: Source<'_>| options.write_copy(to.as_ref(), source, &mut told);
+        let mut write = |source: Source<'_>, of: &File| {
+            options.write_copy(to.as_ref(), (source, of), &mut told)
+        };
         let by_hand = ByHand { path: path.as_ref(), from, keep_torn: false };
         by_hand.copy_beside_a_writer(&mut write)
     }

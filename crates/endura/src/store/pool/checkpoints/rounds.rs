@@ -150,7 +150,7 @@ impl Shared {
         // The file of the newest may be gone.
         let number = maker.newest.map(|newest| newest.number).max(maker.kept.newest());
         let number = number.unwrap_or_default();
-        if maker.kept.ready(most_pages, number)? {
+        if maker.kept.ready(self.space.media().file(), most_pages, number)? {
             let newest = maker.kept.file().and_then(|file| file.newest());
             let mut known = self.known.lock();
             known.pages = Pages::All;
