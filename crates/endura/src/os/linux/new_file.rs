@@ -130,6 +130,13 @@ impl NewFile {
         }
     }
 
+    /// Takes the name away again. What has been moved there meanwhile stays.
+    pub(crate) fn unpublish(&self, path: &Path) {
+        if self.id().is_ok_and(|id| is_at(path, id)) {
+            let _ = fs::remove_file(path);
+        }
+    }
+
     /// Gives the file the name of `old`, which goes. Nothing else is removed.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation, STEP};
 use crate::os::filesystem::Filesystem;
@@ -39,31 +39,68 @@ impl PoolFile {
         like: Option<&File>,
         (fill, ready): (impl FnOnce(&File) -> Result<()>, impl FnOnce(&mut Self) -> Result<()>),
     ) -> Result<Self> {
+        let draft = Draft::begin(path, access, like)?;
+        fill(&draft.new.file)?;
+        // Locked before it has a name, so that no other process can lock it first.
+        let lock = FileLock::acquire(&draft.path(), false)?;
+        let file = draft.new.file.try_clone().map_err(|error| Error::creating(path, error))?;
+        let mut made = Self::of_locked(file, lock, access)?;
+        ready(&mut made)?;
+        draft.publish(path)?;
+        Ok(made)
+    }
+}
+
+/// A pool that has no name yet.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    new: NewFile,
+    folder: File,
+}
+
+impl Draft {
+    /// An empty file for a pool at `path`.
+    fn begin(path: &Path, access: Access, like: Option<&File>) -> Result<Self> {
         if access.read_only {
             return Err(Error::ReadOnly);
         }
-        let folder = folder_of(path);
         let failed = |error: io::Error| Error::creating(path, error);
-        let folder_file = File::open(folder).map_err(failed)?;
-        Filesystem::of(&folder_file, access.any_filesystem)?;
+        let folder = File::open(folder_of(path)).map_err(failed)?;
+        Filesystem::of(&folder, access.any_filesystem)?;
         if fs::symlink_metadata(path).is_ok() {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
-        let draft = like.map_or_else(|| NewFile::new(path), |like| NewFile::like(like, path));
-        let mut draft = draft.map_err(failed)?;
-        fill(&draft.file)?;
-        // Locked before it has a name, so that no other process can lock it first.
-        let lock = FileLock::acquire(&draft.path(), false)?;
-        let file = draft.file.try_clone().map_err(failed)?;
-        let mut made = Self::of_locked(file, lock, access)?;
-        ready(&mut made)?;
-        draft.publish(path).map_err(failed)?;
-        folder_file.sync_all().map_err(|error| {
-            // Still locked: no process has been able to use it.
-            made.discard(path);
+        let new = like.map_or_else(|| NewFile::new(path), |like| NewFile::like(like, path));
+        Ok(Self { new: new.map_err(failed)?, folder })
+    }
+
+    /// An empty pool for `path`, closed, with the mode and the owner of the file `like`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`PoolFile::create`].
+    pub(crate) fn of_pool(path: &Path, access: Access, like: &File) -> Result<Self> {
+        let draft = Self::begin(path, access, Some(like))?;
+        format(&draft.new.file)?;
+        Ok(draft)
+    }
+
+    /// A path by which it can be opened now.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.new.path()
+    }
+
+    /// Gives the pool, which is whole and durable, its name. That is durable on return.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], with `AlreadyExists` if something has the name. There is no pool then.
+    pub(crate) fn publish(mut self, path: &Path) -> Result<()> {
+        self.new.publish(path).map_err(|error| Error::creating(path, error))?;
+        self.folder.sync_all().map_err(|error| {
+            self.new.unpublish(path);
             Error::io("syncing the pool's folder", error)
-        })?;
-        Ok(made)
+        })
     }
 }
 

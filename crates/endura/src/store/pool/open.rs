@@ -246,7 +246,7 @@ impl PoolOptions {
         }
     }
 
-    fn access(&self) -> Access {
+    pub(super) fn access(&self) -> Access {
         Access { read_only: self.read_only, any_filesystem: self.any_filesystem }
     }
 
