@@ -10,6 +10,7 @@ pub(crate) mod fork;
 mod linux;
 pub(crate) mod lock;
 mod locked_file;
+pub(crate) mod own_file;
 mod slots;
 pub(crate) mod thread_end;
 

@@ -20,6 +20,7 @@ use rustix::io::Errno;
 use super::file_identity::FileId;
 use super::identity;
 use crate::os::fork::ForkGuard;
+use crate::os::own_file::{self, OwnFile};
 
 /// The most characters of a name that its temporary name repeats: a name may have 255 bytes.
 const MOST_REPEATED: usize = 50;
@@ -27,7 +28,7 @@ const MOST_REPEATED: usize = 50;
 /// A file that has not got its name yet.
 #[derive(Debug)]
 pub(crate) struct NewFile {
-    pub(crate) file: File,
+    pub(crate) file: OwnFile,
     /// Its temporary path, if it has one.
     temporary: Option<PathBuf>,
     birthplace: ForkGuard,
@@ -51,9 +52,9 @@ impl NewFile {
         let (facts, own) = (of.metadata()?, new.file.metadata()?);
         let (user, group) = (Some(facts.uid()), Some(facts.gid()));
         let has_group = (facts.uid(), facts.gid()) == (own.uid(), own.gid())
-            || fchown(&new.file, user, group).is_ok()
+            || fchown(&*new.file, user, group).is_ok()
             || facts.gid() == own.gid()
-            || fchown(&new.file, None, group).is_ok();
+            || fchown(&*new.file, None, group).is_ok();
         let mode = facts.mode() & 0o777;
         // The members of another group get what everybody gets.
         let mode = if has_group { mode } else { mode & !0o070 | (mode & 0o007) << 3 };
@@ -65,8 +66,9 @@ impl NewFile {
     fn with_mode(path: &Path, mode: u32) -> io::Result<Self> {
         let (mut options, folder) = (OpenOptions::new(), folder_of(path));
         options.read(true).write(true).mode(mode).custom_flags(OFlags::TMPFILE.bits() as i32);
-        match options.open(folder) {
+        match own_file::open(&options, folder) {
             Ok(file) => {
+                let file = OwnFile::new(file)?;
                 let new = Self { file, temporary: None, birthplace: ForkGuard::here() };
                 if new.has_path() { Ok(new) } else { Self::named(path, mode) }
             }
@@ -79,7 +81,8 @@ impl NewFile {
         let temporary = temporary(path)?;
         let mut options = OpenOptions::new();
         // Neither what has the name nor the target of a link is opened.
-        let file = options.read(true).write(true).create_new(true).mode(mode).open(&temporary)?;
+        options.read(true).write(true).create_new(true).mode(mode);
+        let file = OwnFile::new(own_file::open(&options, &temporary)?)?;
         Ok(Self { file, temporary: Some(temporary), birthplace: ForkGuard::here() })
     }
 
@@ -97,11 +100,7 @@ impl NewFile {
     /// Whether the path leads to the file.
     pub(crate) fn has_path(&self) -> bool {
         let found = fs::metadata(self.path()).map(|facts| FileId::of(&facts));
-        matches!((self.id(), found), (Ok(own), Ok(found)) if own == found)
-    }
-
-    fn id(&self) -> io::Result<FileId> {
-        self.file.metadata().map(|facts| FileId::of(&facts))
+        found.is_ok_and(|found| found == self.file.id())
     }
 
     fn path_by_descriptor(&self) -> PathBuf {
@@ -132,7 +131,7 @@ impl NewFile {
 
     /// Takes the name away again. What has been moved there meanwhile stays.
     pub(crate) fn unpublish(&self, path: &Path) {
-        if self.id().is_ok_and(|id| is_at(path, id)) {
+        if is_at(path, self.file.id()) {
             let _ = fs::remove_file(path);
         }
     }
@@ -173,7 +172,7 @@ impl Drop for NewFile {
     fn drop(&mut self) {
         // In a forked child it is the parent's.
         if let Some(temporary) = self.temporary.as_ref().filter(|_| !self.birthplace.is_elsewhere())
-            && self.id().is_ok_and(|id| is_at(temporary, id))
+            && is_at(temporary, self.file.id())
         {
             let _ = fs::remove_file(temporary);
         }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::os::file_identity::FileId;
 use crate::os::lock::{self, FileLock};
 use crate::os::new_file::{NewFile, folder_of};
+use crate::os::own_file::{self, OwnFile};
 use crate::os::whereabouts;
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::{CheckpointFile, newest_moment};
@@ -82,11 +83,11 @@ pub(crate) enum Place {
 /// An open reads its roots only. The rest, which takes longer the larger the pool is, is read when it is needed.
 #[derive(Debug)]
 pub(crate) struct Beside {
-    file: File,
+    file: OwnFile,
     newest: Option<(Moment, u64)>,
     most_pages: u32,
     /// The file as a whole, once it was read.
-    whole: Option<CheckpointFile<File>>,
+    whole: Option<CheckpointFile<OwnFile>>,
     path: PathBuf,
     /// The file, until it has its name, and the path that gets it: without links.
     draft: Option<(NewFile, PathBuf)>,
@@ -136,7 +137,8 @@ impl Beside {
     }
 
     fn found(path: &Path, file: File, most_pages: u32, lock: Option<FileLock>) -> Result<Self> {
-        let newest = newest_moment(&file).map_err(|failure| told(path, failure))?;
+        let file = OwnFile::new(file).map_err(|error| Error::opening(path, error))?;
+        let newest = newest_moment(&*file).map_err(|failure| told(path, failure))?;
         if newest.is_none() {
             return Err(bad(path, EMPTY));
         }
@@ -180,7 +182,7 @@ impl Beside {
     }
 
     /// All of it, which is read now if it was not. O(pages of the pool) then.
-    pub(crate) fn whole(&mut self) -> Result<&mut CheckpointFile<File>, Failure> {
+    pub(crate) fn whole(&mut self) -> Result<&mut CheckpointFile<OwnFile>, Failure> {
         let whole = match self.whole.take() {
             Some(whole) => whole,
             None => CheckpointFile::open(self.file.try_clone()?, self.most_pages)?,
@@ -280,7 +282,8 @@ impl Beside {
             named.map_err(failed)?;
             self.draft = None;
         }
-        let folder = fs::canonicalize(path).and_then(|path| File::open(folder_of(&path)));
+        let folder =
+            fs::canonicalize(path).and_then(|path| own_file::open_folder(folder_of(&path)));
         folder.and_then(|folder| folder.sync_all()).map_err(failed)?;
         self.is_settled = true;
         Ok(())
@@ -337,7 +340,8 @@ impl Beside {
     ///
     /// [`Error::BadCheckpoint`] if another one was written over it; [`Error::Io`].
     pub(crate) fn expect_untouched(&self) -> Result<()> {
-        match newest_moment(&self.file) {
+        self.file.expect_own()?;
+        match newest_moment(&*self.file) {
             Ok(newest) if newest == self.newest_numbered() => Ok(()),
             Err(Failure::Io(error)) => Err(told(&self.path, Failure::Io(error))),
             _ => Err(bad(&self.path, WRITTEN_OVER)),

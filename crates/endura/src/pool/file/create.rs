@@ -11,6 +11,7 @@ use crate::os::filesystem::Filesystem;
 use crate::os::identity;
 use crate::os::lock::FileLock;
 use crate::os::new_file::{NewFile, folder_of};
+use crate::os::own_file;
 use crate::pool::file::end_mark::EndMark;
 use crate::pool::file::pool_file::{Access, PoolFile};
 use crate::pool::file::superblock::Superblock;
@@ -43,7 +44,8 @@ impl PoolFile {
         fill(&draft.new.file)?;
         // Locked before it has a name, so that no other process can lock it first.
         let lock = FileLock::acquire(&draft.path(), false)?;
-        let file = draft.new.file.try_clone().map_err(|error| Error::creating(path, error))?;
+        let file =
+            File::try_clone(&draft.new.file).map_err(|error| Error::creating(path, error))?;
         let mut made = Self::of_locked(file, lock, access)?;
         ready(&mut made)?;
         draft.publish(path)?;
@@ -65,7 +67,7 @@ impl Draft {
             return Err(Error::ReadOnly);
         }
         let failed = |error: io::Error| Error::creating(path, error);
-        let folder = File::open(folder_of(path)).map_err(failed)?;
+        let folder = own_file::open_folder(folder_of(path)).map_err(failed)?;
         Filesystem::of(&folder, access.any_filesystem)?;
         if fs::symlink_metadata(path).is_ok() {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));

@@ -422,7 +422,7 @@ impl PoolOptions {
         if !read_only && self.max_size.is_none() && reservation.len() < DEFAULT_MAX_SIZE {
             file.warn(FEW_ADDRESSES);
         }
-        let own = file.file().try_clone();
+        let own = fs::File::try_clone(file.file());
         let own = own.map_err(|error| Error::io("duplicating the file's descriptor", error))?;
         let Placement { direct, domain, instruction, .. } = placement;
         let mapping = Mapping { read_only, direct, domain, instruction, notes_pages };

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use super::aside::set_aside;
 use super::found::{self, Restored};
 use crate::media::{Mapped, Media, Placement, Region};
-use crate::os::disk;
+use crate::os::{disk, lock};
 use crate::pool::beside::{self, Beside};
 use crate::pool::restore::{self, Writes};
 use crate::pool::{PoolFile, Relation, Said, Session, Space, Superblock};
@@ -171,7 +171,8 @@ impl ByHand<'_> {
         for _ in 0..ATTEMPTS {
             let mut from = Beside::peek(&path, u32::MAX)?;
             // Read after the checkpoint: a session that begins between the two names that as its base.
-            let pool = File::open(self.path).map_err(|error| Error::opening(self.path, error))?;
+            let pool =
+                lock::open(self.path, true).map_err(|error| Error::opening(self.path, error))?;
             // Rounds may have been made since, whose numbers say nothing.
             let last = Superblock::read(&pool)?;
             self.check(&from, Said { last: &last, newest: None, may_be_torn: true })?;

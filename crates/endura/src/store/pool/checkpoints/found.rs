@@ -11,7 +11,7 @@ use crate::media::Placement;
 use crate::os::file_identity::FileId;
 use crate::os::filesystem::Filesystem;
 use crate::os::new_file::folder_of;
-use crate::os::whereabouts;
+use crate::os::{own_file, whereabouts};
 use crate::pool::beside::{self, Beside, PATIENCE, Place};
 use crate::pool::restore::{self, Writes};
 use crate::pool::{
@@ -255,7 +255,7 @@ fn look_at_folder(
 ) -> Result<(Option<FileId>, Vec<&'static str>)> {
     let path_of_folder = folder_of(path);
     // That it is not there is told by the first round.
-    let Ok(folder) = fs::File::open(path_of_folder) else {
+    let Ok(folder) = own_file::open_folder(path_of_folder) else {
         return Ok((whereabouts::at(path_of_folder).ok(), Vec::new()));
     };
     let id_of = |file: &fs::File| file.metadata().map(|facts| FileId::of(&facts));
@@ -295,7 +295,7 @@ const ELSEWHERE: &str = "the pool has its checkpoints in a file that is given at
      `--checkpoint-file`)";
 
 fn remove(path: &Path) -> io::Result<()> {
-    let folder = fs::File::open(folder_of(path));
+    let folder = own_file::open_folder(folder_of(path));
     fs::remove_file(path).and_then(|()| folder?.sync_all())
 }
 
