@@ -86,6 +86,10 @@ impl DiskFile for OwnFile {
         self.file.length()
     }
 
+    fn allocated(&self) -> io::Result<u64> {
+        self.file.allocated()
+    }
+
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         DiskFile::read_at(&*self.file, bytes, at)
     }
