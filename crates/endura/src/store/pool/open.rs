@@ -369,6 +369,7 @@ impl PoolOptions {
         let most = self.max_size.unwrap_or(DEFAULT_MAX_SIZE).max(file.len()?);
         let search = Search {
             most_pages: found::pages_within(most),
+            may_be_too_large: most > found::MOST_BYTES,
             patience: self.lock_timeout.max(PATIENCE),
             any_filesystem: self.any_filesystem,
             accepts: self.accept_unclean,

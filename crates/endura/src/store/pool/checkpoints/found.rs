@@ -39,6 +39,8 @@ pub(in crate::store::pool) struct Plan {
 pub(in crate::store::pool) struct Search {
     /// Pages that the pool may have.
     pub(in crate::store::pool) most_pages: u32,
+    /// Whether it may have more than a checkpoint can name.
+    pub(in crate::store::pool) may_be_too_large: bool,
     /// How long a lock is waited for.
     pub(in crate::store::pool) patience: Duration,
     pub(in crate::store::pool) any_filesystem: bool,
@@ -112,6 +114,9 @@ impl Plan {
                 }
                 _ => {}
             }
+        }
+        if schedule.is_on && search.may_be_too_large {
+            warnings.push(TOO_LARGE);
         }
         let is_beside = choice.is_none_or(|choice| choice.file.is_none());
         if schedule.is_on && is_beside && whereabouts::is_mounted_alone(pool.file()) {
@@ -240,6 +245,8 @@ const MOUNTED_ALONE: &str = "the pool's file is mounted by itself, without its f
      with that (with a container); mount the folder, or name a file for the checkpoint that stays";
 const NOT_REMOVED: &str =
     "the checkpoint that the pool had could not be removed, and counts no more: remove it";
+const TOO_LARGE: &str = "the pool may become larger than 16 TiB (`max_size`), of which no checkpoint can be made: beyond that a power loss \
+     leaves no way back";
 const IN_MEMORY: &str =
     "the checkpoint is in memory, and is gone after a reboot: give it a file on a disk";
 const ON_OVERLAY: &str = "the checkpoint is on an overlayfs, which mostly goes with its container: give it a file on a volume of its own";
@@ -406,6 +413,9 @@ pub(in crate::store::pool) fn suspects(
     let found = Beside::open(&path, u32::MAX, (true, PATIENCE)).ok().flatten();
     found.is_some_and(|found| found.suspects(last))
 }
+
+/// Bytes of the largest pool of which a checkpoint can be made.
+pub(in crate::store::pool) const MOST_BYTES: u64 = u32::MAX as u64 * restore::PAGE_BYTES;
 
 /// Pages of a pool that may grow to so many bytes.
 pub(in crate::store::pool) fn pages_within(bytes: u64) -> u32 {
