@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use endura::{Checkpoints, Error, Pool, PoolOptions};
@@ -88,7 +87,6 @@ fn expect_untouched(files: &mut [File]) {
         file.rewind().unwrap();
         file.read_to_string(&mut text).unwrap();
         assert_eq!(text, format!("mine {i}"));
-        assert_eq!(file.metadata().unwrap().blocks(), file.metadata().unwrap().blocks().min(8));
     }
 }
 

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with};
 use rustix::io::Errno;
 
-use super::file_identity::FileId;
-use super::identity;
-use crate::os::fork::ForkGuard;
-use crate::os::own_file::{self, OwnFile};
+use super::fork::ForkGuard;
+use super::linux::file_identity::FileId;
+use super::linux::identity;
+use super::own_file::{self, OwnFile};
 
 /// The most characters of a name that its temporary name repeats: a name may have 255 bytes.
 const MOST_REPEATED: usize = 50;
