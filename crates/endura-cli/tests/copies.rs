@@ -292,6 +292,46 @@ fn interrupted_copies_leave_nothing_or_all() {
     assert!(none > 2, "{whole} whole, {none} none");
 }
 
+/// Nothing runs that could remove it.
+#[test]
+fn a_killed_compaction_leaves_no_file() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let lines: String = (0..300_000).map(|i| format!("{i}\t{i}\n")).collect();
+    assert!(support::endura_with(&["import", pool], lines.as_bytes()).status.success());
+    let mut unfinished = 0;
+    for i in 0..8 {
+        let mut child = command(&["compact", pool, &place.text("to")]);
+        let child = child.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = child.spawn().expect("a start");
+        std::thread::sleep(Duration::from_millis(4 + 12 * i));
+        let _ = child.kill();
+        child.wait().expect("its end");
+        unfinished += u32::from(!place.path("to").exists());
+        place.remove_pool("to");
+        assert_eq!(place.all_names(), ["pool", "pool.checkpoint"], "{i}");
+    }
+    assert!(unfinished > 2, "{unfinished}");
+}
+
+/// It is nobody's to read who may not read the old pool.
+#[test]
+fn compaction_keeps_the_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let (pool, to) = (&*place.pool(), &*place.text("to"));
+    works(&["put", pool, "1", "1"]);
+    for mode in [0o600, 0o640] {
+        fs::set_permissions(pool, fs::Permissions::from_mode(mode)).expect("a mode");
+        works(&["compact", pool, to]);
+        for name in ["to", "to.checkpoint"] {
+            let facts = fs::metadata(place.path(name)).expect("facts");
+            assert_eq!(facts.permissions().mode() & 0o777, mode, "{name}");
+        }
+        place.remove_pool("to");
+    }
+}
+
 #[test]
 fn compaction_keeps_the_maps_and_not_the_holes() {
     let place = Place::new();

@@ -27,11 +27,11 @@ pub struct Ledger {
 pub struct Account<'l>(Span<'l, Mapped, 8>);
 
 impl Ledger {
-    /// A ledger of zeros.
+    /// A new ledger of zeros; nothing may be at `path`.
     pub fn create(path: &Path) -> Result<Self> {
         let failure = |e| Failure::at_path("cannot create", path, &e);
         let mut options = File::options();
-        let file = options.read(true).write(true).create(true).truncate(true).open(path);
+        let file = options.read(true).write(true).create_new(true).open(path);
         let file = file.map_err(failure)?;
         file.set_len(FILE_BYTES).map_err(failure)?;
         Self::map(path, file)

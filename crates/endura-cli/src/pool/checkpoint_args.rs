@@ -1,15 +1,19 @@
 //! Checkpoints of a command's pool: when and where they are made, and what an open did with one.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use endura::{Checkpoints, Pool};
+use endura::{Checkpoints, Pool, Stats};
 use endura_console::outcome::tell;
 use endura_console::text::{bytes, printable};
 
 use crate::pool::moment::since;
+
+/// The first bytes of a file of checkpoints, in which each is named with the identifier of its pool.
+const ROOTS: u64 = 8192;
 
 /// Where the checkpoints of a pool are.
 #[derive(clap::Args)]
@@ -105,12 +109,14 @@ pub(crate) fn tell_restored(path: &Path, pool: &Pool) {
 }
 
 /// Removes the checkpoints of a pool whose file was removed: from one that stays, the next command would make the pool anew.
-/// Such a pool makes none any more, and the call waits for one that is under way.
+/// Such a pool makes none any more, and the call waits for one that is under way. A file that is of another pool stays.
 pub(crate) fn forget_checkpoints(pool: &Pool) {
-    let Some(kept) = pool.stats().ok().and_then(|stats| stats.checkpoints) else { return };
     let _ = pool.checkpoint();
-    for path in [with_suffix(&kept.path, ".new"), kept.path] {
-        let _ = fs::remove_file(path);
+    let Ok(Stats { checkpoints: Some(kept), uuid, .. }) = pool.stats() else { return };
+    let mut roots = Vec::new();
+    let read = File::open(&kept.path).and_then(|file| file.take(ROOTS).read_to_end(&mut roots));
+    if read.is_ok() && roots.windows(uuid.len()).any(|bytes| bytes == uuid) {
+        let _ = fs::remove_file(&kept.path);
     }
 }
 

@@ -1,9 +1,9 @@
 //! The target of an export: a file that appears when it is complete, or an existing pipe or device.
 
 use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
@@ -11,8 +11,11 @@ use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use endura_console::interrupt::{self, Doomed};
 use endura_console::outcome::{Failure, Result};
 
-/// The first bytes of a pool.
-const MAGIC: &[u8; 8] = b"\x89ENDURA\n";
+/// The first bytes of a pool, and of the checkpoints of one.
+const POOL: &[u8; 8] = b"\x89ENDURA\n";
+const CHECKPOINT: &[u8; 8] = b"\x89ENDCKP\n";
+/// Both are written to by turns at the beginning and here. Of a new file, or a damaged one, only one place has them.
+const SECOND: u64 = 4096;
 
 /// The most links that are followed.
 const MOST_LINKS: usize = 40;
@@ -33,7 +36,7 @@ enum Place {
 }
 
 impl Target {
-    /// Starts an output for `path`. Links are followed; a pool is refused.
+    /// Starts an output for `path`. Links are followed; a pool, and the checkpoints of one, are refused.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let failure = |error: io::Error| cannot_write(path, &error);
         let path = &followed(path).map_err(failure)?;
@@ -55,9 +58,11 @@ impl Target {
             let file = File::options().write(true).open(path).map_err(failure)?;
             return Ok(Self { file, place: Place::There });
         }
-        if old.is_some() && is_pool(path) {
+        if old.is_some()
+            && let Some(what) = of_endura(path)
+        {
             return Err(Failure::Message(format!(
-                "cannot write {}: this is a pool, which an export would destroy: give another file, or \
+                "cannot write {}: this is {what}, which an export would destroy: give another file, or \
                  delete it first",
                 path.display()
             )));
@@ -188,10 +193,20 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::from(rustix::io::Errno::LOOP))
 }
 
-/// Whether a file is a pool, or was one before it was damaged.
-fn is_pool(path: &Path) -> bool {
-    let mut start = [0; MAGIC.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *MAGIC
-        || endura::Pool::options().read_only(true).open_existing(path).is_ok()
+/// What a file is that endura keeps data in, or was before it was damaged.
+fn of_endura(path: &Path) -> Option<&'static str> {
+    let file = File::open(path).ok()?;
+    let has = |magic: &[u8; 8]| {
+        [0, SECOND].into_iter().any(|at| {
+            let mut found = [0; 8];
+            file.read_exact_at(&mut found, at).is_ok() && found == *magic
+        })
+    };
+    if has(POOL) || endura::Pool::options().read_only(true).open_existing(path).is_ok() {
+        Some("a pool")
+    } else if has(CHECKPOINT) {
+        Some("the checkpoint of a pool")
+    } else {
+        None
+    }
 }

@@ -58,7 +58,7 @@ impl Campaign {
         let ledger = PathBuf::from(ledger);
         Ok(Self {
             pool,
-            doomed: Some(interrupt::doomed(&ledger)),
+            doomed: None,
             ledger,
             media,
             threads,
@@ -75,7 +75,10 @@ impl Campaign {
         window: &RangeInclusive<Duration>,
     ) -> Result<RoundOutcome> {
         let mut outcome = RoundOutcome::default();
+        // That of the round before goes; what else has this name does not.
+        self.doomed = None;
         let ledger = Ledger::create(&self.ledger)?;
+        self.doomed = Some(interrupt::doomed(&self.ledger));
         let mut child = self.spawn(round)?;
         ledger.wait_ready(&mut child)?;
         let (least, most) = (window.start().as_micros() as u64, window.end().as_micros() as u64);

@@ -26,6 +26,7 @@ mod input;
 mod left_over;
 mod less;
 mod maps;
+mod neighbours;
 mod numbers;
 mod output;
 #[path = "../support/mod.rs"]

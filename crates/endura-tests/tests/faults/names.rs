@@ -9,7 +9,7 @@ use crate::process::*;
 use crate::stays::{number, set_word, under_way, word};
 
 /// A new file of checkpoints gets its name when it holds one. Before the folder is synced behind that, a power loss may leave
-/// the folder as it was: the file under its temporary name, nothing or an older file under its own.
+/// the folder as it was: nothing or an older file under its name, and the new one without any, or under a temporary one.
 #[test]
 fn a_power_loss_may_leave_names_as_they_were() {
     for folder in folders() {

@@ -226,12 +226,10 @@ impl Sequence {
     /// Lets checkpoints fail while `work` runs, and puts back what was there.
     fn with_no_room<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         let at = self.checkpoint().to_owned();
-        let (aside, new) = (at.with_extension("aside"), with_suffix(&at, ".new"));
+        let aside = at.with_extension("aside");
         let is_there = fs::rename(&at, &aside).is_ok();
         fs::create_dir(&at).unwrap();
-        fs::create_dir(&new).unwrap();
         let outcome = work(self);
-        fs::remove_dir(&new).unwrap();
         fs::remove_dir(&at).unwrap();
         if is_there {
             fs::rename(&aside, &at).unwrap();

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +14,9 @@ use crate::cpu::pair::{self, Pair};
 use crate::cpu::prefetch::prefetch_range;
 use crate::os::claims::{Claim, Right};
 use crate::os::disk;
+use crate::os::file_identity::FileId;
 use crate::os::memory::{Folios, HUGE_PAGE, Reservation, Sharing};
+use crate::os::own_file::OwnFile;
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
@@ -81,9 +82,7 @@ pub struct Mapped {
     is_tmpfs: bool,
     /// Held by the one thread that changes the file's length. True once the file was cut: it then grows no more.
     growth: Mutex<bool>,
-    /// Device and inode.
-    id: [u64; 2],
-    file: File,
+    file: OwnFile,
     reservation: Reservation,
 }
 
@@ -127,10 +126,10 @@ impl Mapped {
                 what: "this CPU lacks the chosen flush instruction; choose another medium (`Auto` finds the best one)",
             });
         }
-        let facts = file.metadata().map_err(|e| Error::io("asking for the file's identity", e))?;
-        let id = [facts.dev(), facts.ino()];
+        let file = OwnFile::new(file);
+        let file = file.map_err(|e| Error::io("asking for the file's identity", e))?;
         // Until the file is mapped: a growth that fails in between would take back what was counted.
-        let _length = Claim::wait(Right::Length, id[0], id[1], false);
+        let _length = Claim::wait(Right::Length, file.id().device, file.id().inode, false);
         let bytes = disk::length(&file)?;
         let len = bytes - bytes % STEP;
         if len > reservation.len() {
@@ -157,7 +156,6 @@ impl Mapped {
             folios,
             is_tmpfs,
             growth: Mutex::new(false),
-            id,
             file,
             reservation,
         })
@@ -169,7 +167,7 @@ impl Mapped {
     }
 
     /// The file that is mapped, for what is read and written beside the mapping.
-    pub(crate) fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &OwnFile {
         &self.file
     }
 
@@ -347,8 +345,10 @@ unsafe impl Media for Mapped {
         if len <= have {
             return Ok(());
         }
+        self.file.expect_own()?;
         // Against other media of the same file, whose growth might fail and be taken back meanwhile.
-        let _length = Claim::wait(Right::Length, self.id[0], self.id[1], true);
+        let FileId { device, inode } = self.file.id();
+        let _length = Claim::wait(Right::Length, device, inode, true);
         let limit = self.limit();
         let need = len.checked_next_multiple_of(STEP).filter(|&need| need <= limit);
         let need = need.ok_or(Error::Full { need: len - have, free: limit - have })?;
@@ -373,7 +373,9 @@ unsafe impl Media for Mapped {
             return Err(Error::ReadOnly);
         }
         let mut is_cut = self.growth.lock();
-        let _length = Claim::wait(Right::Length, self.id[0], self.id[1], true);
+        self.file.expect_own()?;
+        let FileId { device, inode } = self.file.id();
+        let _length = Claim::wait(Right::Length, device, inode, true);
         let have = self.len();
         let Some(to) = len.checked_next_multiple_of(STEP).filter(|&to| to <= have) else {
             return Ok(());

@@ -6,7 +6,7 @@
 //! never freed.
 
 use std::fs::File;
-use std::os::fd::IntoRawFd;
+use std::os::fd::{AsRawFd, IntoRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::slots::Slots;
@@ -16,10 +16,13 @@ use super::slots::Slots;
 pub(super) struct Slot {
     /// 0 = free, else a ticket in the upper half and descriptor + 1 in the lower.
     taken: AtomicU64,
+    /// Device and inode of the file; zeros where they are not known yet.
+    file: [AtomicU64; 2],
 }
 
-pub(super) static SLOTS: Slots<Slot> =
-    Slots::new([const { Slot { taken: AtomicU64::new(0) } }; 64]);
+pub(super) static SLOTS: Slots<Slot> = Slots::new(
+    [const { Slot { taken: AtomicU64::new(0), file: [const { AtomicU64::new(0) }; 2] } }; 64],
+);
 /// Tells apart the successive users of one slot and one descriptor number, across forks too.
 static TICKET: AtomicU64 = AtomicU64::new(0);
 
@@ -28,10 +31,12 @@ static TICKET: AtomicU64 = AtomicU64::new(0);
 pub(super) struct Kept {
     slot: &'static Slot,
     taken: u64,
+    file: [u64; 2],
 }
 
 impl Kept {
     pub(super) fn new(file: File) -> Self {
+        let id = file_of(file.as_raw_fd()).unwrap_or_default();
         let descriptor = file.into_raw_fd() as u64;
         let ticket = TICKET.fetch_add(1, Ordering::Relaxed);
         let taken = (ticket << 32) | (descriptor + 1);
@@ -40,7 +45,13 @@ impl Kept {
             let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
             slot.taken.compare_exchange(0, taken, order, relaxed).ok().map(|_| slot)
         });
-        Self { slot, taken }
+        slot.file.iter().zip(id).for_each(|(word, id)| word.store(id, Ordering::Relaxed));
+        Self { slot, taken, file: id }
+    }
+
+    /// Whether the descriptor still is that of the file: other code may have closed it.
+    pub(super) fn is_own(&self) -> bool {
+        is_of(self.descriptor(), self.file)
     }
 
     /// Whether it stands there still; not so in a child whose handler emptied the list.
@@ -55,7 +66,11 @@ impl Kept {
     /// Takes it off the list and closes it, where it stands there still.
     pub(super) fn close(&self) {
         let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
-        if self.slot.taken.compare_exchange(self.taken, 0, order, relaxed).is_ok() {
+        let is_own = self.is_own();
+        if self.is_there() {
+            self.slot.file.iter().for_each(|word| word.store(0, relaxed));
+        }
+        if self.slot.taken.compare_exchange(self.taken, 0, order, relaxed).is_ok() && is_own {
             // SAFETY: the slot carried our ticket until this moment, hence the descriptor is open in this
             // process and ours; no other thread uses it again.
             unsafe { libc::close(self.descriptor()) };
@@ -67,12 +82,27 @@ fn descriptor(taken: u64) -> i32 {
     (taken as u32 - 1) as i32
 }
 
+/// Device and inode of what is open there. The handler of a fork may ask.
+fn file_of(descriptor: i32) -> Option<[u64; 2]> {
+    let mut facts = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the call writes the facts, or fails.
+    let done = unsafe { libc::fstat(descriptor, facts.as_mut_ptr()) } == 0;
+    // SAFETY: it has written them.
+    let facts = done.then(|| unsafe { facts.assume_init() })?;
+    Some([facts.st_dev, facts.st_ino])
+}
+
+fn is_of(descriptor: i32, file: [u64; 2]) -> bool {
+    file_of(descriptor) == Some(file)
+}
+
 /// Closes all descriptors, in a forked child: the locks remain with the parent, which still has
 /// the same open file descriptions.
 pub(super) fn let_go_in_child() {
     for slot in SLOTS.iter() {
         let taken = slot.taken.swap(0, Ordering::AcqRel);
-        if taken != 0 {
+        let file = slot.file.each_ref().map(|word| word.swap(0, Ordering::Relaxed));
+        if taken != 0 && (file == [0; 2] || is_of(descriptor(taken), file)) {
             // SAFETY: the descriptor was kept here and is the child's own copy; the handles that
             // refer to it find another ticket or none.
             unsafe { libc::close(descriptor(taken)) };

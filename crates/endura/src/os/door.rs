@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use crate::os::disk;
 
@@ -19,6 +19,15 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     ///
     /// What the system says; so for the others.
     fn length(&self) -> io::Result<u64>;
+
+    /// How many bytes of the disk it takes: fewer than its length where it has holes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`length`](Self::length).
+    fn allocated(&self) -> io::Result<u64> {
+        self.length()
+    }
 
     /// Reads bytes, all of which the file has.
     ///
@@ -56,6 +65,10 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
 impl DiskFile for File {
     fn length(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
+    }
+
+    fn allocated(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.blocks() * 512)
     }
 
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use super::claims::{Claim, Right};
 use super::linux::file_identity::FileId;
 use super::locked_file::LockedFile;
+use super::own_file;
 use crate::{Error, Result};
 
 /// How often a file is opened again that somebody has a lease of, and the pause before.
@@ -85,7 +86,7 @@ pub(crate) fn open(path: &Path, read_only: bool) -> io::Result<File> {
     options.read(true).write(!read_only).custom_flags(flags);
     let mut tries = TRIES;
     loop {
-        match options.open(path) {
+        match own_file::open(&options, path) {
             // Another process has a lease of it for the moment of a look: see `linux/lease.rs`.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries > 0 => {
                 tries -= 1;

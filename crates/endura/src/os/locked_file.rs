@@ -32,15 +32,15 @@ impl LockedFile {
 
     /// The descriptor; none in a forked child.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        // SAFETY: it is still in the list, so the descriptor is open: only dropping `self` closes it, or the fork
-        // handler of a child, which empties the list before any other code of the child runs.
+        // SAFETY: it is still in the list, so only dropping `self` closes it, or the fork handler of a child, which empties
+        // the list before any other code of the child runs. Where the host closed it, the number is another file's, or an error.
         self.is_ours().then(|| unsafe { BorrowedFd::borrow_raw(self.kept.descriptor()) })
     }
 }
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
-        if let Some(descriptor) = self.descriptor() {
+        if let Some(descriptor) = self.descriptor().filter(|_| self.kept.is_own()) {
             // A child of a raw `clone` has the descriptor as well. Closing ours alone would leave the lock to the child.
             let _ = flock(descriptor, FlockOperation::Unlock);
         }

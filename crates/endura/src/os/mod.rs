@@ -10,12 +10,14 @@ pub(crate) mod fork;
 mod linux;
 pub(crate) mod lock;
 mod locked_file;
+pub(crate) mod new_file;
+pub(crate) mod own_file;
 mod slots;
 pub(crate) mod thread_end;
 
 #[cfg(all(test, not(loom)))]
 pub(crate) use linux::real_time;
 pub(crate) use linux::{
-    boot, disk, extents, file_identity, filesystem, futex, identity, lease, memory, mounted,
-    new_file, pmem, session_mark, whereabouts,
+    boot, disk, extents, file_identity, filesystem, futex, identity, lease, memory, mounted, pmem,
+    session_mark, whereabouts,
 };

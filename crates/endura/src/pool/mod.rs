@@ -38,6 +38,7 @@ pub use collect::walk::{GcStep, GcWalk};
 pub use directory::drops::Inventory;
 pub use directory::map_state::{Counted, MapState};
 pub(crate) use directory::pops::Turn;
+pub(crate) use file::create::Draft;
 pub(crate) use file::doubt::Doubt;
 pub(crate) use file::newest_number::Newest;
 pub(crate) use file::own::{self, OwnPath};

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::media::Media;
+use crate::os::own_file;
 use crate::pool::alloc::events::Event;
 use crate::pool::alloc::thread_cache::{Bite, ThreadCache};
 use crate::pool::patience::Patience;
@@ -215,7 +216,13 @@ impl<M: Media> Space<M> {
             Error::Full { need, free } => {
                 Error::Full { need, free: self.allocator.pages().longest_piece(free) }
             }
-            error => self.noted(error),
+            error => {
+                // The lock of the pool was closed with its file.
+                if own_file::is_lost(&error) {
+                    self.poison();
+                }
+                self.noted(error)
+            }
         })
     }
 

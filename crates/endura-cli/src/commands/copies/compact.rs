@@ -1,13 +1,12 @@
 //! `endura compact`: copies all maps of a pool into a new one.
 
-use std::fs;
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use endura::{CheckpointStats, Checkpoints, Error, MapInfo, Pool};
-use endura_console::interrupt::{self, Doomed};
+use endura_console::interrupt;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::{bytes, counted, printable};
@@ -16,7 +15,6 @@ use serde_json::json;
 
 use crate::pool::checkpoint_args::{CheckpointArgs, is_there, tell_restored};
 use crate::pool::pool_args::PoolArgs;
-use crate::pool::target;
 use crate::pool::uncounted::counted as counted_entries;
 use crate::values::json::path_json;
 
@@ -57,9 +55,9 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let old = open(args)?;
     let stats = old.stats().map_err(|error| args.pool.at(&error))?;
-    let (done, doomed, beside) = copy(args, &old, stats.bytes_in_use)?;
+    let done = copy(args, &old, stats.bytes_in_use)?;
     let kept = args.checkpoints.choice().unwrap_or_else(|| as_kept(stats.checkpoints));
-    publish(args, &beside, doomed, kept)?;
+    begin_checkpoints(args, kept)?;
     old.close().map_err(|error| args.pool.at(&error))?;
     print(args, &done)?;
     Ok(Answer::Yes)
@@ -91,25 +89,34 @@ fn as_kept(kept: Option<CheckpointStats>) -> Checkpoints {
     }
 }
 
-/// Makes the copy, under a name that goes if the process does.
-fn copy(args: &Args, old: &Pool, before: u64) -> Result<(Done, Doomed, PathBuf)> {
-    let failed = |error: Error| Failure::at(&args.to, &error);
-    let beside = target::beside(&args.to);
-    let section = interrupt::section();
-    // The new pool gets checkpoints when it has its name.
-    let new = args.pool.options().checkpoints(Checkpoints::off()).create_new(&beside);
-    // The error must not show the temporary name.
-    let hidden = beside.to_string_lossy();
-    let new = new.map_err(|error| {
-        failed(error).reworded(|text| text.replace(&*hidden, &args.to.to_string_lossy()))
-    })?;
-    let doomed = interrupt::doomed(&beside);
-    drop(section);
+/// What ends a copy.
+enum Ended {
+    /// An error of the new pool.
+    There(Error),
+    Told(Failure),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        Self::There(error)
+    }
+}
+
+/// Makes the copy, which appears when it is whole.
+fn copy(args: &Args, old: &Pool, before: u64) -> Result<Done> {
     let maps = old.maps().map_err(|error| args.pool.at(&error))?;
-    let entries = copy_maps(args, old, &new, &maps)?;
-    let after = new.stats().map_err(failed)?.bytes_in_use;
-    new.close().map_err(failed)?;
-    Ok((Done { maps: maps.len() as u64, entries, before, after }, doomed, beside))
+    let copied = args.pool.options().create_from(old, &args.to, |new| {
+        let entries = copy_maps(args, old, new, &maps).map_err(Ended::Told)?;
+        let after = new.stats()?.bytes_in_use;
+        Ok(Done { maps: maps.len() as u64, entries, before, after })
+    });
+    copied.map_err(|ended| match ended {
+        Ended::Told(failure) => failure,
+        Ended::There(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
+            exists(&args.to)
+        }
+        Ended::There(error) => Failure::at(&args.to, &error),
+    })
 }
 
 fn copy_maps(args: &Args, old: &Pool, new: &Pool, maps: &[MapInfo]) -> Result<u64> {
@@ -142,15 +149,9 @@ fn show(new: &Pool, bar: &ProgressBar) {
     }
 }
 
-/// Gives the new pool its name, and then its first checkpoint.
-fn publish(args: &Args, beside: &Path, doomed: Doomed, how: Checkpoints) -> Result<()> {
+/// Gives the new pool its first checkpoint.
+fn begin_checkpoints(args: &Args, how: Checkpoints) -> Result<()> {
     let _section = interrupt::section();
-    // A link does not replace what is there by now.
-    fs::hard_link(beside, &args.to).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => exists(&args.to),
-        _ => Failure::at_path("cannot write", &args.to, &error),
-    })?;
-    drop(doomed);
     let opened = args.pool.options().checkpoints(how).open_existing(&args.to);
     opened.and_then(|new| new.close()).map_err(|error| {
         Failure::at(&args.to, &error).noted("the new pool is complete, but for its checkpoints")

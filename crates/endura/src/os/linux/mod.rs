@@ -11,7 +11,6 @@ pub(crate) mod lease;
 pub(crate) mod membarrier;
 pub(crate) mod memory;
 pub(crate) mod mounted;
-pub(crate) mod new_file;
 pub(crate) mod pmem;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod real_time;

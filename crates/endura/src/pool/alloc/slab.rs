@@ -34,7 +34,8 @@ const KEEPS_SPARES: u64 = 8;
 /// All spans of chunks.
 #[derive(Debug)]
 pub(crate) struct Slabs {
-    classes: [Mutex<ClassSpans>; Class::COUNT],
+    /// On the heap: an open may run in a thread with a small stack.
+    classes: Box<[Mutex<ClassSpans>]>,
     /// Of each class, whether it [is sparse](ClassSpans::is_sparse); written under its lock.
     sparse: [AtomicBool; Class::COUNT],
 }
@@ -83,7 +84,7 @@ struct Slab {
 impl Slabs {
     pub(crate) fn new() -> Self {
         Self {
-            classes: std::array::from_fn(|_| Mutex::default()),
+            classes: Class::all().map(|_| Mutex::default()).collect(),
             sparse: std::array::from_fn(|_| AtomicBool::new(false)),
         }
     }

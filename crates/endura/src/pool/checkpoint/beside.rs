@@ -1,9 +1,10 @@
 //! The file of checkpoints beside a pool: found, locked, or made.
 //!
-//! A new one has the name with `.new` behind it until it holds a checkpoint, and then takes the place of what is there. A crash
-//! leaves the old file, or the new one; and perhaps a `.new`, which the next session writes over.
+//! A new one has no name until it holds a checkpoint ([`NewFile`]). Then it gets the name that nothing has, or takes the place of a
+//! file of this session that was given up. A crash leaves the old file, or the new one. So whatever is at the path and holds no
+//! checkpoint is somebody else's, and is neither written nor removed.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::os::file_identity::FileId;
 use crate::os::lock::{self, FileLock};
+use crate::os::new_file::{NewFile, folder_of};
+use crate::os::own_file::{self, OwnFile};
 use crate::os::whereabouts;
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::{CheckpointFile, newest_moment};
@@ -43,8 +46,10 @@ pub(crate) const OF_ANOTHER_NAME: &str = "it is of a pool at another path, which
      this pool that was moved or renamed, make it by `endura restore POOL --from CHECKPOINT` (`Pool::restore`)";
 pub(crate) const OF_AN_EMPTY_FILE: &str = "the pool that it is of is an empty file now, as if it had been cut, or a copy had failed: move the empty file away and open \
      its path, which makes the pool anew from this checkpoint";
-pub(crate) const EMPTY: &str = "it holds no checkpoint; give another file";
+pub(crate) const EMPTY: &str = "it holds no checkpoint, and nothing is written to it, for it may be another program's: give another path, or move it \
+     away, and a pool that is whole gets a new one";
 const NO_FILE: &str = "it is no regular file; give another path";
+pub(crate) const NOWHERE: &str = "it is a link to a file that is not there, and nothing is made in its place: mount its disk, or remove the link";
 pub(crate) const REPLACED: &str =
     "another file was put in its place while the pool was open; move that one away";
 const WRITTEN_OVER: &str = "another one was written over it while the pool was open, perhaps an older one of this pool: move it away, and the next round \
@@ -78,14 +83,14 @@ pub(crate) enum Place {
 /// An open reads its roots only. The rest, which takes longer the larger the pool is, is read when it is needed.
 #[derive(Debug)]
 pub(crate) struct Beside {
-    file: File,
+    file: OwnFile,
     newest: Option<(Moment, u64)>,
     most_pages: u32,
     /// The file as a whole, once it was read.
-    whole: Option<CheckpointFile<File>>,
+    whole: Option<CheckpointFile<OwnFile>>,
     path: PathBuf,
-    /// Whether it has its temporary name still.
-    is_new: bool,
+    /// The file, until it has its name, and the path that gets it: without links.
+    draft: Option<(NewFile, PathBuf)>,
     /// The file whose place it may take.
     replaces: Option<FileId>,
     /// Whether its name is durable.
@@ -94,23 +99,13 @@ pub(crate) struct Beside {
     lock: Option<FileLock>,
 }
 
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // In a forked child it is the parent's.
-        let is_own = self.is_new && self.lock.as_ref().is_some_and(FileLock::is_held);
-        if is_own && self.place() == Place::Own {
-            let _ = fs::remove_file(temporary(&self.path));
-        }
-    }
-}
-
 impl Beside {
     /// The file at `path`; none if there is none. Locked for one writer or many readers; a lock that another process has is
     /// waited for.
     ///
     /// # Errors
     ///
-    /// [`Error::BadCheckpoint`] if it is not one that can be read; [`Error::Io`].
+    /// [`Error::BadCheckpoint`] if it holds none that can be read; [`Error::Io`].
     pub(crate) fn open(
         path: &Path,
         most_pages: u32,
@@ -142,7 +137,11 @@ impl Beside {
     }
 
     fn found(path: &Path, file: File, most_pages: u32, lock: Option<FileLock>) -> Result<Self> {
-        let newest = newest_moment(&file).map_err(|failure| told(path, failure))?;
+        let file = OwnFile::new(file).map_err(|error| Error::opening(path, error))?;
+        let newest = newest_moment(&*file).map_err(|failure| told(path, failure))?;
+        if newest.is_none() {
+            return Err(bad(path, EMPTY));
+        }
         let path = path.to_owned();
         Ok(Self {
             file,
@@ -150,30 +149,32 @@ impl Beside {
             most_pages,
             whole: None,
             path,
-            is_new: false,
+            draft: None,
             replaces: None,
             is_settled: true,
             lock,
         })
     }
 
-    /// A new file, which gets the name `path` when it holds a checkpoint. The file `replaces` may be there until then.
-    pub(crate) fn create(path: &Path, most_pages: u32, replaces: Option<FileId>) -> Result<Self> {
-        let temporary = temporary(path);
-        let failed = |error| Error::creating(&temporary, error);
-        let new =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&temporary);
-        new.map_err(failed)?;
-        let (file, lock) = locked(&temporary, false, PATIENCE)?;
-        file.set_len(0).map_err(failed)?;
-        let path = path.to_owned();
+    /// A new file for checkpoints of `pool`, which gets the name `path` when it holds one. The file `replaces` may be there until
+    /// then.
+    pub(crate) fn create(
+        path: &Path,
+        pool: &File,
+        most_pages: u32,
+        replaces: Option<FileId>,
+    ) -> Result<Self> {
+        let failed = |error| Error::creating(path, error);
+        let to = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let draft = NewFile::like(pool, &to).map_err(failed)?;
+        let lock = FileLock::acquire(&draft.path(), false)?;
         Ok(Self {
-            file,
+            file: draft.file.try_clone().map_err(failed)?,
             newest: None,
             most_pages,
             whole: None,
-            path,
-            is_new: true,
+            path: path.to_owned(),
+            draft: Some((draft, to)),
             replaces,
             is_settled: false,
             lock: Some(lock),
@@ -181,7 +182,7 @@ impl Beside {
     }
 
     /// All of it, which is read now if it was not. O(pages of the pool) then.
-    pub(crate) fn whole(&mut self) -> Result<&mut CheckpointFile<File>, Failure> {
+    pub(crate) fn whole(&mut self) -> Result<&mut CheckpointFile<OwnFile>, Failure> {
         let whole = match self.whole.take() {
             Some(whole) => whole,
             None => CheckpointFile::open(self.file.try_clone()?, self.most_pages)?,
@@ -242,6 +243,11 @@ impl Beside {
         root.is_some_and(|root| root.uuid == last.uuid && root.suspects(last))
     }
 
+    /// The file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Bytes of the file.
     pub(crate) fn bytes(&self) -> u64 {
         self.file.metadata().map_or(0, |facts| facts.blocks() * 512)
@@ -256,19 +262,29 @@ impl Beside {
     ///
     /// # Errors
     ///
-    /// [`Error::BadCheckpoint`] if the checkpoint of another pool came there meanwhile; [`Error::Io`].
+    /// [`Error::BadCheckpoint`] if anything came there meanwhile that this session has not made; [`Error::Io`].
     pub(crate) fn settle(&mut self) -> Result<()> {
         if self.is_settled {
             return Ok(());
         }
-        let failed = |error| Error::creating(&self.path, error);
-        if self.is_new {
-            // Kept until the new file has its name.
-            let _replaced = self.lock_what_is_replaced()?;
-            fs::rename(temporary(&self.path), &self.path).map_err(failed)?;
-            self.is_new = false;
+        let path = &self.path;
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => bad(path, REPLACED),
+            _ => Error::creating(path, error),
+        };
+        // Kept until the new file has its name.
+        let replaced = self.lock_what_is_replaced()?;
+        if let Some((draft, to)) = &mut self.draft {
+            let named = match &replaced {
+                Some(lock) => draft.replace(to, lock.file()),
+                None => draft.publish(to),
+            };
+            named.map_err(failed)?;
+            self.draft = None;
         }
-        File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        let folder =
+            fs::canonicalize(path).and_then(|path| own_file::open_folder(folder_of(&path)));
+        folder.and_then(|folder| folder.sync_all()).map_err(failed)?;
         self.is_settled = true;
         Ok(())
     }
@@ -277,7 +293,7 @@ impl Beside {
     /// make a new file: the second must not take the place of the first. Nor does any take that of a file which came there
     /// while the pool was open, but for the one that this session had, whatever it holds, and others that it made.
     fn lock_what_is_replaced(&self) -> Result<Option<FileLock>> {
-        if !is_file(&self.path).unwrap_or(false) {
+        if self.draft.is_none() || !is_file(&self.path).unwrap_or(false) {
             return Ok(None);
         }
         let (file, lock) = locked(&self.path, false, PATIENCE)?;
@@ -296,8 +312,10 @@ impl Beside {
 
     /// Whether the file has its name still.
     pub(crate) fn place(&self) -> Place {
-        let name = if self.is_new { temporary(&self.path) } else { self.path.clone() };
-        match whereabouts::at(&name) {
+        if let Some((draft, _)) = &self.draft {
+            return if draft.has_path() { Place::Own } else { Place::Nothing };
+        }
+        match whereabouts::at(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Place::Nothing,
             Ok(found) if Some(found) == self.id() => Place::Own,
             _ => Place::Other,
@@ -322,7 +340,8 @@ impl Beside {
     ///
     /// [`Error::BadCheckpoint`] if another one was written over it; [`Error::Io`].
     pub(crate) fn expect_untouched(&self) -> Result<()> {
-        match newest_moment(&self.file) {
+        self.file.expect_own()?;
+        match newest_moment(&*self.file) {
             Ok(newest) if newest == self.newest_numbered() => Ok(()),
             Err(Failure::Io(error)) => Err(told(&self.path, Failure::Io(error))),
             _ => Err(bad(&self.path, WRITTEN_OVER)),
@@ -346,20 +365,11 @@ pub(crate) fn default_path(path: &Path) -> PathBuf {
     with_suffix(&path, ".checkpoint")
 }
 
-fn temporary(path: &Path) -> PathBuf {
-    with_suffix(path, ".new")
-}
-
 /// The path with something behind its name.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-/// The folder of a file.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn is_file(path: &Path) -> io::Result<bool> {

@@ -8,6 +8,7 @@
 //! | as it was | as it was, with the newest checkpoint | writes to it |
 //! | | with another one: it was written over | nothing |
 //! | | is not there: it was removed | makes a new one |
+//! | | is not there, but a link to it is | nothing |
 //! | | another one, which holds the newest checkpoint | writes to that, after a look at all pages |
 //! | | another one | nothing |
 //! | | an error was met before: it is opened again | as above |
@@ -17,12 +18,14 @@
 //! Where a round does nothing it fails with a sentence, and the next one looks again. So when the folder and the file come back
 //! they are taken up. A new file never takes the place of one that this session has not made or had.
 
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::os::file_identity::FileId;
+use crate::os::new_file::folder_of;
 use crate::os::whereabouts;
-use crate::pool::checkpoint::beside::{self, Beside, PATIENCE, Place, bad, folder_of};
+use crate::pool::checkpoint::beside::{self, Beside, PATIENCE, Place, bad};
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::root::Moment;
 use crate::{Error, Result};
@@ -90,7 +93,7 @@ impl Kept {
     }
 
     fn doubt(&mut self) {
-        // What is new has a temporary name, and is made anew.
+        // What has no name yet is made anew.
         self.file = None;
     }
 
@@ -107,12 +110,12 @@ impl Kept {
     }
 
     /// Sees to it that there is a file to which a round may be written: see the table above. Whether that round must look at
-    /// all pages. `newest` is the number of the newest checkpoint of the pool, whatever became of it.
+    /// all pages. `newest` is the number of the newest checkpoint of the `pool`, whatever became of it.
     ///
     /// # Errors
     ///
     /// [`Error::BadCheckpoint`] with what is there in its place; [`Error::Io`].
-    pub(crate) fn ready(&mut self, most_pages: u32, newest: u64) -> Result<bool> {
+    pub(crate) fn ready(&mut self, pool: &File, most_pages: u32, newest: u64) -> Result<bool> {
         let has_moved = self.has_folder_moved()?;
         let place = self.file.as_ref().map(Beside::place);
         match (place, &self.file) {
@@ -140,9 +143,12 @@ impl Kept {
                 return Err(Error::opening(&self.path, error));
             }
             Err(_) if has_moved => return Err(bad(&self.path, ANOTHER_FOLDER)),
+            Err(_) if fs::symlink_metadata(&self.path).is_ok() => {
+                return Err(bad(&self.path, beside::NOWHERE));
+            }
             Err(_) => {}
         }
-        let mut made = Beside::create(&self.path, most_pages, self.had)?;
+        let mut made = Beside::create(&self.path, pool, most_pages, self.had)?;
         made.follow(newest)?;
         self.file = Some(made);
         Ok(true)

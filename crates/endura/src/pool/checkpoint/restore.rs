@@ -2,6 +2,7 @@
 //!
 //! | step | a crash after it finds |
 //! | --- | --- |
+//! | R2 how long the pool was, by its own words in the checkpoint; whether there is room | the torn pool |
 //! | R2 read all pages of the file, and of those that differ their slots: if one of these is damaged, nothing is written | the torn pool |
 //! | R4 write those pages; the length; sync | the torn pool: its superblock is untouched |
 //! | R5 superblock: this boot, not closed, the checkpoint's session as its base | what `kill -9` would have left at the checkpoint |
@@ -18,11 +19,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::os::disk;
 use crate::os::door::DiskFile;
+use crate::pool::alloc::pages;
 use crate::pool::checkpoint::copy::FIRST;
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::CheckpointFile;
 use crate::pool::checkpoint::file::root::SLOT;
 use crate::pool::checkpoint::pieces::each_piece;
+use crate::pool::layout::{LENGTH, NEXT_PAGE};
 
 /// Bytes of a page.
 pub(crate) const PAGE_BYTES: u64 = SLOT as u64;
@@ -47,15 +50,18 @@ pub(crate) enum Writes {
 
 /// Whether the file has a page that is not as in the newest checkpoint of `from`, or is shorter. Reads all of it.
 pub(crate) fn differs<F: DiskFile>(file: &File, from: &CheckpointFile<F>) -> Result<bool, Failure> {
-    let Some((moment, _)) = from.newest() else { return Ok(false) };
-    if file.metadata().map_err(Failure::Pool)?.len() < u64::from(moment.pages) * SLOT as u64 {
+    if from.newest().is_none() {
+        return Ok(false);
+    }
+    let all = pages_of_pool(from)?;
+    if file.metadata().map_err(Failure::Pool)?.len() < u64::from(all) * SLOT as u64 {
         return Ok(true);
     }
     let mut differs = false;
     each_piece(
-        moment.pages.div_ceil(PIECE),
+        all.div_ceil(PIECE),
         |piece| {
-            let pages = piece * PIECE..moment.pages.min((piece + 1) * PIECE);
+            let pages = piece * PIECE..all.min((piece + 1) * PIECE);
             let bytes = read_pages(file, pages.clone())?;
             Ok(pages.zip(&bytes).any(|(page, bytes)| page >= FIRST && !from.has(page, bytes)))
         },
@@ -80,11 +86,11 @@ pub(crate) fn restore<F: DiskFile>(
     writes: Writes,
     progress: &mut Progress<'_>,
 ) -> Result<u64, Failure> {
-    let Some((moment, _)) = from.newest() else {
-        return Err(Failure::Damaged("a file of checkpoints without one"));
-    };
-    let (pages, have) = (moment.pages, file.metadata().map_err(Failure::Pool)?.len());
+    let (pages, have) = (pages_of_pool(from)?, file.metadata().map_err(Failure::Pool)?.len());
     let length = u64::from(pages) * SLOT as u64;
+    if disk::free(file).is_some_and(|free| length.saturating_sub(have) > free) {
+        return Err(Failure::Pool(io::ErrorKind::StorageFull.into()));
+    }
     if writes == Writes::All {
         disk::forget_pages(file, 0, have);
     }
@@ -126,6 +132,30 @@ pub(crate) fn restore<F: DiskFile>(
         }
     }
     Ok(written.into_inner())
+}
+
+/// Pages of the pool in the newest checkpoint: as many as its own words of length say, in a page that has a hash. Its root may
+/// say more, for a file may be longer than the pool in it.
+///
+/// # Errors
+///
+/// [`Failure::Damaged`] if these words are not those of a pool, or the root says less.
+fn pages_of_pool<F: DiskFile>(from: &CheckpointFile<F>) -> Result<u32, Failure> {
+    let Some((moment, _)) = from.newest() else {
+        return Err(Failure::Damaged("a file of checkpoints without one"));
+    };
+    let mut bytes = [0; SLOT];
+    from.read((NEXT_PAGE / PAGE_BYTES) as u32, &mut bytes)?;
+    let word = |at: u64| {
+        let at = (at % PAGE_BYTES) as usize;
+        u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+    };
+    let (have, length) = (u64::from(moment.pages) * PAGE_BYTES, word(LENGTH));
+    let damaged = Failure::Damaged("a checkpoint of a pool of another length");
+    match pages::check(have, word(NEXT_PAGE), length) {
+        Ok(()) => u32::try_from(length / PAGE_BYTES).map_err(|_| damaged),
+        Err(_) => Err(damaged),
+    }
 }
 
 /// Those of the pages that are not as in the checkpoint, and short gaps between them; or all. The checkpoint has all of these

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::os::file_identity::FileId;
+use crate::os::own_file::OwnFile;
 use crate::os::whereabouts;
 use crate::pool::file::newest_number::Newest;
 use crate::pool::file::superblock::Superblock;
@@ -108,13 +109,14 @@ fn hash_of_canonical(path: &Path) -> u64 {
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] if it is not; [`Error::Io`].
+/// [`Error::Corrupt`] if it is not; [`Error::Io`], also if other code of this process has [closed](OwnFile) it.
 pub(crate) fn expect_own(
-    file: &File,
+    file: &OwnFile,
     session: &Superblock,
     length: u64,
     newest: Option<Option<Newest>>,
 ) -> Result<()> {
+    file.expect_own()?;
     let other = |what| Err(Error::Corrupt { offset: SUPERBLOCK_A, what });
     let failed = |error| Error::io("reading what the pool's file holds", error);
     if file.metadata().map_err(failed)?.len() < length {

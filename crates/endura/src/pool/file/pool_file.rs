@@ -22,6 +22,7 @@ use crate::os::filesystem::Filesystem;
 use crate::os::lease::Writers;
 use crate::os::lock::{self, FileLock};
 use crate::os::mounted::{self, Mounted};
+use crate::os::own_file::OwnFile;
 use crate::os::session_mark::{self, Mark};
 use crate::os::{disk, identity};
 use crate::pool::alloc::pages;
@@ -48,7 +49,7 @@ pub(crate) struct Access {
 /// A locked file with a pool in it that this build can read.
 #[derive(Debug)]
 pub(crate) struct PoolFile {
-    pub(super) file: File,
+    pub(super) file: OwnFile,
     pub(super) superblock: Superblock,
     pub(super) access: Access,
     pub(super) filesystem: Filesystem,
@@ -110,6 +111,8 @@ impl PoolFile {
         superblock.check(access.read_only)?;
         let warnings = filesystem.warning().into_iter().collect();
         let seen = (!superblock.clean).then(|| Mark::of(&file));
+        let file = OwnFile::new(file);
+        let file = file.map_err(|error| Error::io("asking for the file's identity", error))?;
         Ok(Self { file, superblock, access, filesystem, warnings, writers: None, seen, lock })
     }
 
@@ -122,7 +125,7 @@ impl PoolFile {
     }
 
     /// The file.
-    pub(crate) fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &OwnFile {
         &self.file
     }
 

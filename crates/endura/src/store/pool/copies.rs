@@ -1,15 +1,65 @@
 //! Copies of whole pools, and the way back to a checkpoint by hand.
 
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::SystemTime;
 
 use super::checkpoints::backup::{ByHand, Source};
-use super::checkpoints::{Restored, found};
+use super::checkpoints::{Checkpoints, Restored, found};
+use super::options::PoolOptions;
 use super::pool::Pool;
-use crate::Result;
+use crate::os::whereabouts;
+use crate::pool::Draft;
 use crate::runtime::calls::Call;
+use crate::{Error, Result};
+
+impl PoolOptions {
+    /// Creates a pool at `to`, where nothing may be, for what `from` holds: with the mode of its file, and with its owner where the
+    /// process may give files away. `fill` writes the new pool, which is closed then. It has no checkpoints yet.
+    ///
+    /// The new pool appears when it is whole and durable: a failure, a kill or a crash leaves nothing. (But for a file system
+    /// without nameless files, where a kill leaves a file with a temporary name, `.<name>.<digits>.tmp`.)
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], with `AlreadyExists` if something is there; those of [`open_existing`](Self::open_existing),
+    /// [`close`](Pool::close) and `fill`.
+    ///
+    /// # Example
+    ///
+    /// A pool without what was removed from another one:
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use endura::{Error, Pool};
+    ///
+    /// let old = Pool::open(folder.path().join("old.endura"))?;
+    /// old.map::<u64, u64>("orders")?.put(1, 100)?;
+    /// let to = folder.path().join("new.endura");
+    /// let entries = Pool::options().create_from(&old, &to, |new| {
+    ///     old.maps()?.iter().map(|map| old.copy_map(&map.name, new)).sum::<Result<u64, Error>>()
+    /// })?;
+    /// assert_eq!(entries, 1);
+    /// assert_eq!(Pool::open(&to)?.map::<u64, u64>("orders")?.get(1)?, Some(100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_from<T, E: From<Error>>(
+        &self,
+        from: &Pool,
+        to: impl AsRef<Path>,
+        fill: impl FnOnce(&Pool) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let to = to.as_ref();
+        let draft = Draft::of_pool(to, self.access(), from.space().media().file())?;
+        let new = self.clone().checkpoints(Checkpoints::off()).open_existing(draft.path())?;
+        let done = fill(&new)?;
+        new.close()?;
+        draft.publish(to)?;
+        Ok(done)
+    }
+}
 
 impl Pool {
     /// Writes a copy of the pool, as it is now, to `to`, where nothing may be. The copy is a closed pool, which can be opened
@@ -20,7 +70,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io), with `AlreadyExists` if something is there; those of [`checkpoint`](Self::checkpoint).
+    /// [`Error::Io`], with `AlreadyExists` if something is there; those of [`checkpoint`](Self::checkpoint).
     ///
     /// # Example
     ///
@@ -41,11 +91,11 @@ impl Pool {
 
     /// As [`backup`](Self::backup); calls `progress` with the bytes that are done and with all: about once for each MiB, or
     /// before and after where writers wait. If that breaks, nothing is left at `to`. It may use maps of the pool, but
-    /// `close` and `checkpoint` are [`Error::InsideOperation`](crate::Error::InsideOperation) in it, and no other thread makes a checkpoint meanwhile.
+    /// `close` and `checkpoint` are [`Error::InsideOperation`] in it, and no other thread makes a checkpoint meanwhile.
     ///
     /// # Errors
     ///
-    /// As there; [`Error::Io`](crate::Error::Io) with `Interrupted` if `progress` breaks.
+    /// As there; [`Error::Io`] with `Interrupted` if `progress` breaks.
     pub fn backup_with(
         &self,
         to: impl AsRef<Path>,
@@ -59,7 +109,9 @@ impl Pool {
             ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
         };
         let options = Self::options().recovery_threads(0);
-        let mut write = |source: Source<'_>| options.write_copy(to.as_ref(), source, &mut told);
+        let of = self.space().media().file();
+        let mut write =
+            |source: Source<'_>| options.write_copy(to.as_ref(), (source, of), &mut told);
         match self.keeper() {
             Some(keeper) => keeper.with_checkpoint(|from| write(Source::Checkpoint(from))),
             None => write(Source::Pool(self.space(), &self.superblock()?)),
@@ -71,7 +123,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// As there; those of [`PoolOptions::open_existing`](crate::PoolOptions::open_existing).
+    /// As there; those of [`PoolOptions::open_existing`].
     ///
     /// # Example
     ///
@@ -89,9 +141,14 @@ impl Pool {
     /// ```
     pub fn snapshot_to(&self, to: impl AsRef<Path>) -> Result<Pool> {
         self.backup(&to)?;
+        let made = whereabouts::at(to.as_ref()).ok();
         let opened = Self::options().read_only(true).open_existing(&to);
         // A failure leaves nothing, as one of the backup does.
-        opened.inspect_err(|_| _ = std::fs::remove_file(&to))
+        opened.inspect_err(|_| {
+            if whereabouts::at(to.as_ref()).ok() == made {
+                let _ = std::fs::remove_file(&to);
+            }
+        })
     }
 
     /// Takes the pool at `path` back to a checkpoint: to the one beside it, or in `from`. An open does that by itself after a
@@ -100,10 +157,10 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`Error::BadCheckpoint`](crate::Error::BadCheckpoint) if the checkpoint is none of this pool, or not of its last session (unless `from` names
-    /// it), or damaged, or if the pool is whole: nothing is changed then. [`Error::Locked`](crate::Error::Locked), also if another process has the file
-    /// open for writing by another path; [`Error::Unsupported`](crate::Error::Unsupported) in an overlay, where that cannot be seen;
-    /// [`Error::Io`](crate::Error::Io).
+    /// [`Error::BadCheckpoint`] if the checkpoint is none of this pool, or not of its last session (unless `from` names
+    /// it), or damaged, or if the pool is whole: nothing is changed then. [`Error::Locked`], also if another process has the file
+    /// open for writing by another path; [`Error::Unsupported`] in an overlay, where that cannot be seen;
+    /// [`Error::Io`].
     pub fn restore(
         path: impl AsRef<Path>,
         from: Option<&Path>,
@@ -127,8 +184,8 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`Error::BadCheckpoint`](crate::Error::BadCheckpoint) if the checkpoint is none of this pool, or not of its last session
-    /// (unless `from` names it), or damaged, or replaced too often; [`Error::Io`](crate::Error::Io), with `AlreadyExists` if
+    /// [`Error::BadCheckpoint`] if the checkpoint is none of this pool, or not of its last session
+    /// (unless `from` names it), or damaged, or replaced too often; [`Error::Io`], with `AlreadyExists` if
     /// something is there, and with `Interrupted` if `progress` breaks.
     ///
     /// # Example
@@ -162,7 +219,9 @@ impl Pool {
             ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
         };
         let options = Self::options().recovery_threads(0);
-        let mut write = |source: Source<'_>| options.write_copy(to.as_ref(), source, &mut told);
+        let mut write = |source: Source<'_>, of: &File| {
+            options.write_copy(to.as_ref(), (source, of), &mut told)
+        };
         let by_hand = ByHand { path: path.as_ref(), from, keep_torn: false };
         by_hand.copy_beside_a_writer(&mut write)
     }

@@ -114,11 +114,11 @@ impl PoolOptions {
         let is_chosen = chosen.is_some();
         let from = chosen.unwrap_or_else(|| beside::default_path(path));
         let found = Beside::open(&from, u32::MAX, (read_only, PATIENCE))?;
-        let found = found.filter(|found| found.newest().is_some());
         match found.as_ref().and_then(Beside::newest) {
             None if choice.is_some_and(|choice| choice.must_exist) => {
                 Err(beside::bad(&from, found::MUST_EXIST))
             }
+            None if fs::symlink_metadata(&from).is_ok() => Err(beside::bad(&from, beside::NOWHERE)),
             // Two pools may have been given one file.
             Some(moment) if is_chosen && ![0, own::hash_of(path)].contains(&moment.path) => {
                 Err(beside::bad(&from, beside::OF_ANOTHER_NAME))
@@ -151,11 +151,11 @@ impl PoolOptions {
         }
     }
 
-    /// Writes a closed pool with the contents of `source` to `to`.
+    /// Writes a closed pool with the contents of `source`, which is of the pool in the file `of`, to `to`.
     pub(super) fn write_copy(
         &self,
         to: &Path,
-        source: Source<'_>,
+        (source, of): (Source<'_>, &fs::File),
         progress: &mut restore::Progress<'_>,
     ) -> Result<()> {
         let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
@@ -163,7 +163,7 @@ impl PoolOptions {
             let placement = placement(file)?;
             self.mount(file, placement, None)
         };
-        backup::write(to, source, self.any_filesystem, (&placement, &mount), progress)
+        backup::write(to, (source, of), self.any_filesystem, (&placement, &mount), progress)
     }
 
     /// Takes a pool back to a checkpoint, or makes it from one.
@@ -246,7 +246,7 @@ impl PoolOptions {
         }
     }
 
-    fn access(&self) -> Access {
+    pub(super) fn access(&self) -> Access {
         Access { read_only: self.read_only, any_filesystem: self.any_filesystem }
     }
 
@@ -369,6 +369,7 @@ impl PoolOptions {
         let most = self.max_size.unwrap_or(DEFAULT_MAX_SIZE).max(file.len()?);
         let search = Search {
             most_pages: found::pages_within(most),
+            may_be_too_large: most > found::MOST_BYTES,
             patience: self.lock_timeout.max(PATIENCE),
             any_filesystem: self.any_filesystem,
             accepts: self.accept_unclean,
@@ -381,13 +382,12 @@ impl PoolOptions {
         &self,
         file: &mut PoolFile,
         placement: Placement,
-        plan: Option<&mut Plan>,
+        mut plan: Option<&mut Plan>,
     ) -> Result<(Arc<Space<Mapped>>, Session)> {
         let notes_pages = plan.as_deref().is_some_and(Plan::is_on);
         let medium = self.map(file, placement, (self.read_only, notes_pages))?;
         Space::inspect(&medium, file.next_session()?)?;
-        if let Some(plan) = plan {
-            plan.remove_unwanted(file.file())?;
+        if let Some(plan) = &mut plan {
             plan.write_number(file.file())?;
         }
         let session = file.begin(&placement)?;
@@ -396,6 +396,9 @@ impl PoolOptions {
             space.let_writers_park();
         }
         ready_locks(&space)?;
+        if let Some(plan) = plan {
+            plan.remove_unwanted(file)?;
+        }
         Ok((Arc::new(space), session))
     }
 
@@ -420,7 +423,7 @@ impl PoolOptions {
         if !read_only && self.max_size.is_none() && reservation.len() < DEFAULT_MAX_SIZE {
             file.warn(FEW_ADDRESSES);
         }
-        let own = file.file().try_clone();
+        let own = fs::File::try_clone(file.file());
         let own = own.map_err(|error| Error::io("duplicating the file's descriptor", error))?;
         let Placement { direct, domain, instruction, .. } = placement;
         let mapping = Mapping { read_only, direct, domain, instruction, notes_pages };

@@ -52,6 +52,10 @@ impl<F: DiskFile> CheckpointFile<F> {
         let length = file.length()?;
         let room = u32::try_from(length / SLOT as u64).map_err(|_| Failure::TooLarge)?;
         let newest = newest_of(read_roots(&file, length)?)?;
+        // One bit for each slot: what is almost nothing but holes must not take memory for them.
+        if u64::from(room) / 8 > file.allocated()? {
+            return Err(Failure::Damaged("a file of checkpoints that is almost empty"));
+        }
         let mut found = Self {
             file,
             most_pages,

@@ -1,12 +1,12 @@
 //! A pool that may be torn, kept as it was found before it is taken back to a checkpoint.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::os::disk;
 use crate::os::lock;
-use crate::os::new_file::NewFile;
+use crate::os::new_file::{NewFile, folder_of};
+use crate::os::own_file;
 use crate::pool::beside;
 use crate::pool::{PoolFile, Superblock};
 use crate::{Error, Result};
@@ -23,16 +23,15 @@ pub(in crate::store::pool) fn set_aside(file: &PoolFile, path: &Path) -> Result<
         number => beside::with_suffix(path, &format!(".torn-{number}")),
     };
     let failed = |error| Error::creating(&to(1), error);
-    let folder = beside::folder_of(path);
-    let sync = || File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed);
+    let folder = folder_of(path);
+    let sync =
+        || own_file::open_folder(folder).and_then(|folder| folder.sync_all()).map_err(failed);
     if let Some(made) = (1..MOST).map(&to).take_while(|at| at.exists()).find(|at| is_of(file, at)) {
         sync()?;
         return Ok(made);
     }
-    let mut copy = NewFile::new(folder, &to(1)).map_err(failed)?;
     let from = file.file();
-    let permissions = from.metadata().map(|facts| facts.permissions());
-    permissions.and_then(|permissions| copy.file.set_permissions(permissions)).map_err(failed)?;
+    let mut copy = NewFile::like(from, &to(1)).map_err(failed)?;
     // A copy that shares blocks would make each later store to the pool need one.
     disk::write_all_of(from, &copy.file).map_err(failed)?;
     for number in 1..MOST {

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use super::aside::set_aside;
 use super::found::{self, Restored};
 use crate::media::{Mapped, Media, Placement, Region};
-use crate::os::disk;
+use crate::os::{disk, lock};
 use crate::pool::beside::{self, Beside};
 use crate::pool::restore::{self, Writes};
 use crate::pool::{PoolFile, Relation, Said, Session, Space, Superblock};
@@ -37,11 +37,11 @@ pub(in crate::store::pool) type PlacementOf<'p> = dyn Fn(&PoolFile) -> Result<Pl
 pub(in crate::store::pool) type Mount<'m> =
     dyn Fn(&mut PoolFile) -> Result<(std::sync::Arc<Space<Mapped>>, Session)> + 'm;
 
-/// Writes a closed pool with the contents of `source` to `to`, where nothing is. It gets its name when it is whole and
-/// durable.
+/// Writes a closed pool with the contents of `source`, which is of the pool in the file `of`, to `to`, where nothing is. It gets
+/// its name when it is whole and durable.
 pub(in crate::store::pool) fn write(
     to: &Path,
-    source: Source<'_>,
+    (source, of): (Source<'_>, &File),
     any_filesystem: bool,
     (placement, mount): (&PlacementOf<'_>, &Mount<'_>),
     progress: &mut restore::Progress<'_>,
@@ -73,7 +73,7 @@ pub(in crate::store::pool) fn write(
         file.end()
     };
     let access = crate::pool::Access { read_only: false, any_filesystem };
-    PoolFile::make(to, access, fill, close).map(drop)
+    PoolFile::make(to, access, Some(of), (fill, close)).map(drop)
 }
 
 /// Copies all of a pool while its writers wait. The caller's closure is not called meanwhile: it may write.
@@ -165,13 +165,14 @@ impl ByHand<'_> {
     /// its pages are gone meanwhile, because newer ones were made, it begins again with the newest.
     pub(in crate::store::pool) fn copy_beside_a_writer(
         &self,
-        write: &mut dyn FnMut(Source<'_>) -> Result<()>,
+        write: &mut dyn FnMut(Source<'_>, &File) -> Result<()>,
     ) -> Result<SystemTime> {
         let path = self.checkpoint_path();
         for _ in 0..ATTEMPTS {
             let mut from = Beside::peek(&path, u32::MAX)?;
             // Read after the checkpoint: a session that begins between the two names that as its base.
-            let pool = File::open(self.path).map_err(|error| Error::opening(self.path, error))?;
+            let pool =
+                lock::open(self.path, true).map_err(|error| Error::opening(self.path, error))?;
             // Rounds may have been made since, whose numbers say nothing.
             let last = Superblock::read(&pool)?;
             self.check(&from, Said { last: &last, newest: None, may_be_torn: true })?;
@@ -179,7 +180,7 @@ impl ByHand<'_> {
             // The moment is from now on that of the pages.
             let whole = from.whole().map(drop);
             let whole = whole.map_err(|failure| beside::told(&path, failure));
-            match whole.and_then(|()| write(Source::Checkpoint(&mut from))) {
+            match whole.and_then(|()| write(Source::Checkpoint(&mut from), &pool)) {
                 Ok(()) => return Ok(found::newest(&from)?.1),
                 Err(Error::BadCheckpoint { .. })
                     if Beside::peek(&path, u32::MAX)?.newest() != seen => {}

@@ -20,6 +20,9 @@ const INTERVAL: Duration = Duration::from_secs(30);
 /// | waiting | operations that write wait while the changed pages are copied in memory: 4 ms for 1,300 pages, 13 ms for 13,000 |
 /// | after a power loss | the pool is read once, seconds for each GiB |
 ///
+/// Of a pool above 16 TiB no checkpoint can be made: `Stats::warnings` says so from the open on, if `max_size` allows that, and each
+/// round beyond is [`Error::BadCheckpoint`](crate::Error::BadCheckpoint).
+///
 /// # Example
 ///
 /// ```

@@ -10,8 +10,9 @@ use super::stats::CheckpointStats;
 use crate::media::Placement;
 use crate::os::file_identity::FileId;
 use crate::os::filesystem::Filesystem;
-use crate::os::whereabouts;
-use crate::pool::beside::{self, Beside, PATIENCE};
+use crate::os::new_file::folder_of;
+use crate::os::{own_file, whereabouts};
+use crate::pool::beside::{self, Beside, PATIENCE, Place};
 use crate::pool::restore::{self, Writes};
 use crate::pool::{
     Access, Doubt, Failure, Kept, Newest, PoolFile, Relation, Said, Schedule, Superblock,
@@ -38,6 +39,8 @@ pub(in crate::store::pool) struct Plan {
 pub(in crate::store::pool) struct Search {
     /// Pages that the pool may have.
     pub(in crate::store::pool) most_pages: u32,
+    /// Whether it may have more than a checkpoint can name.
+    pub(in crate::store::pool) may_be_too_large: bool,
     /// How long a lock is waited for.
     pub(in crate::store::pool) patience: Duration,
     pub(in crate::store::pool) any_filesystem: bool,
@@ -97,8 +100,7 @@ impl Plan {
         }
         let (folder, mut warnings) = look_at_folder(&path, pool, search.any_filesystem)?;
         let found = Beside::open(&path, search.most_pages, (false, search.patience))?;
-        let holds_one = found.as_ref().is_some_and(|found| found.newest().is_some());
-        if schedule.is_on && !holds_one {
+        if schedule.is_on && found.is_none() {
             if choice.is_some_and(|choice| choice.must_exist) {
                 return Err(beside::bad(&path, MUST_EXIST));
             }
@@ -112,6 +114,9 @@ impl Plan {
                 }
                 _ => {}
             }
+        }
+        if schedule.is_on && search.may_be_too_large {
+            warnings.push(TOO_LARGE);
         }
         let is_beside = choice.is_none_or(|choice| choice.file.is_none());
         if schedule.is_on && is_beside && whereabouts::is_mounted_alone(pool.file()) {
@@ -188,30 +193,28 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes the file away where there are to be no checkpoints any more: the last step before the session begins, so that
-    /// an open that fails leaves what it found.
-    ///
-    /// Before that the pool says that it needs none: one that was not closed, and says that it has one, is refused without it.
-    pub(in crate::store::pool) fn remove_unwanted(&mut self, file: &fs::File) -> Result<()> {
-        if self.schedule.is_on || self.found.is_none() {
+    /// Takes the file away where there are to be no checkpoints any more: the last step of an open, so that one that fails, or is
+    /// killed, leaves the pool its way back. The session has begun, and says that the pool needs none.
+    pub(in crate::store::pool) fn remove_unwanted(&mut self, file: &mut PoolFile) -> Result<()> {
+        if self.is_on() {
             return Ok(());
         }
-        let had = Newest::read(file).map_err(number_not_written)?;
-        Newest::write(None, file).map_err(number_not_written)?;
-        remove(&self.path).inspect_err(|_| {
-            if fs::symlink_metadata(&self.path).is_ok() {
-                let _ = Newest::write(had, file);
-            }
-        })?;
-        self.found = None;
+        Newest::write(None, file.file()).map_err(number_not_written)?;
+        if let Some(found) = self.found.take()
+            && (found.place() != Place::Own || remove(&self.path).is_err())
+        {
+            file.warn(NOT_REMOVED);
+        }
         Ok(())
     }
 
     /// Writes the number of the checkpoint that the session builds on into the pool, before its superblock says so: see
     /// [`lineage`](crate::pool::checkpoint). One that a killed session left may not be durable.
     pub(in crate::store::pool) fn write_number(&mut self, file: &fs::File) -> Result<()> {
+        if !self.is_on() {
+            return Ok(());
+        }
         let newest = match self.found.as_ref().and_then(Beside::newest_numbered) {
-            _ if !self.is_on() => None,
             Some((_, number)) if self.is_current => Some(Newest::is(number)),
             Some((_, number)) => Some(Newest::is_at_least(number - 1)),
             None => Newest::read(file).map_err(number_not_written)?,
@@ -240,6 +243,10 @@ const IS_MISSING: &str = "the checkpoint that the pool had is not there, as if i
      way back, and the one that was there will then be refused";
 const MOUNTED_ALONE: &str = "the pool's file is mounted by itself, without its folder: its checkpoint is beside the mount point, where the pool is not, and is lost \
      with that (with a container); mount the folder, or name a file for the checkpoint that stays";
+const NOT_REMOVED: &str =
+    "the checkpoint that the pool had could not be removed, and counts no more: remove it";
+const TOO_LARGE: &str = "the pool may become larger than 16 TiB (`max_size`), of which no checkpoint can be made: beyond that a power loss \
+     leaves no way back";
 const IN_MEMORY: &str =
     "the checkpoint is in memory, and is gone after a reboot: give it a file on a disk";
 const ON_OVERLAY: &str = "the checkpoint is on an overlayfs, which mostly goes with its container: give it a file on a volume of its own";
@@ -253,9 +260,9 @@ fn look_at_folder(
     pool: &PoolFile,
     any_filesystem: bool,
 ) -> Result<(Option<FileId>, Vec<&'static str>)> {
-    let path_of_folder = beside::folder_of(path);
+    let path_of_folder = folder_of(path);
     // That it is not there is told by the first round.
-    let Ok(folder) = fs::File::open(path_of_folder) else {
+    let Ok(folder) = own_file::open_folder(path_of_folder) else {
         return Ok((whereabouts::at(path_of_folder).ok(), Vec::new()));
     };
     let id_of = |file: &fs::File| file.metadata().map(|facts| FileId::of(&facts));
@@ -294,11 +301,9 @@ pub(super) fn number_not_written(error: io::Error) -> Error {
 const ELSEWHERE: &str = "the pool has its checkpoints in a file that is given at each open: give it (`Checkpoints::in_file`, \
      `--checkpoint-file`)";
 
-fn remove(path: &Path) -> Result<()> {
-    let folder = fs::File::open(beside::folder_of(path));
-    fs::remove_file(path)
-        .and_then(|()| folder?.sync_all())
-        .map_err(|error| Error::io(format!("removing the checkpoint {}", path.display()), error))
+fn remove(path: &Path) -> io::Result<()> {
+    let folder = own_file::open_folder(folder_of(path));
+    fs::remove_file(path).and_then(|()| folder?.sync_all())
 }
 
 /// Takes a pool that a power loss has torn back to a checkpoint.
@@ -333,6 +338,8 @@ pub(in crate::store::pool) fn make_anew(
     progress: &mut restore::Progress<'_>,
 ) -> Result<(PoolFile, Restored)> {
     let (root, at) = newest(from)?;
+    let like = from.file().try_clone();
+    let like = like.map_err(|error| Error::opening(from.path(), error))?;
     let mut pages = 0;
     let fill = |file: &fs::File| {
         let restored = from.restore(file, Writes::Differing, progress);
@@ -344,7 +351,7 @@ pub(in crate::store::pool) fn make_anew(
         let placement = placement(file)?;
         file.restored(&root, &placement)
     };
-    let made = PoolFile::make(path, access, fill, ready)?;
+    let made = PoolFile::make(path, access, Some(&like), (fill, ready))?;
     Ok((made, Restored::to(at, pages)))
 }
 
@@ -406,6 +413,9 @@ pub(in crate::store::pool) fn suspects(
     let found = Beside::open(&path, u32::MAX, (true, PATIENCE)).ok().flatten();
     found.is_some_and(|found| found.suspects(last))
 }
+
+/// Bytes of the largest pool of which a checkpoint can be made.
+pub(in crate::store::pool) const MOST_BYTES: u64 = u32::MAX as u64 * restore::PAGE_BYTES;
 
 /// Pages of a pool that may grow to so many bytes.
 pub(in crate::store::pool) fn pages_within(bytes: u64) -> u32 {

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::found::{number_not_written, pages_within};
 use super::stats::Checkpoint;
 use crate::media::{Mapped, Media};
+use crate::os::own_file;
 use crate::pool::beside;
 use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
 use crate::pool::{
@@ -150,7 +151,7 @@ impl Shared {
         // The file of the newest may be gone.
         let number = maker.newest.map(|newest| newest.number).max(maker.kept.newest());
         let number = number.unwrap_or_default();
-        if maker.kept.ready(most_pages, number)? {
+        if maker.kept.ready(self.space.media().file(), most_pages, number)? {
             let newest = maker.kept.file().and_then(|file| file.newest());
             let mut known = self.known.lock();
             known.pages = Pages::All;
@@ -178,7 +179,7 @@ impl Shared {
         let length = media.len();
         let own = own::expect_own(media.file(), &self.superblock, length, Some(newest));
         own.inspect_err(|error| {
-            if matches!(error, Error::Corrupt { .. }) {
+            if matches!(error, Error::Corrupt { .. }) || own_file::is_lost(error) {
                 self.space.poison_with(error);
             }
         })?;
