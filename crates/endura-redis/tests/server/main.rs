@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod aof;
+mod arguments;
 mod cluster;
 mod commands;
 mod files;
