@@ -12,6 +12,7 @@ mod fuzz;
 mod keys;
 mod kills;
 mod refusals;
+mod removals;
 mod replicas;
 mod steps;
 mod support;
