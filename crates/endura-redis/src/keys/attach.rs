@@ -156,24 +156,33 @@ impl Session {
     }
 
     fn drop_ghosts(&self, context: &Context<'_>) {
-        let ghosts = std::mem::take(&mut self.start().ghosts);
+        let (ghosts, loads_rdb) = {
+            let mut start = self.start();
+            (std::mem::take(&mut start.ghosts), start.loads_rdb)
+        };
         for (database, name) in ghosts {
             let name = OwnText::new(&name);
             context.in_database(database, || {
                 let mut key = context.write(&name);
                 if key.value().is_ok_and(|value| value.is_some_and(|value| value.id == 0)) {
                     key.delete();
+                    if !loads_rdb {
+                        self.left_out().insert((database, name.bytes().to_vec()));
+                    }
                 }
             });
         }
     }
 }
 
-/// Makes a key; what a file had under its name is replaced.
+/// Makes a key; what a file had under its name is replaced, also in the append-only file.
 fn make(context: &Context<'_>, (value, database, record): Opened) {
     let name = OwnText::new(&record.name);
     context.in_database(database, || {
         let mut key = context.write(&name);
+        if key.value().is_err() {
+            context.delete_in_file(&name);
+        }
         key.set(value);
         if record.expires >= 0 {
             key.set_expires(record.expires);

@@ -107,6 +107,7 @@ impl Session {
 
     fn notified(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) {
         let is_of_string = self.is_of_string(context.database(), class, event, name);
+        self.tell_file(context, class, event, name);
         match event {
             _ if is_of_string => {}
             // The other half follows.
@@ -202,11 +203,12 @@ unsafe extern "C" fn on_flush(raw: *mut RawContext, _event: Event, which: u64, d
         }
         return;
     }
+    // SAFETY: see above: `RedisModuleFlushInfo`.
+    let database = unsafe { (*data.cast::<TwoNumbers>()).second };
+    session.left_out().retain(|(other, _)| database >= 0 && *other != database);
     if !session.reaches_spaces() {
         return;
     }
-    // SAFETY: see above: `RedisModuleFlushInfo`.
-    let database = unsafe { (*data.cast::<TwoNumbers>()).second };
     session.forget_last_string();
     session.store.catalogue.spaces().renew(database);
     session.spaces_changed();

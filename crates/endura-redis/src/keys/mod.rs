@@ -1,5 +1,6 @@
 //! Keys of Redis whose entries are in the pool: how they come to be there, and what happens to them.
 
+mod append_only;
 mod attach;
 mod events;
 mod fork;

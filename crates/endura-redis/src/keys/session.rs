@@ -8,6 +8,9 @@ use std::time::Instant;
 use crate::redis::{Context, Level, log};
 use crate::store::{Store, Value};
 
+/// Names of keys, each with its database.
+type Names = BTreeSet<(i32, Vec<u8>)>;
+
 /// Everything that lives as long as the server.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -20,7 +23,9 @@ pub(crate) struct Session {
     /// Numbers whose keys Redis has taken out of a database; see [`super::events`].
     unlinked: Mutex<Vec<Unlinked>>,
     /// Keys whose records could not be written, for the pool was full.
-    unwritten: Mutex<BTreeSet<(i32, Vec<u8>)>>,
+    unwritten: Mutex<Names>,
+    /// Names that are maps in the append-only file and no keys here; see [`super::append_only`].
+    left_out: Mutex<Names>,
     /// The key of the last event and its database, if that was one of a string.
     pub(super) last_string: Mutex<Option<(i32, Vec<u8>)>>,
     /// For INFO: how long attaching took, and how many keys it found.
@@ -81,6 +86,7 @@ impl Session {
             start: Mutex::default(),
             unlinked: Mutex::default(),
             unwritten: Mutex::default(),
+            left_out: Mutex::default(),
             last_string: Mutex::default(),
             attach_micros: AtomicU64::new(0),
             attached_keys: AtomicU64::new(0),
@@ -114,8 +120,12 @@ impl Session {
         self.unlinked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn unwritten(&self) -> MutexGuard<'_, BTreeSet<(i32, Vec<u8>)>> {
+    pub(super) fn unwritten(&self) -> MutexGuard<'_, Names> {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn left_out(&self) -> MutexGuard<'_, Names> {
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The server begins to load a file.
@@ -196,7 +206,7 @@ impl Session {
         self.start().ghosts.push((database, name));
     }
 
-    /// The keys of two databases have changed places: also those that are left out, or wait for room.
+    /// The keys of two databases have changed places: also those that are left out, were left out, or wait for room.
     pub(super) fn swap_names(&self, a: i32, b: i32) {
         let other = |database| match database {
             database if database == a => b,
@@ -204,9 +214,10 @@ impl Session {
             database => database,
         };
         self.start().ghosts.iter_mut().for_each(|(database, _)| *database = other(*database));
-        let mut unwritten = self.unwritten();
-        let names = std::mem::take(&mut *unwritten);
-        *unwritten = names.into_iter().map(|(database, name)| (other(database), name)).collect();
+        for mut names in [self.unwritten(), self.left_out()] {
+            let swapped = std::mem::take(&mut *names).into_iter();
+            *names = swapped.map(|(database, name)| (other(database), name)).collect();
+        }
     }
 
     /// Whether what is done to whole databases is done to those of the pool. Also where its keys could not be attached, if

@@ -172,6 +172,27 @@ impl Context<'_> {
         unsafe { (api().Replicate)(self.raw, c"DEL".as_ptr(), c"s".as_ptr(), key.raw()) };
     }
 
+    /// Deletes the key in the append-only file, and nowhere else.
+    pub(crate) fn delete_in_file(&self, key: &Text) {
+        // SAFETY: see above; `R`: not to replicas; `s`: a string.
+        unsafe { (api().Replicate)(self.raw, c"DEL".as_ptr(), c"Rs".as_ptr(), key.raw()) };
+    }
+
+    /// Makes the key an empty string in the append-only file, which expires then, and nowhere else. Negative: never.
+    pub(crate) fn set_in_file(&self, key: &Text, expires: i64) {
+        let (set, empty) = (c"SET".as_ptr(), c"".as_ptr());
+        // SAFETY: as above; `c`: a string that ends with a zero; `l`: an integer.
+        unsafe {
+            if expires < 0 {
+                (api().Replicate)(self.raw, set, c"Rsc".as_ptr(), key.raw(), empty);
+            } else {
+                let form = c"Rsccl".as_ptr();
+                let word = c"PXAT".as_ptr();
+                (api().Replicate)(self.raw, set, form, key.raw(), empty, word, expires);
+            }
+        };
+    }
+
     /// Runs a command of the server with a word; whether there is such a command.
     pub(crate) fn call(&self, command: &CStr, word: &CStr) -> bool {
         // SAFETY: see above; `c`: a string that ends with a zero. A reply is freed once.

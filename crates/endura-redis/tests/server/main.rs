@@ -11,6 +11,7 @@ mod forks;
 mod fuzz;
 mod keys;
 mod kills;
+mod overwritten;
 mod refusals;
 mod removals;
 mod replicas;
