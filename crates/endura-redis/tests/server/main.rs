@@ -6,6 +6,7 @@ mod aof;
 mod arguments;
 mod cluster;
 mod commands;
+mod dialogues;
 mod files;
 mod forks;
 mod fuzz;
