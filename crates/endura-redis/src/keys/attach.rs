@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::session::{Refusal, Session};
 use crate::redis::api::flags;
-use crate::redis::{Context, Level, OwnText};
+use crate::redis::{Context, Level, OwnText, end};
 use crate::store::{Count, Failure, Form, Outcome, Record, Value};
 
 /// A key of the pool: its number, its database, its record.
@@ -94,6 +94,7 @@ impl Session {
         let keys = numbers.len();
         // What was taken over are keys already.
         let opened = if took_over { Vec::new() } else { self.open_all(alive, &mut gone)? };
+        have_databases(context, &opened)?;
         if self.is_refused() {
             are_free(context, &opened)?;
         }
@@ -108,7 +109,7 @@ impl Session {
         self.store.sweeper.strays(numbers, first);
         self.drop_ghosts(context);
         if self.start().loads_rdb && !took_over && !context.is_replica() {
-            part_from_file(context);
+            context.part_from_replicas();
         }
         Ok(keys as u64)
     }
@@ -159,26 +160,50 @@ impl Session {
         let ghosts = std::mem::take(&mut self.start().ghosts);
         for (database, name) in ghosts {
             let name = OwnText::new(&name);
-            context.in_database(database, || {
+            let dropped = context.in_database(database, || {
                 let mut key = context.write(&name);
-                if key.value().is_ok_and(|value| value.is_some_and(|value| value.id == 0)) {
-                    key.delete();
-                }
+                let is_ghost =
+                    key.value().is_ok_and(|value| value.is_some_and(|value| value.id == 0));
+                if is_ghost { key.delete().is_ok() } else { true }
             });
+            if !dropped.unwrap_or(false) {
+                context.log(Level::Warning, "an empty key of a file could not be deleted");
+            }
         }
     }
 }
 
-/// Makes a key; what a file had under its name is replaced.
+/// Makes a key; what a file had under its name is replaced. By now some keys are made, so the server ends if it does not
+/// take this one: the pool has all.
 fn make(context: &Context<'_>, (value, database, record): Opened) {
     let name = OwnText::new(&record.name);
-    context.in_database(database, || {
+    let made = context.in_database(database, || {
         let mut key = context.write(&name);
-        key.set(value);
-        if record.expires >= 0 {
-            key.set_expires(record.expires);
-        }
+        key.set(value)?;
+        if record.expires >= 0 { key.set_expires(record.expires) } else { Ok(()) }
     });
+    if !made.is_ok_and(|made| made.is_ok()) {
+        end("a key of the pool cannot be attached", &record.name.escape_ascii().to_string());
+    }
+}
+
+/// Fails if a key of the pool is in a database that the server does not have: in another one it would take the place of
+/// the key of its name there.
+fn have_databases(context: &Context<'_>, opened: &[Opened]) -> Outcome {
+    let last = opened.iter().map(|(_, database, _)| *database).max().unwrap_or(0);
+    if context.has_database(last) {
+        return Ok(());
+    }
+    let has = (0..last).take_while(|database| context.has_database(*database)).count();
+    let way_out = if context.has(flags::CLUSTER) {
+        "a node of a cluster has as many: start it without `cluster-enabled`, and MOVE or delete them"
+            .into()
+    } else {
+        format!("set `databases` to {} or more", i64::from(last) + 1)
+    };
+    Err(Failure::Unattached(format!(
+        "the pool has keys in database {last}, and the server has {has} databases, from 0 on: {way_out}"
+    )))
 }
 
 /// Fails if a key has come under the name of one of the pool since an attach was refused: neither may replace the other
@@ -186,7 +211,8 @@ fn make(context: &Context<'_>, (value, database, record): Opened) {
 fn are_free(context: &Context<'_>, opened: &[Opened]) -> Outcome {
     let taken = opened.iter().find(|(_, database, record)| {
         let name = OwnText::new(&record.name);
-        context.in_database(*database, || context.peek(&name).is_there())
+        // Where it cannot be seen, it may be taken.
+        context.in_database(*database, || context.peek(&name).is_there()).unwrap_or(true)
     });
     taken.map_or(Ok(()), |(_, _, record)| {
         let text = "ERR endura: another key has its name now: DEL or RENAME that one";
@@ -197,13 +223,4 @@ fn are_free(context: &Context<'_>, opened: &[Opened]) -> Outcome {
 /// A failure with the key that it is of.
 fn of_key(name: &[u8], failure: &Failure) -> Failure {
     Failure::Unattached(format!("key `{}`: {}", name.escape_ascii(), failure.reason()))
-}
-
-/// Replicas may not go on from the state of the file: the pool is ahead of it.
-fn part_from_file(context: &Context<'_>) {
-    if !context.call(c"DEBUG", c"CHANGE-REPL-ID") {
-        let text = "the server has no DEBUG, which makes a new replication id: a replica that goes on from a file misses \
-                    what the pool has and this server's file has not";
-        context.log(Level::Warning, text);
-    }
 }

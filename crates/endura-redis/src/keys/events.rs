@@ -81,7 +81,8 @@ impl Session {
         let _ = self.store.catalogue.catch_up();
         loop {
             let Some((database, name)) = self.unwritten().pop_first() else { return };
-            if context.in_database(database, || self.record(context, &name)).is_err() {
+            let written = context.in_database(database, || self.record(context, &name));
+            if !written.is_ok_and(|written| written.is_ok()) {
                 self.unwritten().insert((database, name));
                 return;
             }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::replicas::{at_rest, pair};
+use super::support::server::free_port;
 use super::support::{Client, Reply, Server};
 
 /// A server with two keys and a file, killed.
@@ -127,6 +128,46 @@ fn a_map_that_cannot_be_opened_is_kept() {
     let mut c = server.client();
     assert_eq!(c.call("EN.GET shared f").text(), "new");
     assert_eq!(c.call("EN.COUNT own"), Reply::Integer(0));
+}
+
+/// A server has fewer databases than before: in another one a key of the pool would take the place of the one of its name.
+#[test]
+fn keys_of_a_database_that_the_server_lacks_are_kept() {
+    let cluster = ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"];
+    let cases: [(&[&str], _, _); 2] = [
+        (&["--databases", "4"], "the server has 4 databases", "set `databases` to 13 or more"),
+        (&cluster, "the server has 1 databases", "start it without `cluster-enabled`"),
+    ];
+    for (options, has, way_out) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = Server::start_with(folder.path(), free_port(), &["data.endura"], &[]);
+        let keys = [(0, "k", "zero"), (1, "k", "one"), (12, "k", "twelve"), (12, "only", "v")];
+        let mut c = server.client();
+        for (database, name, value) in keys {
+            c.call(&format!("SELECT {database}"));
+            assert_eq!(c.call(&format!("EN.SET {name} f {value}")), Reply::Integer(1));
+        }
+        drop(c);
+        server.kill();
+        let before = server.options.len();
+        server.options.extend(options.iter().map(ToString::to_string));
+        server.again();
+        let mut c = server.client();
+        let info = c.call("EN.INFO").text();
+        assert!(info.contains("the pool has keys in database 12"), "{info}");
+        assert!(info.contains(has) && info.contains(way_out), "{info}");
+        assert_eq!(c.call("KEYS *"), Reply::Array(Vec::new()));
+        assert!(c.call("EN.SET k f new").is_error());
+        drop(c);
+        server.kill();
+        server.options.truncate(before);
+        server.again();
+        let mut c = server.client();
+        for (database, name, value) in keys {
+            c.call(&format!("SELECT {database}"));
+            assert_eq!(c.call(&format!("EN.GET {name} f")).text(), value, "{database} {name}");
+        }
+    }
 }
 
 /// What was in the way is flushed, or everything comes anew from a master.

@@ -203,6 +203,20 @@ fn a_replica_gets_the_fields_that_were_set() {
     }
 }
 
+/// Replicas are told that the last field has taken its key with it, also by a server whose DEL has another name.
+#[test]
+fn a_replica_loses_a_key_without_del() {
+    let pair = pair(&["--rename-command", "DEL", "REMOVE"]);
+    let (mut c, mut replica) = (pair.master.client(), pair.replica.client());
+    replica.call(&format!("REPLICAOF 127.0.0.1 {}", pair.master.port()));
+    at_rest(&mut c, &mut replica);
+    for line in ["EN.SET k f v", "EN.DEL k f", "EN.SET l f v", "EN.POP l MIN"] {
+        assert!(!c.call(line).is_error(), "{line}");
+    }
+    at_rest(&mut c, &mut replica);
+    assert_eq!(replica.call("EXISTS k l"), Reply::Integer(0));
+}
+
 /// A removal fails with others before it: those are gone here and on the replica, and no more.
 #[test]
 fn removals_that_fail_midway_reach_a_replica_as_far_as_they_went() {
