@@ -35,26 +35,26 @@ impl Session {
         }
         let is_fresh = self.refusal().as_ref().is_some_and(|refusal| refusal.at.elapsed() < AGAIN);
         if !is_fresh {
-            self.attach(context);
+            self.attach(context, false);
         }
         self.refused().map_or(Ok(true), |why| Err(Failure::Unattached(why)))
     }
 
-    /// Attaches ahead of the first command; what was refused by then is left to commands.
+    /// Attaches ahead of the first command; what was refused by then is left to commands, but for what they cannot do.
     pub(super) fn attach_once(&self, context: &Context<'_>) {
-        if !self.is_refused() {
-            self.attach(context);
+        if !self.is_refused() || self.waits_for_turn.swap(false, Ordering::Relaxed) {
+            self.attach(context, true);
         }
     }
 
-    /// Attaches, unless that was done, or the server still loads a file.
-    pub(super) fn attach(&self, context: &Context<'_>) {
+    /// Attaches, unless that was done, or the server still loads a file. `is_turn`: between two commands.
+    pub(super) fn attach(&self, context: &Context<'_>, is_turn: bool) {
         if self.is_attached() || context.has(flags::LOADING) {
             return;
         }
         let begin = Instant::now();
         let took_over = self.took_over();
-        let attached = self.attach_all(context, took_over);
+        let attached = self.attach_all(context, took_over, is_turn);
         let took = begin.elapsed();
         match attached {
             Ok(keys) => {
@@ -66,7 +66,13 @@ impl Session {
                 let from = if took_over { "taken over from a file" } else { "attached" };
                 context.log(Level::Notice, format!("{keys} keys {from} in {took:?}"));
             }
-            Err(failure) => self.refuse(context, &failure),
+            Err(failure) => {
+                self.refuse(context, &failure);
+                if is_turn && !took_over && self.start().has_loaded && context.is_replica() {
+                    // What the file had is gone as well. What cannot be parted now is when keys are attached.
+                    let _ = self.part(context, is_turn);
+                }
+            }
         }
     }
 
@@ -86,7 +92,7 @@ impl Session {
     }
 
     /// First what can fail, then what is seen: all keys are attached, or none, and the pool stays as it was.
-    fn attach_all(&self, context: &Context<'_>, took_over: bool) -> Outcome<u64> {
+    fn attach_all(&self, context: &Context<'_>, took_over: bool, is_turn: bool) -> Outcome<u64> {
         let first = self.store.first_of_session();
         let (alive, mut gone) = self.sort_out()?;
         let mut numbers: Vec<u64> = alive.iter().map(|(id, ..)| *id).collect();
@@ -102,15 +108,16 @@ impl Session {
         self.store.catalogue.settle()?;
         self.store.catalogue.set_partial(false)?;
         let keys = if took_over { keys } else { opened.len() };
+        if !took_over && (keys > 0 || self.start().has_loaded) {
+            self.waits_for_turn.store(!is_turn, Ordering::Relaxed);
+            self.part(context, is_turn)?;
+        }
         opened.into_iter().for_each(|opened| make(context, opened));
         for id in gone {
             self.store.sweeper.one(id);
         }
         self.store.sweeper.strays(numbers, first);
         self.drop_ghosts(context);
-        if self.start().loads_rdb && !took_over && !context.is_replica() {
-            context.part_from_replicas();
-        }
         Ok(keys as u64)
     }
 

@@ -41,6 +41,8 @@ opaque! {
     RawCommand;
     /// `RedisModuleCallReply`.
     RawReply;
+    /// `RedisModuleServerInfoData`.
+    RawServerInfo;
 }
 
 /// `REDISMODULE_OK` or `REDISMODULE_ERR`, of the functions that can fail. [`super`] says what a failure of each means.
@@ -189,9 +191,11 @@ pub(crate) mod flags {
 pub(crate) mod events {
     //! Events of the server, and what is told with them.
     use super::Event;
+    pub(crate) const ROLE_CHANGED: Event = Event { id: 0, version: 1 };
     pub(crate) const FLUSH: Event = Event { id: 2, version: 1 };
     pub(crate) const LOADING: Event = Event { id: 3, version: 1 };
     pub(crate) const SHUTDOWN: Event = Event { id: 5, version: 1 };
+    pub(crate) const CRON: Event = Event { id: 8, version: 1 };
     pub(crate) const SWAP: Event = Event { id: 11, version: 1 };
     pub(crate) const EVENT_LOOP: Event = Event { id: 15, version: 1 };
     pub(crate) const FLUSH_STARTS: u64 = 0;
@@ -199,6 +203,7 @@ pub(crate) mod events {
     pub(crate) const LOADING_AOF: u64 = 1;
     pub(crate) const LOADING_RESYNC: u64 = 2;
     pub(crate) const LOADING_ENDS: u64 = 3;
+    pub(crate) const LOADING_FAILS: u64 = 4;
     pub(crate) const BEFORE_SLEEP: u64 = 0;
 }
 
@@ -220,6 +225,8 @@ pub(crate) const AUX_BEFORE: c_int = 1;
 pub(crate) const NODE_REPLICA: c_int = 1 << 2;
 /// `REDISMODULE_REPLY_ERROR`.
 pub(crate) const REPLY_ERROR: c_int = 1;
+/// `REDISMODULE_REPLY_ARRAY`.
+pub(crate) const REPLY_ARRAY: c_int = 3;
 /// `REDISMODULE_POSTPONED_LEN`.
 pub(crate) const POSTPONED: c_long = -1;
 
@@ -335,6 +342,11 @@ functions! {
         FreeCallReply: unsafe extern "C" fn(*mut RawReply);
         CallReplyType: unsafe extern "C" fn(*mut RawReply) -> c_int;
         CallReplyStringPtr: unsafe extern "C" fn(*mut RawReply, *mut usize) -> *const c_char;
+        CallReplyLength: unsafe extern "C" fn(*mut RawReply) -> usize;
+        CallReplyArrayElement: unsafe extern "C" fn(*mut RawReply, usize) -> *mut RawReply;
+        GetServerInfo: unsafe extern "C" fn(Ctx, *const c_char) -> *mut RawServerInfo;
+        ServerInfoGetFieldC: unsafe extern "C" fn(*mut RawServerInfo, *const c_char) -> *const c_char;
+        FreeServerInfo: unsafe extern "C" fn(Ctx, *mut RawServerInfo);
         Log: unsafe extern "C" fn(Ctx, *const c_char, *const c_char, ...);
         EmitAOF: unsafe extern "C" fn(*mut RawIo, *const c_char, *const c_char, ...);
         SaveUnsigned: unsafe extern "C" fn(*mut RawIo, u64);

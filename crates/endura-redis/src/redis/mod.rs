@@ -21,7 +21,10 @@
 //! | `GetMyClusterID`, `GetClusterNodeInfo` | null, failure: no cluster, or the node does not know itself yet | what `GetContextFlags` says of the role counts |
 //! | `Replicate` | the server has no such command: DEL can be renamed | UNLINK in its place; without that all replicas get all keys anew |
 //! | `Call` | null: the server has no such command | as for an error, which `CallReplyType` tells: the caller gets the text |
-//! | `FreeCallReply`, `CallReplyType`, `CallReplyStringPtr` | they cannot, for a reply that is there; the text of an error is never null | |
+//! | `CallReplyStringPtr`, `CallReplyArrayElement` | null: the reply is of another type, or shorter | the text is empty |
+//! | `FreeCallReply`, `CallReplyType`, `CallReplyLength` | they cannot, for a reply that is there | |
+//! | `GetServerInfo`, `FreeServerInfo` | they cannot | |
+//! | `ServerInfoGetFieldC` | null: INFO has no such field | replicas that may have some past are taken for such; a replica without a master's address has no link |
 //! | `EmitAOF`, `SaveUnsigned`, `SaveStringBuffer` | they keep the failure | the server looks for it behind the callback, and throws the file away |
 //! | `LoadUnsigned`, `LoadStringBuffer` | 0 and `IsIOError`; null | the key, and with it the file, cannot be loaded |
 //! | `IsIOError` | it cannot | |
@@ -45,5 +48,7 @@ mod text;
 pub(crate) use context::{Context, Level, end, end_replica, enter, log};
 pub(crate) use file::{Aof, Digest, InfoSection, Rdb};
 pub(crate) use key::{from_raw, into_raw, lent};
-pub(crate) use register::{Argument, Command, KeyUse, Kind, register, register_type, subscribe};
+pub(crate) use register::{
+    Argument, Command, KeyUse, Kind, register, register_type, subscribe,
+};
 pub(crate) use text::{OwnText, Text};

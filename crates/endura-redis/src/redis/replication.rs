@@ -28,8 +28,8 @@ impl Context<'_> {
 
     /// The first of these commands that the server has: others may be renamed.
     fn replicate_any(&self, commands: &[&CStr], form: &CStr, arguments: &[*mut RawString]) {
-        // SAFETY: the context is alive; `A`: not to the append-only file; `v`: an array of strings and its length. Redis counts itself
-        // among those who hold the strings.
+        // SAFETY: the context is alive; `A`: not to the append-only file; `v`: an array of strings and its length. Redis
+        // counts itself among those who hold the strings.
         let replicate = |command: &&CStr| unsafe {
             let (name, form) = (command.as_ptr(), form.as_ptr());
             (api().Replicate)(self.raw, name, form, arguments.as_ptr(), arguments.len()).is_ok()
@@ -40,11 +40,16 @@ impl Context<'_> {
         }
     }
 
-    /// No replica goes on from what it has: it gets all keys anew.
+    /// No replica goes on from what it has: it gets all keys anew. Those that are connected would not notice, so they are
+    /// disconnected.
     pub(crate) fn part_from_replicas(&self) {
-        if let Err(why) = self.call(c"DEBUG", &[b"CHANGE-REPL-ID"]) {
+        let parted = self.call(c"DEBUG", &[b"CHANGE-REPL-ID"]).map_err(|why| ("DEBUG", why));
+        let parted = parted.and_then(|_| {
+            self.call(c"CLIENT", &[b"KILL", b"TYPE", b"replica"]).map_err(|why| ("CLIENT", why))
+        });
+        if let Err((command, why)) = parted {
             let text = format!(
-                "the server has no DEBUG, which makes a new replication id ({why}): a replica that goes on from what it has \
+                "the server has no {command}, which parts it from its replicas ({why}): one that goes on from what it has \
                  misses keys of this server"
             );
             self.log(Level::Warning, text);

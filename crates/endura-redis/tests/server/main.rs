@@ -12,5 +12,6 @@ mod keys;
 mod kills;
 mod refusals;
 mod replicas;
+mod resyncs;
 mod steps;
 mod support;
