@@ -49,6 +49,6 @@ pub(crate) use context::{Context, Level, end, end_replica, enter, log};
 pub(crate) use file::{Aof, Digest, InfoSection, Rdb};
 pub(crate) use key::{from_raw, into_raw, lent};
 pub(crate) use register::{
-    Argument, Command, KeyUse, Kind, register, register_type, subscribe,
+    Argument, Command, KeyUse, Kind, knows_categories, register, register_type, subscribe,
 };
 pub(crate) use text::{OwnText, Text};

@@ -17,9 +17,13 @@ pub(crate) enum KeyUse {
     None,
     /// Reads it.
     Reads,
+    /// Writes to it.
+    Writes,
+    /// Removes something.
+    Removes,
     /// Reads and changes it.
     Changes,
-    /// Takes something out.
+    /// Removes something, and says what it was.
     Takes,
     /// Makes it.
     Makes,
@@ -101,6 +105,8 @@ fn with_info<R>(command: &Command, run: impl FnOnce(&Info) -> R) -> R {
     let (reads, changes, inserts, deletes) = (1 << 4, 1 << 5, 1 << 6, 1 << 7);
     let flags = match command.key {
         KeyUse::Reads | KeyUse::None => 1 | reads,
+        KeyUse::Writes => 1 << 1 | changes,
+        KeyUse::Removes => 1 << 1 | deletes,
         KeyUse::Changes => 1 << 1 | reads | changes,
         KeyUse::Takes => 1 << 1 | reads | deletes,
         KeyUse::Makes => 1 << 2 | inserts,
@@ -204,6 +210,11 @@ pub(crate) fn register_type(
     let made = unsafe { (api().CreateDataType)(context.raw, name.as_ptr(), version, methods) };
     key::set_type(made);
     !made.is_null()
+}
+
+/// Whether this server knows the categories of a module's commands. Redis does from 7.2 on.
+pub(crate) fn knows_categories() -> bool {
+    api().SetCommandACLCategories.is_some()
 }
 
 /// Subscribes to an event of the server; whether that went well.
