@@ -28,7 +28,10 @@ pub(super) fn edit<R>(
             session.store.sweeper.one(id);
             return Err(Failure::Pool(error));
         }
-        key.set(value);
+        if let Err(refused) = key.set(value) {
+            session.store.sweeper.one(id);
+            return Err(refused.into());
+        }
     } else if form != Form::Shared || value.count.known() != Some(0) {
         session.store.sweeper.one(value.id);
     }
@@ -54,7 +57,7 @@ fn try_to_delete(context: &Context<'_>, name: &Text) -> Outcome {
         return Ok(());
     }
     session.store.catalogue.remove(value.id)?;
-    key.delete();
+    key.delete()?;
     drop(key);
     context.replicate_deletion(name);
     context.deleted(name);

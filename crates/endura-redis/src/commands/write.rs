@@ -126,6 +126,9 @@ pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     }
     let words: Vec<&[u8]> = arguments[2..].iter().map(Text::bytes).collect();
     let options = Options::of(&words)?;
+    if options.get && !context.may_call(c"EN.GET", &[arguments[1].bytes(), words[0]]) {
+        return Err(Failure::Says("NOPERM GET needs the permission to run EN.GET on the key"));
+    }
     if !session().is_ready(context)? {
         context.integer(0);
         return Ok(());

@@ -5,6 +5,7 @@ mod attach;
 mod events;
 mod fork;
 mod methods;
+mod parting;
 mod session;
 
 pub(crate) use events::subscribe_to_all;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 #![allow(missing_docs, reason = "tests")]
 
+mod acl;
 mod aof;
 mod arguments;
 mod cluster;
@@ -16,5 +17,6 @@ mod overwritten;
 mod refusals;
 mod removals;
 mod replicas;
+mod resyncs;
 mod steps;
 mod support;
