@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::kills::goes_on;
+use super::replicas::{Pair, at_rest, pair};
 use super::support::mixed::{self, DATABASES, Held, Keys};
 use super::support::{Client, Random, Reply, Server};
 
@@ -76,15 +77,8 @@ impl Dialogue<'_> {
         loop {
             let which = self.random.below(300);
             let states = match which {
-                // A database is selected for good.
-                0..40 => {
-                    self.database = self.random.below(u64::from(DATABASES)) as u32;
-                    let database = self.database.to_string();
-                    match self.client.ask(&[b"SELECT", database.as_bytes()]) {
-                        Ok(_) => continue,
-                        Err(_) => Err(vec![self.keys.clone()]),
-                    }
-                }
+                0..40 if self.select().is_ok() => continue,
+                0..40 => Err(vec![self.keys.clone()]),
                 40..45 if self.files != Files::None => {
                     if self.save(which).is_err() {
                         // Either file may be there.
@@ -105,6 +99,13 @@ impl Dialogue<'_> {
                 Err(maps) => return Cut { maps, saved: self.saved },
             }
         }
+    }
+
+    /// Selects a database, for good.
+    fn select(&mut self) -> io::Result<()> {
+        self.database = self.random.below(u64::from(DATABASES)) as u32;
+        let database = self.database;
+        self.ask(&format!("SELECT {database}")).map(drop)
     }
 
     fn ask(&mut self, line: &str) -> io::Result<Reply> {
@@ -180,24 +181,28 @@ impl Dialogue<'_> {
         };
         let answer = self.ask(command)?;
         assert!(!answer.is_error(), "{command}: {answer:?}");
-        loop {
-            let info = self.ask("INFO everything")?.text();
-            let ended = [
-                "rdb_bgsave_in_progress:0",
-                "aof_rewrite_in_progress:0",
-                "aof_rewrite_scheduled:0",
-                // Until then COPY is refused.
-                "endura_child_is_saving:0",
-            ];
-            if ended.iter().all(|line| info.contains(line)) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        are_ended(&mut self.client)?;
         if makes_rdb {
             self.saved = vec![self.keys.clone()];
         }
         Ok(())
+    }
+}
+
+/// Waits until no child saves: until then COPY is refused.
+fn are_ended(client: &mut Client) -> io::Result<()> {
+    let lines = [
+        "rdb_bgsave_in_progress:0",
+        "aof_rewrite_in_progress:0",
+        "aof_rewrite_scheduled:0",
+        "endura_child_is_saving:0",
+    ];
+    loop {
+        let info = client.ask(&[b"INFO", b"everything"])?.text();
+        if lines.iter().all(|line| info.contains(line)) {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -313,4 +318,38 @@ fn beside_an_append_only_file() {
 #[test]
 fn beside_both() {
     rounds(Files::Both, seed());
+}
+
+/// A replica gets all of it, and has it again from its pool and an append-only file of its own, without its master.
+#[test]
+fn on_a_replica() {
+    let options = ["--appendonly", "yes", "--appendfsync", "no"];
+    let Pair { _folder, master, mut replica } = pair(&options);
+    let mut random = Random::new(seed());
+    let dumps = &dumps(&mut master.client());
+    let (client, files) = (master.client(), Files::Append);
+    let (keys, saved, random) = (Keys::new(), Vec::new(), &mut random);
+    let mut dialogue = Dialogue { client, random, files, database: 0, keys, saved, dumps };
+    let (mut m, begin) = (master.client(), Instant::now());
+    for round in (0..).take_while(|&round| goes_on(round, 2, begin)) {
+        let mut r = replica.client();
+        r.call(&format!("REPLICAOF 127.0.0.1 {}", master.port()));
+        at_rest(&mut m, &mut r);
+        for client in [&mut m, &mut r] {
+            are_ended(client).unwrap();
+        }
+        for _ in 0..300 {
+            let states = match dialogue.random.below(8) {
+                0 => dialogue.select().map(|()| dialogue.keys.clone()).map_err(|_| Vec::new()),
+                which @ 1..3 => dialogue.together(which == 1),
+                _ => dialogue.one(),
+            };
+            dialogue.keys = states.unwrap_or_else(|_| panic!("the master is gone"));
+        }
+        at_rest(&mut m, &mut r);
+        assert_eq!(mixed::found(&mut r), dialogue.keys, "round {round}");
+        replica.kill_and_start();
+        let found = mixed::found(&mut replica.client());
+        assert_eq!(found, dialogue.keys, "round {round}, from its files");
+    }
 }
