@@ -58,7 +58,10 @@ fn load(context: &Context<'_>, arguments: &[Text]) -> Result<(), String> {
     commands::register_all(context).map_err(|name| {
         format!("the server does not take the command {}", name.to_string_lossy())
     })?;
-    if !keys::subscribe_to_all(context) || !context.subscribe_to_info(commands::info_section) {
+    if !keys::subscribe_to_all(context)
+        || !context.subscribe_to_info(commands::info_section)
+        || !commands::watch_users(context)
+    {
         return Err("the server does not take a subscription".into());
     }
     Ok(())

@@ -112,9 +112,12 @@ pub(super) fn write_section(section: &InfoSection) {
     let Ok(figures) = figures() else { return };
     for (name, figure) in figures {
         let Ok(name) = CString::new(name) else { continue };
-        match figure {
+        let is_taken = match figure {
             Number(number) => section.number(&name, number),
             Words(text) => section.text(&name, text.replace(['\r', '\n'], " ")),
+        };
+        if !is_taken {
+            return;
         }
     }
 }

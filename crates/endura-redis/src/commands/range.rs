@@ -1,10 +1,9 @@
 //! EN.RANGE and EN.PREFIX.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::read::INLINE;
-use super::workers::on_a_thread;
+use super::workers::read_on_a_thread;
 use crate::keys::session;
 use crate::redis::{Context, Text};
 use crate::store::{Failure, Order, Outcome, Span, Value, how_many};
@@ -92,8 +91,7 @@ fn answer(context: &Context<'_>, name: &Text, span: Option<Span>, options: Optio
     }
     let Some(value) = key.shared()? else { return Ok(()) };
     drop(key);
-    let value: Arc<Value> = value;
-    on_a_thread(context, move |context| write(context, &value, &span, &options))
+    read_on_a_thread(context, value, move |context, value| write(context, value, &span, &options))
 }
 
 /// Whether there are so many entries that a thread writes them.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::workers::on_a_thread;
+use super::workers::read_on_a_thread;
 use crate::keys::session;
 use crate::redis::{Context, Text};
 use crate::store::{Failure, Order, Outcome, Span, how_many};
@@ -72,8 +72,8 @@ pub(crate) fn count(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         context.integer(session().store.entries.count_now(&value)?);
         return Ok(());
     }
-    on_a_thread(context, move |context| {
-        context.integer(session().store.entries.count(&value)?);
+    read_on_a_thread(context, value, |context, value| {
+        context.integer(session().store.entries.count(value)?);
         Ok(())
     })
 }

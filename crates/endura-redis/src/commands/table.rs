@@ -41,13 +41,13 @@ const REV: Argument = optional(c"REV", Kind::Word);
 const LIMIT: Argument = optional(c"limit", Kind::Option(c"LIMIT"));
 const FAST: &CStr = c"read fast";
 
-static COMMANDS: [Command; 14] = [
+pub(super) static COMMANDS: [Command; 14] = [
     Command {
         name: c"en.set",
         run: entry!(write::set),
         flags: c"write deny-oom fast",
         categories: c"write fast",
-        key: KeyUse::Changes,
+        key: KeyUse::Writes,
         arity: -4,
         summary: c"Gives fields of an ordered persistent map their values.",
         complexity: c"O(log n) for each field",
@@ -85,7 +85,7 @@ static COMMANDS: [Command; 14] = [
         run: entry!(write::del),
         flags: c"write fast",
         categories: c"write fast",
-        key: KeyUse::Takes,
+        key: KeyUse::Removes,
         arity: -3,
         summary: c"Removes fields.",
         complexity: c"O(log n) for each field",

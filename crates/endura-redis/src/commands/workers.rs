@@ -5,8 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
+use crate::keys::session;
 use crate::redis::Context;
-use crate::store::Outcome;
+use crate::store::{Outcome, Value};
 
 /// One that reads and one that need not wait for it.
 const THREADS: usize = 2;
@@ -47,4 +48,17 @@ pub(super) fn on_a_thread(
     // The threads end with the process: there is always one that receives.
     let _ = tasks.lock().unwrap_or_else(PoisonError::into_inner).send(task);
     Ok(())
+}
+
+/// The same from the entries of a key, which stay until then, whatever becomes of the key.
+pub(super) fn read_on_a_thread(
+    context: &Context<'_>,
+    value: Arc<Value>,
+    answer: impl FnOnce(&Context<'_>, &Value) -> Outcome + Send + 'static,
+) -> Outcome {
+    let reading = session().store.sweeper.reading(value.id);
+    on_a_thread(context, move |context| {
+        let _reading = reading;
+        answer(context, &value)
+    })
 }

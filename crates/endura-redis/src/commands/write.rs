@@ -3,8 +3,8 @@
 use super::edit::{delete_if_empty, edit};
 use crate::keys::session;
 use crate::redis::{Context, Text};
-use crate::store::{Digits, Failure, Form, Outcome, form_named, how_many, integer};
-use crate::store::{Order, Value};
+use crate::store::{Digits, Entries, Failure, Form, Order, Outcome, Value};
+use crate::store::{form_named, how_many, integer};
 
 /// When EN.SET writes a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,10 +81,16 @@ struct Put<'a> {
     failure: Option<Failure>,
 }
 
-fn put_all<'a>(value: &Value, words: &[&'a [u8]], options: &Options) -> Put<'a> {
+/// Puts nothing if a field or a value is wrong, and into a new key all or nothing: without room for all there is no key.
+fn put_all<'a>(value: &Value, is_new: bool, words: &[&'a [u8]], options: &Options) -> Put<'a> {
     let (entries, when) = (&session().store.entries, options.when);
+    let pairs = || words[..options.pairs].chunks_exact(2);
+    let wrong = pairs().find_map(|pair| Entries::check(value.form, pair[0], pair[1]).err());
+    if wrong.is_some() {
+        return Put { failure: wrong, ..Put::default() };
+    }
     let mut put = Put::default();
-    for pair in words[..options.pairs].chunks_exact(2) {
+    for pair in pairs() {
         let (field, new) = (pair[0], pair[1]);
         let mut one = || {
             if options.get {
@@ -97,11 +103,14 @@ fn put_all<'a>(value: &Value, words: &[&'a [u8]], options: &Options) -> Put<'a> 
         };
         match one() {
             Ok(None) => {}
-            Ok(Some(is_new)) => {
+            Ok(Some(was_absent)) => {
                 put.done.extend([field, new]);
-                put.added += i64::from(is_new);
+                put.added += i64::from(was_absent);
             }
             Err(failure) => {
+                if is_new {
+                    put.done.clear();
+                }
                 put.failure = Some(failure);
                 break;
             }
@@ -110,19 +119,23 @@ fn put_all<'a>(value: &Value, words: &[&'a [u8]], options: &Options) -> Put<'a> 
     put
 }
 
+/// `EN.SET key field value [field value ...] [NX|XX] [GET]`.
 pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     if arguments.len() < 4 {
         return Err(Failure::Arity);
     }
     let words: Vec<&[u8]> = arguments[2..].iter().map(Text::bytes).collect();
     let options = Options::of(&words)?;
+    if options.get && !context.may_call(c"EN.GET", &[arguments[1].bytes(), words[0]]) {
+        return Err(Failure::Says("NOPERM GET needs the permission to run EN.GET on the key"));
+    }
     if !session().is_ready(context)? {
         context.integer(0);
         return Ok(());
     }
     let name = &arguments[1];
-    let put = edit(context, name, Form::Shared, |value| {
-        let put = put_all(value, &words, &options);
+    let put = edit(context, name, Form::Shared, |value, is_new| {
+        let put = put_all(value, is_new, &words, &options);
         (!put.done.is_empty(), put)
     })?;
     if put.done.len() == words.len() {
@@ -161,6 +174,9 @@ pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         let key = context.write(name);
         if let Some(value) = key.value()? {
             for field in &arguments[2..] {
+                Entries::check_field(value.form, field.bytes())?;
+            }
+            for field in &arguments[2..] {
                 match session().store.entries.remove(value, field.bytes()) {
                     Ok(was_there) => (removed, done) = (removed + i64::from(was_there), done + 1),
                     Err(error) => {
@@ -175,7 +191,7 @@ pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         // Without those that are there still, for a removal failed.
         context.replicate(c"EN.DEL", &arguments[1..done]);
         context.changed(name, c"en.del");
-        delete_if_empty(context, name)?;
+        delete_if_empty(context, name);
     }
     match failure {
         Some(failure) => Err(failure),
@@ -194,7 +210,7 @@ pub(crate) fn incrby(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         context.integer(0);
         return Ok(());
     }
-    let sum = edit(context, name, Form::Shared, |value| {
+    let sum = edit(context, name, Form::Shared, |value, _| {
         let sum = add(value, field.bytes(), by);
         (sum.is_ok(), sum)
     })??;
@@ -206,6 +222,7 @@ pub(crate) fn incrby(context: &Context<'_>, arguments: &[Text]) -> Outcome {
 
 fn add(value: &Value, field: &[u8], by: i64) -> Outcome<i64> {
     let entries = &session().store.entries;
+    Entries::check_field(value.form, field)?;
     let old = entries.get_with(value, field, integer)?.transpose()?.unwrap_or(0);
     let overflow = Failure::Says("ERR increment or decrement would overflow");
     let sum = old.checked_add(by).ok_or(overflow)?;
@@ -220,6 +237,7 @@ pub(crate) fn cas(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     if session().is_ready(context)? {
         let (entries, key) = (&session().store.entries, context.write(name));
         if let Some(value) = key.value()? {
+            Entries::check(value.form, field.bytes(), new.bytes())?;
             let found = entries.get_with(value, field.bytes(), |found| found == old.bytes())?;
             is_done = found == Some(true);
             if is_done {
@@ -274,7 +292,7 @@ pub(crate) fn pop(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         let fields: Vec<&[u8]> = popped.iter().map(|(field, _)| field.as_slice()).collect();
         context.replicate_bytes(c"EN.DEL", name, &fields);
         context.changed(name, c"en.pop");
-        delete_if_empty(context, name)?;
+        delete_if_empty(context, name);
     }
     Ok(())
 }
@@ -290,7 +308,7 @@ pub(crate) fn create(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         if context.read(name).value()?.is_some() {
             return Err(Failure::Says("BUSYKEY Target key name already exists."));
         }
-        edit(context, name, form, |_| (true, ()))?;
+        edit(context, name, form, |_, _| (true, ()))?;
         context.replicate(c"EN.CREATE", &arguments[1..]);
         context.changed(name, c"en.create");
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::session::{Refusal, Session};
 use crate::redis::api::flags;
-use crate::redis::{Context, Level, OwnText};
+use crate::redis::{Context, Level, OwnText, end};
 use crate::store::{Count, Failure, Form, Outcome, Record, Value};
 
 /// A key of the pool: its number, its database, its record.
@@ -35,26 +35,26 @@ impl Session {
         }
         let is_fresh = self.refusal().as_ref().is_some_and(|refusal| refusal.at.elapsed() < AGAIN);
         if !is_fresh {
-            self.attach(context);
+            self.attach(context, false);
         }
         self.refused().map_or(Ok(true), |why| Err(Failure::Unattached(why)))
     }
 
-    /// Attaches ahead of the first command; what was refused by then is left to commands.
+    /// Attaches ahead of the first command; what was refused by then is left to commands, but for what they cannot do.
     pub(super) fn attach_once(&self, context: &Context<'_>) {
-        if !self.is_refused() {
-            self.attach(context);
+        if !self.is_refused() || self.waits_for_turn.swap(false, Ordering::Relaxed) {
+            self.attach(context, true);
         }
     }
 
-    /// Attaches, unless that was done, or the server still loads a file.
-    pub(super) fn attach(&self, context: &Context<'_>) {
+    /// Attaches, unless that was done, or the server still loads a file. `is_turn`: between two commands.
+    pub(super) fn attach(&self, context: &Context<'_>, is_turn: bool) {
         if self.is_attached() || context.has(flags::LOADING) {
             return;
         }
         let begin = Instant::now();
         let took_over = self.took_over();
-        let attached = self.attach_all(context, took_over);
+        let attached = self.attach_all(context, took_over, is_turn);
         let took = begin.elapsed();
         match attached {
             Ok(keys) => {
@@ -66,7 +66,13 @@ impl Session {
                 let from = if took_over { "taken over from a file" } else { "attached" };
                 context.log(Level::Notice, format!("{keys} keys {from} in {took:?}"));
             }
-            Err(failure) => self.refuse(context, &failure),
+            Err(failure) => {
+                self.refuse(context, &failure);
+                if is_turn && !took_over && self.start().has_loaded && context.is_replica() {
+                    // What the file had is gone as well. What cannot be parted now is when keys are attached.
+                    let _ = self.part(context, is_turn);
+                }
+            }
         }
     }
 
@@ -86,7 +92,7 @@ impl Session {
     }
 
     /// First what can fail, then what is seen: all keys are attached, or none, and the pool stays as it was.
-    fn attach_all(&self, context: &Context<'_>, took_over: bool) -> Outcome<u64> {
+    fn attach_all(&self, context: &Context<'_>, took_over: bool, is_turn: bool) -> Outcome<u64> {
         let first = self.store.first_of_session();
         let (alive, mut gone) = self.sort_out()?;
         let mut numbers: Vec<u64> = alive.iter().map(|(id, ..)| *id).collect();
@@ -94,6 +100,7 @@ impl Session {
         let keys = numbers.len();
         // What was taken over are keys already.
         let opened = if took_over { Vec::new() } else { self.open_all(alive, &mut gone)? };
+        have_databases(context, &opened)?;
         if self.is_refused() {
             are_free(context, &opened)?;
         }
@@ -101,15 +108,16 @@ impl Session {
         self.store.catalogue.settle()?;
         self.store.catalogue.set_partial(false)?;
         let keys = if took_over { keys } else { opened.len() };
+        if !took_over && (keys > 0 || self.start().has_loaded) {
+            self.waits_for_turn.store(!is_turn, Ordering::Relaxed);
+            self.part(context, is_turn)?;
+        }
         opened.into_iter().for_each(|opened| make(context, opened));
         for id in gone {
             self.store.sweeper.one(id);
         }
         self.store.sweeper.strays(numbers, first);
         self.drop_ghosts(context);
-        if self.start().loads_rdb && !took_over && !context.is_replica() {
-            part_from_file(context);
-        }
         Ok(keys as u64)
     }
 
@@ -159,26 +167,57 @@ impl Session {
         let ghosts = std::mem::take(&mut self.start().ghosts);
         for (database, name) in ghosts {
             let name = OwnText::new(&name);
-            context.in_database(database, || {
+            let dropped = context.in_database(database, || {
                 let mut key = context.write(&name);
-                if key.value().is_ok_and(|value| value.is_some_and(|value| value.id == 0)) {
-                    key.delete();
+                let is_ghost =
+                    key.value().is_ok_and(|value| value.is_some_and(|value| value.id == 0));
+                if !is_ghost {
+                    return true;
                 }
+                self.left_out().insert((database, name.bytes().to_vec()));
+                key.delete().is_ok()
             });
+            if !dropped.unwrap_or(false) {
+                context.log(Level::Warning, "an empty key of a file could not be deleted");
+            }
         }
     }
 }
 
-/// Makes a key; what a file had under its name is replaced.
+/// Makes a key; what a file had under its name is replaced, also in the append-only file. By now some keys are made, so the server ends if it does not
+/// take this one: the pool has all.
 fn make(context: &Context<'_>, (value, database, record): Opened) {
     let name = OwnText::new(&record.name);
-    context.in_database(database, || {
+    let made = context.in_database(database, || {
         let mut key = context.write(&name);
-        key.set(value);
-        if record.expires >= 0 {
-            key.set_expires(record.expires);
+        if key.value().is_err() {
+            context.delete_in_file(&name);
         }
+        key.set(value)?;
+        if record.expires >= 0 { key.set_expires(record.expires) } else { Ok(()) }
     });
+    if !made.is_ok_and(|made| made.is_ok()) {
+        end("a key of the pool cannot be attached", &record.name.escape_ascii().to_string());
+    }
+}
+
+/// Fails if a key of the pool is in a database that the server does not have: in another one it would take the place of
+/// the key of its name there.
+fn have_databases(context: &Context<'_>, opened: &[Opened]) -> Outcome {
+    let last = opened.iter().map(|(_, database, _)| *database).max().unwrap_or(0);
+    if context.has_database(last) {
+        return Ok(());
+    }
+    let has = (0..last).take_while(|database| context.has_database(*database)).count();
+    let way_out = if context.has(flags::CLUSTER) {
+        "a node of a cluster has as many: start it without `cluster-enabled`, and MOVE or delete them"
+            .into()
+    } else {
+        format!("set `databases` to {} or more", i64::from(last) + 1)
+    };
+    Err(Failure::Unattached(format!(
+        "the pool has keys in database {last}, and the server has {has} databases, from 0 on: {way_out}"
+    )))
 }
 
 /// Fails if a key has come under the name of one of the pool since an attach was refused: neither may replace the other
@@ -186,7 +225,8 @@ fn make(context: &Context<'_>, (value, database, record): Opened) {
 fn are_free(context: &Context<'_>, opened: &[Opened]) -> Outcome {
     let taken = opened.iter().find(|(_, database, record)| {
         let name = OwnText::new(&record.name);
-        context.in_database(*database, || context.peek(&name).is_there())
+        // Where it cannot be seen, it may be taken.
+        context.in_database(*database, || context.peek(&name).is_there()).unwrap_or(true)
     });
     taken.map_or(Ok(()), |(_, _, record)| {
         let text = "ERR endura: another key has its name now: DEL or RENAME that one";
@@ -197,13 +237,4 @@ fn are_free(context: &Context<'_>, opened: &[Opened]) -> Outcome {
 /// A failure with the key that it is of.
 fn of_key(name: &[u8], failure: &Failure) -> Failure {
     Failure::Unattached(format!("key `{}`: {}", name.escape_ascii(), failure.reason()))
-}
-
-/// Replicas may not go on from the state of the file: the pool is ahead of it.
-fn part_from_file(context: &Context<'_>) {
-    if !context.call(c"DEBUG", c"CHANGE-REPL-ID") {
-        let text = "the server has no DEBUG, which makes a new replication id: a replica that goes on from a file misses \
-                    what the pool has and this server's file has not";
-        context.log(Level::Warning, text);
-    }
 }

@@ -8,6 +8,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use super::session::{Session, Unlinked, session};
 use crate::redis::api::{self, Event, RawContext, RawString, TwoNumbers, events, flags};
@@ -15,9 +16,10 @@ use crate::redis::{Context, Level, OwnText, Text, subscribe};
 
 /// Subscribes; whether all went well.
 pub(crate) fn subscribe_to_all(context: &Context<'_>) -> bool {
-    let of_server: [(Event, api::EventFn); 5] = [
+    let of_server: [(Event, api::EventFn); 6] = [
         (events::EVENT_LOOP, on_event_loop),
         (events::LOADING, on_loading),
+        (events::ROLE_CHANGED, on_role_change),
         (events::FLUSH, on_flush),
         (events::SWAP, on_swap),
         (events::SHUTDOWN, on_shutdown),
@@ -79,9 +81,15 @@ impl Session {
     fn write_the_rest(&self, context: &Context<'_>) {
         // What fails is tried again at the next turn.
         let _ = self.store.catalogue.catch_up();
+        if self.says_partial.load(Ordering::Relaxed)
+            && self.store.catalogue.set_partial(false).is_ok()
+        {
+            self.says_partial.store(false, Ordering::Relaxed);
+        }
         loop {
             let Some((database, name)) = self.unwritten().pop_first() else { return };
-            if context.in_database(database, || self.record(context, &name)).is_err() {
+            let written = context.in_database(database, || self.record(context, &name));
+            if !written.is_ok_and(|written| written.is_ok()) {
                 self.unwritten().insert((database, name));
                 return;
             }
@@ -107,6 +115,7 @@ impl Session {
 
     fn notified(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) {
         let is_of_string = self.is_of_string(context.database(), class, event, name);
+        self.tell_file(context, class, event, name);
         match event {
             _ if is_of_string => {}
             // The other half follows.
@@ -123,9 +132,11 @@ impl Session {
         }
     }
 
-    /// A replica gets all keys anew, or has got them.
+    /// A replica gets all keys anew; or it has got them, or will get no more of them: then what it has is what there is.
     fn resyncing(&self, is_partial: bool) {
-        if let Err(error) = self.store.catalogue.set_partial(is_partial) {
+        let set = self.store.catalogue.set_partial(is_partial);
+        self.says_partial.store(!is_partial && set.is_err(), Ordering::Relaxed);
+        if let Err(error) = set {
             let text = format!("that a replica gets its keys could not be written: {error}");
             crate::redis::log(Level::Warning, text);
         }
@@ -175,19 +186,31 @@ unsafe extern "C" fn on_event_loop(
 }
 
 unsafe extern "C" fn on_loading(
-    raw: *mut RawContext,
+    _raw: *mut RawContext,
     _event: Event,
     which: u64,
     _data: *mut c_void,
 ) {
-    if which == events::LOADING_RDB || which == events::LOADING_AOF {
-        // SAFETY: see above.
-        let context = unsafe { Context::new(raw) };
-        session().loading(&context, which == events::LOADING_RDB);
+    let session = session();
+    match which {
+        events::LOADING_RDB | events::LOADING_AOF => session.loading(),
+        events::LOADING_RESYNC if session.is_attached() => session.resyncing(true),
+        events::LOADING_ENDS | events::LOADING_FAILS if session.is_attached() => {
+            session.resyncing(false);
+        }
+        _ => {}
     }
-    let is_partial = which == events::LOADING_RESYNC;
-    if (is_partial || which == events::LOADING_ENDS) && session().is_attached() {
-        session().resyncing(is_partial);
+}
+
+/// A replica that is made a master has what it has, also if the last resync did not come to its end.
+unsafe extern "C" fn on_role_change(
+    _raw: *mut RawContext,
+    _event: Event,
+    _which: u64,
+    _data: *mut c_void,
+) {
+    if session().is_attached() {
+        session().resyncing(false);
     }
 }
 
@@ -198,15 +221,16 @@ unsafe extern "C" fn on_flush(raw: *mut RawContext, _event: Event, which: u64, d
         // Without the keys that were in the way, if there were some; a replica's master sends its own behind this.
         if session.is_refused() {
             // SAFETY: see above.
-            session.attach(&unsafe { Context::new(raw) });
+            session.attach(&unsafe { Context::new(raw) }, false);
         }
-        return;
-    }
-    if !session.reaches_spaces() {
         return;
     }
     // SAFETY: see above: `RedisModuleFlushInfo`.
     let database = unsafe { (*data.cast::<TwoNumbers>()).second };
+    session.left_out().retain(|(other, _)| database >= 0 && *other != database);
+    if !session.reaches_spaces() {
+        return;
+    }
     session.forget_last_string();
     session.store.catalogue.spaces().renew(database);
     session.spaces_changed();

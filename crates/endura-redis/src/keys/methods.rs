@@ -97,7 +97,9 @@ fn load(file: &Rdb) -> Option<Value> {
         let made = session.store.make(form);
         made.map_err(|failure| not_taken_over(&failure)).ok()?
     } else {
-        session.ghost(file.database(), file.name());
+        // A key that could not be found again would stay beside those of the pool.
+        let (database, name) = file.key()?;
+        session.ghost(database, name);
         Value { id: 0, form, own: None, count: Count::of(0) }
     };
     let loaded = load_entries(file, takes_over.then_some(&value));

@@ -1,9 +1,11 @@
 //! Keys of Redis whose entries are in the pool: how they come to be there, and what happens to them.
 
+mod append_only;
 mod attach;
 mod events;
 mod fork;
 mod methods;
+mod parting;
 mod session;
 
 pub(crate) use events::subscribe_to_all;

@@ -5,8 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::redis::{Context, Level, log};
+use crate::redis::{Level, log};
 use crate::store::{Store, Value};
+
+/// Names of keys, each with its database.
+type Names = BTreeSet<(i32, Vec<u8>)>;
 
 /// Everything that lives as long as the server.
 #[derive(Debug)]
@@ -17,10 +20,16 @@ pub(crate) struct Session {
     /// Why they are not, once that was tried.
     refusal: Mutex<Option<Refusal>>,
     start: Mutex<Start>,
+    /// An attach that a command began has to wait until it has ended.
+    pub(super) waits_for_turn: AtomicBool,
     /// Numbers whose keys Redis has taken out of a database; see [`super::events`].
     unlinked: Mutex<Vec<Unlinked>>,
     /// Keys whose records could not be written, for the pool was full.
-    unwritten: Mutex<BTreeSet<(i32, Vec<u8>)>>,
+    unwritten: Mutex<Names>,
+    /// Names that are maps in the append-only file and no keys here; see [`super::append_only`].
+    left_out: Mutex<Names>,
+    /// The pool still says that a replica gets its keys, for what takes that back could not be written.
+    pub(super) says_partial: AtomicBool,
     /// The key of the last event and its database, if that was one of a string.
     pub(super) last_string: Mutex<Option<(i32, Vec<u8>)>>,
     /// For INFO: how long attaching took, and how many keys it found.
@@ -39,9 +48,10 @@ pub(super) struct Refusal {
 #[derive(Debug, Default)]
 pub(super) struct Start {
     plan: Option<Plan>,
-    /// The file that is loaded is an RDB, not an append-only file.
-    pub(super) loads_rdb: bool,
-    is_replica: bool,
+    /// A file was loaded: its end is what Redis, and who asks it, would go on from.
+    pub(super) has_loaded: bool,
+    /// A replica has parted from its master's past; see [`super::parting`].
+    pub(super) has_parted: bool,
     /// Keys of the file that are not taken over: they are deleted once the pool's are there.
     pub(super) ghosts: Vec<(i32, Vec<u8>)>,
 }
@@ -79,8 +89,11 @@ impl Session {
             attached: AtomicBool::new(false),
             refusal: Mutex::default(),
             start: Mutex::default(),
+            waits_for_turn: AtomicBool::new(false),
             unlinked: Mutex::default(),
             unwritten: Mutex::default(),
+            left_out: Mutex::default(),
+            says_partial: AtomicBool::new(false),
             last_string: Mutex::default(),
             attach_micros: AtomicU64::new(0),
             attached_keys: AtomicU64::new(0),
@@ -114,16 +127,18 @@ impl Session {
         self.unlinked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn unwritten(&self) -> MutexGuard<'_, BTreeSet<(i32, Vec<u8>)>> {
+    pub(super) fn unwritten(&self) -> MutexGuard<'_, Names> {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn left_out(&self) -> MutexGuard<'_, Names> {
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The server begins to load a file.
-    pub(super) fn loading(&self, context: &Context<'_>, is_rdb: bool) {
+    pub(super) fn loading(&self) {
         if !self.is_attached() {
-            let is_replica = is_rdb && context.is_replica();
-            let mut start = self.start();
-            (start.loads_rdb, start.is_replica) = (is_rdb, is_replica);
+            self.start().has_loaded = true;
         }
     }
 
@@ -136,14 +151,15 @@ impl Session {
     /// * The pool is older than the file, for it has been saved from less often: somebody has put a copy back, or a power
     ///   loss took it back to a checkpoint.
     /// * A replica was killed in the middle of a full resync: the pool has only some of the keys.
-    /// * A replica starts from an RDB: it will ask its master for what followed that file, and RENAME and the like would
-    ///   do another thing to a newer state.
+    ///
+    /// A replica that starts from an RDB would ask its master for what followed that file, and RENAME and the like would do
+    /// another thing to the newer state of the pool: it [parts](super::parting) from that past.
     pub(super) fn takes_over(&self, file: Option<([u8; 16], u64)>) -> bool {
         if self.is_attached() {
             return true;
         }
         let mut start = self.start();
-        let mut plan = start.plan.unwrap_or_else(|| self.plan(file, start.is_replica));
+        let mut plan = start.plan.unwrap_or_else(|| self.plan(file));
         if start.plan.is_none()
             && plan == Plan::TakeOver
             && let Err(error) = self.store.catalogue.begin_anew(self.saves_in(file))
@@ -161,12 +177,8 @@ impl Session {
         file.filter(|(uuid, _)| *uuid == self.store.uuid).map_or(0, |(_, saves)| saves)
     }
 
-    fn plan(&self, file: Option<([u8; 16], u64)>, is_replica: bool) -> Plan {
+    fn plan(&self, file: Option<([u8; 16], u64)>) -> Plan {
         if self.store.catalogue.is_fresh() {
-            return Plan::TakeOver;
-        }
-        if is_replica {
-            log(Level::Notice, "a replica starts from its RDB: its maps replace those of the pool");
             return Plan::TakeOver;
         }
         if self.store.catalogue.is_partial().unwrap_or(false) {
@@ -196,7 +208,7 @@ impl Session {
         self.start().ghosts.push((database, name));
     }
 
-    /// The keys of two databases have changed places: also those that are left out, or wait for room.
+    /// The keys of two databases have changed places: also those that are left out, were left out, or wait for room.
     pub(super) fn swap_names(&self, a: i32, b: i32) {
         let other = |database| match database {
             database if database == a => b,
@@ -204,9 +216,10 @@ impl Session {
             database => database,
         };
         self.start().ghosts.iter_mut().for_each(|(database, _)| *database = other(*database));
-        let mut unwritten = self.unwritten();
-        let names = std::mem::take(&mut *unwritten);
-        *unwritten = names.into_iter().map(|(database, name)| (other(database), name)).collect();
+        for mut names in [self.unwritten(), self.left_out()] {
+            let swapped = std::mem::take(&mut *names).into_iter();
+            *names = swapped.map(|(database, name)| (other(database), name)).collect();
+        }
     }
 
     /// Whether what is done to whole databases is done to those of the pool. Also where its keys could not be attached, if

@@ -41,6 +41,20 @@ opaque! {
     RawCommand;
     /// `RedisModuleCallReply`.
     RawReply;
+    /// `RedisModuleServerInfoData`.
+    RawServerInfo;
+}
+
+/// `REDISMODULE_OK` or `REDISMODULE_ERR`, of the functions that can fail. [`super`] says what a failure of each means.
+#[must_use = "the table in `redis/mod.rs` says what to do after a failure"]
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Status(c_int);
+
+impl Status {
+    pub(crate) fn is_ok(self) -> bool {
+        self.0 == 0
+    }
 }
 
 /// A command, as Redis calls it.
@@ -177,9 +191,11 @@ pub(crate) mod flags {
 pub(crate) mod events {
     //! Events of the server, and what is told with them.
     use super::Event;
+    pub(crate) const ROLE_CHANGED: Event = Event { id: 0, version: 1 };
     pub(crate) const FLUSH: Event = Event { id: 2, version: 1 };
     pub(crate) const LOADING: Event = Event { id: 3, version: 1 };
     pub(crate) const SHUTDOWN: Event = Event { id: 5, version: 1 };
+    pub(crate) const CRON: Event = Event { id: 8, version: 1 };
     pub(crate) const SWAP: Event = Event { id: 11, version: 1 };
     pub(crate) const EVENT_LOOP: Event = Event { id: 15, version: 1 };
     pub(crate) const FLUSH_STARTS: u64 = 0;
@@ -187,6 +203,7 @@ pub(crate) mod events {
     pub(crate) const LOADING_AOF: u64 = 1;
     pub(crate) const LOADING_RESYNC: u64 = 2;
     pub(crate) const LOADING_ENDS: u64 = 3;
+    pub(crate) const LOADING_FAILS: u64 = 4;
     pub(crate) const BEFORE_SLEEP: u64 = 0;
 }
 
@@ -206,6 +223,10 @@ pub(crate) const HANDLE_IO_ERRORS: c_int = 1;
 pub(crate) const AUX_BEFORE: c_int = 1;
 /// `REDISMODULE_NODE_SLAVE`.
 pub(crate) const NODE_REPLICA: c_int = 1 << 2;
+/// `REDISMODULE_REPLY_ERROR`.
+pub(crate) const REPLY_ERROR: c_int = 1;
+/// `REDISMODULE_REPLY_ARRAY`.
+pub(crate) const REPLY_ARRAY: c_int = 3;
 /// `REDISMODULE_POSTPONED_LEN`.
 pub(crate) const POSTPONED: c_long = -1;
 
@@ -279,9 +300,9 @@ type Text = *mut RawString;
 
 functions! {
     always {
-        CreateCommand: unsafe extern "C" fn(Ctx, *const c_char, CommandFn, *const c_char, c_int, c_int, c_int) -> c_int;
+        CreateCommand: unsafe extern "C" fn(Ctx, *const c_char, CommandFn, *const c_char, c_int, c_int, c_int) -> Status;
         GetCommand: unsafe extern "C" fn(Ctx, *const c_char) -> *mut RawCommand;
-        SetCommandInfo: unsafe extern "C" fn(*mut RawCommand, *const Info) -> c_int;
+        SetCommandInfo: unsafe extern "C" fn(*mut RawCommand, *const Info) -> Status;
         SetModuleAttribs: unsafe extern "C" fn(Ctx, *const c_char, c_int, c_int);
         SetModuleOptions: unsafe extern "C" fn(Ctx, c_int);
         IsModuleNameBusy: unsafe extern "C" fn(*const c_char) -> c_int;
@@ -295,14 +316,14 @@ functions! {
         ReplyWithStringBuffer: unsafe extern "C" fn(Ctx, *const c_char, usize) -> c_int;
         ReplyWithNull: unsafe extern "C" fn(Ctx) -> c_int;
         GetSelectedDb: unsafe extern "C" fn(Ctx) -> c_int;
-        SelectDb: unsafe extern "C" fn(Ctx, c_int) -> c_int;
+        SelectDb: unsafe extern "C" fn(Ctx, c_int) -> Status;
         OpenKey: unsafe extern "C" fn(Ctx, Text, c_int) -> *mut RawKey;
         CloseKey: unsafe extern "C" fn(*mut RawKey);
         KeyType: unsafe extern "C" fn(*mut RawKey) -> c_int;
-        DeleteKey: unsafe extern "C" fn(*mut RawKey) -> c_int;
+        DeleteKey: unsafe extern "C" fn(*mut RawKey) -> Status;
         GetAbsExpire: unsafe extern "C" fn(*mut RawKey) -> c_longlong;
-        SetAbsExpire: unsafe extern "C" fn(*mut RawKey, c_longlong) -> c_int;
-        ModuleTypeSetValue: unsafe extern "C" fn(*mut RawKey, *mut RawType, *mut c_void) -> c_int;
+        SetAbsExpire: unsafe extern "C" fn(*mut RawKey, c_longlong) -> Status;
+        ModuleTypeSetValue: unsafe extern "C" fn(*mut RawKey, *mut RawType, *mut c_void) -> Status;
         ModuleTypeGetType: unsafe extern "C" fn(*mut RawKey) -> *mut RawType;
         ModuleTypeGetValue: unsafe extern "C" fn(*mut RawKey) -> *mut c_void;
         CreateDataType: unsafe extern "C" fn(Ctx, *const c_char, c_int, *mut TypeMethods) -> *mut RawType;
@@ -310,15 +331,22 @@ functions! {
         FreeString: unsafe extern "C" fn(Ctx, Text);
         StringPtrLen: unsafe extern "C" fn(*const RawString, *mut usize) -> *const c_char;
         SignalModifiedKey: unsafe extern "C" fn(Ctx, Text) -> c_int;
-        NotifyKeyspaceEvent: unsafe extern "C" fn(Ctx, c_int, *const c_char, Text) -> c_int;
-        SubscribeToKeyspaceEvents: unsafe extern "C" fn(Ctx, c_int, NotificationFn) -> c_int;
-        SubscribeToServerEvent: unsafe extern "C" fn(Ctx, Event, EventFn) -> c_int;
+        NotifyKeyspaceEvent: unsafe extern "C" fn(Ctx, c_int, *const c_char, Text) -> Status;
+        SubscribeToKeyspaceEvents: unsafe extern "C" fn(Ctx, c_int, NotificationFn) -> Status;
+        SubscribeToServerEvent: unsafe extern "C" fn(Ctx, Event, EventFn) -> Status;
         GetContextFlags: unsafe extern "C" fn(Ctx) -> c_int;
         GetMyClusterID: unsafe extern "C" fn() -> *const c_char;
-        GetClusterNodeInfo: unsafe extern "C" fn(Ctx, *const c_char, *mut c_char, *mut c_char, *mut c_int, *mut c_int) -> c_int;
-        Replicate: unsafe extern "C" fn(Ctx, *const c_char, *const c_char, ...) -> c_int;
+        GetClusterNodeInfo: unsafe extern "C" fn(Ctx, *const c_char, *mut c_char, *mut c_char, *mut c_int, *mut c_int) -> Status;
+        Replicate: unsafe extern "C" fn(Ctx, *const c_char, *const c_char, ...) -> Status;
         Call: unsafe extern "C" fn(Ctx, *const c_char, *const c_char, ...) -> *mut RawReply;
         FreeCallReply: unsafe extern "C" fn(*mut RawReply);
+        CallReplyType: unsafe extern "C" fn(*mut RawReply) -> c_int;
+        CallReplyStringPtr: unsafe extern "C" fn(*mut RawReply, *mut usize) -> *const c_char;
+        CallReplyLength: unsafe extern "C" fn(*mut RawReply) -> usize;
+        CallReplyArrayElement: unsafe extern "C" fn(*mut RawReply, usize) -> *mut RawReply;
+        GetServerInfo: unsafe extern "C" fn(Ctx, *const c_char) -> *mut RawServerInfo;
+        ServerInfoGetFieldC: unsafe extern "C" fn(*mut RawServerInfo, *const c_char) -> *const c_char;
+        FreeServerInfo: unsafe extern "C" fn(Ctx, *mut RawServerInfo);
         Log: unsafe extern "C" fn(Ctx, *const c_char, *const c_char, ...);
         EmitAOF: unsafe extern "C" fn(*mut RawIo, *const c_char, *const c_char, ...);
         SaveUnsigned: unsafe extern "C" fn(*mut RawIo, u64);
@@ -332,15 +360,34 @@ functions! {
         DigestAddStringBuffer: unsafe extern "C" fn(*mut RawDigest, *const c_char, usize);
         DigestEndSequence: unsafe extern "C" fn(*mut RawDigest);
         BlockClient: unsafe extern "C" fn(Ctx, Option<CommandFn>, Option<CommandFn>, Option<unsafe extern "C" fn(Ctx, *mut c_void)>, c_longlong) -> *mut RawBlocked;
-        UnblockClient: unsafe extern "C" fn(*mut RawBlocked, *mut c_void) -> c_int;
+        UnblockClient: unsafe extern "C" fn(*mut RawBlocked, *mut c_void) -> Status;
         GetThreadSafeContext: unsafe extern "C" fn(*mut RawBlocked) -> Ctx;
         FreeThreadSafeContext: unsafe extern "C" fn(Ctx);
-        RegisterInfoFunc: unsafe extern "C" fn(Ctx, unsafe extern "C" fn(*mut RawInfo, c_int)) -> c_int;
-        InfoAddSection: unsafe extern "C" fn(*mut RawInfo, *const c_char) -> c_int;
-        InfoAddFieldCString: unsafe extern "C" fn(*mut RawInfo, *const c_char, *const c_char) -> c_int;
-        InfoAddFieldLongLong: unsafe extern "C" fn(*mut RawInfo, *const c_char, c_longlong) -> c_int;
+        RegisterInfoFunc: unsafe extern "C" fn(Ctx, unsafe extern "C" fn(*mut RawInfo, c_int)) -> Status;
+        InfoAddSection: unsafe extern "C" fn(*mut RawInfo, *const c_char) -> Status;
+        InfoAddFieldCString: unsafe extern "C" fn(*mut RawInfo, *const c_char, *const c_char) -> Status;
+        InfoAddFieldLongLong: unsafe extern "C" fn(*mut RawInfo, *const c_char, c_longlong) -> Status;
     }
     newer {
-        SetCommandACLCategories: unsafe extern "C" fn(*mut RawCommand, *const c_char) -> c_int;
+        SetCommandACLCategories: unsafe extern "C" fn(*mut RawCommand, *const c_char) -> Status;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// A function that is added comes into the table of failures.
+    #[test]
+    fn every_function_is_in_the_table() {
+        let (api, table) = (include_str!("api.rs"), include_str!("mod.rs"));
+        let table: String = table.lines().filter(|line| line.starts_with("//! |")).collect();
+        let functions = api.lines().filter_map(|line| line.trim().split_once(": unsafe extern"));
+        let names: Vec<&str> = functions
+            .map(|(name, _)| name)
+            .filter(|name| name.starts_with(char::is_uppercase))
+            .collect();
+        assert!(names.len() > 60, "{names:?}");
+        let missing: Vec<_> =
+            names.iter().filter(|name| !table.contains(&format!("`{name}`"))).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Clients that wait for a thread.
 
 use super::api::{self, RawBlocked, api};
-use super::context::{Context, answered};
+use super::context::{Context, Level, answered, log};
 use crate::store::Outcome;
 
 /// A client that waits. It is answered once, by [`answer`](Self::answer).
@@ -38,7 +38,9 @@ impl Blocked {
             let context = Context::new(raw);
             answered(&context, || run(&context));
             (api().FreeThreadSafeContext)(raw);
-            (api().UnblockClient)(self.0, std::ptr::null_mut());
+            if !(api().UnblockClient)(self.0, std::ptr::null_mut()).is_ok() {
+                log(Level::Warning, "a client was answered, and waits on");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ptr;
 
 use super::api::{self, RawContext, RawString, api};
 use super::key::Key;
-use super::text::{OwnText, Text};
+use super::text::Text;
 use crate::store::{Failure, Outcome};
 
 /// The context of a call by Redis, or of a thread that answers a blocked client.
@@ -15,6 +15,10 @@ pub(crate) struct Context<'a> {
     pub(super) raw: *mut RawContext,
     _call: PhantomData<&'a ()>,
 }
+
+/// The server has no database of this number.
+#[derive(Debug)]
+pub(crate) struct NoDatabase;
 
 impl Context<'_> {
     /// # Safety
@@ -96,14 +100,22 @@ impl Context<'_> {
     }
 
     /// Runs `run` with another database selected.
-    pub(crate) fn in_database<R>(&self, database: i32, run: impl FnOnce() -> R) -> R {
+    pub(crate) fn in_database<R>(
+        &self,
+        database: i32,
+        run: impl FnOnce() -> R,
+    ) -> Result<R, NoDatabase> {
         let before = self.database();
-        // SAFETY: see above.
-        unsafe { (api().SelectDb)(self.raw, database) };
+        self.select(database)?;
         let result = run();
+        self.select(before)?;
+        Ok(result)
+    }
+
+    fn select(&self, database: i32) -> Result<(), NoDatabase> {
         // SAFETY: see above.
-        unsafe { (api().SelectDb)(self.raw, before) };
-        result
+        let selected = unsafe { (api().SelectDb)(self.raw, database) };
+        if selected.is_ok() { Ok(()) } else { Err(NoDatabase) }
     }
 
     pub(crate) fn read(&self, name: &Text) -> Key<'_> {
@@ -126,61 +138,22 @@ impl Context<'_> {
 
     /// Clients that watch this key, or cache it, are told; so are those that listen to events.
     pub(crate) fn changed(&self, name: &Text, event: &CStr) {
-        // SAFETY: see above.
-        unsafe {
-            (api().SignalModifiedKey)(self.raw, name.raw());
-            (api().NotifyKeyspaceEvent)(self.raw, api::NOTIFY_MODULE, event.as_ptr(), name.raw());
-        }
+        self.tell(name, api::NOTIFY_MODULE, event);
     }
 
     /// The key was deleted.
     pub(crate) fn deleted(&self, name: &Text) {
+        self.tell(name, api::NOTIFY_GENERIC, c"del");
+    }
+
+    fn tell(&self, name: &Text, class: c_int, event: &CStr) {
         // SAFETY: see above.
-        unsafe {
+        let told = unsafe {
             (api().SignalModifiedKey)(self.raw, name.raw());
-            let event = c"del".as_ptr();
-            (api().NotifyKeyspaceEvent)(self.raw, api::NOTIFY_GENERIC, event, name.raw());
-        }
-    }
-
-    /// Tells replicas to run this command, with these arguments. The append-only file does not get it: the pool has the
-    /// effect, and a replay would come on top.
-    pub(crate) fn replicate(&self, command: &CStr, arguments: &[Text]) {
-        let from = arguments.as_ptr().cast::<*mut RawString>();
-        // SAFETY: see above; `A`: not to the append-only file; `v`: an array of strings and its length.
-        unsafe {
-            let (name, form) = (command.as_ptr(), c"Av".as_ptr());
-            (api().Replicate)(self.raw, name, form, from, arguments.len());
-        }
-    }
-
-    /// The same, with bytes behind the key.
-    pub(crate) fn replicate_bytes(&self, command: &CStr, key: &Text, parts: &[&[u8]]) {
-        let parts: Vec<OwnText> = parts.iter().map(|part| OwnText::new(part)).collect();
-        let raw: Vec<*mut RawString> =
-            std::iter::once(key.raw()).chain(parts.iter().map(|part| part.raw())).collect();
-        // SAFETY: as above; Redis counts itself among those who hold the strings.
-        unsafe {
-            let (name, form) = (command.as_ptr(), c"Av".as_ptr());
-            (api().Replicate)(self.raw, name, form, raw.as_ptr(), raw.len());
-        }
-    }
-
-    /// Deletes the key on replicas, and says so to the append-only file.
-    pub(crate) fn replicate_deletion(&self, key: &Text) {
-        // SAFETY: see above; `s`: a string.
-        unsafe { (api().Replicate)(self.raw, c"DEL".as_ptr(), c"s".as_ptr(), key.raw()) };
-    }
-
-    /// Runs a command of the server with a word; whether there is such a command.
-    pub(crate) fn call(&self, command: &CStr, word: &CStr) -> bool {
-        // SAFETY: see above; `c`: a string that ends with a zero. A reply is freed once.
-        unsafe {
-            let reply = (api().Call)(self.raw, command.as_ptr(), c"c".as_ptr(), word.as_ptr());
-            if !reply.is_null() {
-                (api().FreeCallReply)(reply);
-            }
-            !reply.is_null()
+            (api().NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), name.raw())
+        };
+        if !told.is_ok() {
+            self.log(Level::Warning, format!("no client was told of the event {event:?}"));
         }
     }
 
@@ -199,7 +172,11 @@ impl Context<'_> {
             let (ip, master) = (ip.as_mut_ptr(), master.as_mut_ptr());
             (api().GetClusterNodeInfo)(self.raw, id, ip, master, &raw mut port, &raw mut flags)
         };
-        status == 0 && flags & api::NODE_REPLICA != 0
+        if !status.is_ok() {
+            // The node does not know itself yet.
+            return self.has(api::flags::REPLICA);
+        }
+        flags & api::NODE_REPLICA != 0
     }
 
     pub(crate) fn log(&self, level: Level, text: impl Into<String>) {

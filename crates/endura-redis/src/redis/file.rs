@@ -58,18 +58,15 @@ impl Rdb {
         unsafe { (api().IsIOError)(self.0) != 0 }
     }
 
-    /// The name of the key that is read; empty for a payload of DUMP.
-    pub(crate) fn name(&self) -> Vec<u8> {
+    /// The database and the name of the key that is read; `None` if the server does not say either.
+    pub(crate) fn key(&self) -> Option<(i32, Vec<u8>)> {
         // SAFETY: see above; the string stays while the callback runs.
         unsafe {
             let name = (api().GetKeyNameFromIO)(self.0).cast_mut();
-            if name.is_null() { Vec::new() } else { Text::borrowed(&name).bytes().to_vec() }
+            let database = (api().GetDbIdFromIO)(self.0);
+            let is_known = !name.is_null() && database >= 0;
+            is_known.then(|| (database, Text::borrowed(&name).bytes().to_vec()))
         }
-    }
-
-    pub(crate) fn database(&self) -> i32 {
-        // SAFETY: see above.
-        unsafe { (api().GetDbIdFromIO)(self.0) }
     }
 }
 
@@ -139,18 +136,19 @@ impl InfoSection {
     pub(crate) unsafe fn new(raw: *mut super::api::RawInfo) -> Option<Self> {
         // SAFETY: the caller's promise; a section without a name has the module's.
         let status = unsafe { (api().InfoAddSection)(raw, c"".as_ptr()) };
-        (status == 0).then_some(Self(raw))
+        status.is_ok().then_some(Self(raw))
     }
 
-    pub(crate) fn number(&self, field: &CStr, number: u64) {
+    /// Whether the server has taken it, as also below.
+    pub(crate) fn number(&self, field: &CStr, number: u64) -> bool {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         // SAFETY: the section is open while the callback runs.
-        unsafe { (api().InfoAddFieldLongLong)(self.0, field.as_ptr(), number) };
+        unsafe { (api().InfoAddFieldLongLong)(self.0, field.as_ptr(), number).is_ok() }
     }
 
-    pub(crate) fn text(&self, field: &CStr, text: impl Into<String>) {
+    pub(crate) fn text(&self, field: &CStr, text: impl Into<String>) -> bool {
         let text = c_string(text.into());
         // SAFETY: as above; Redis copies the text.
-        unsafe { (api().InfoAddFieldCString)(self.0, field.as_ptr(), text.as_ptr()) };
+        unsafe { (api().InfoAddFieldCString)(self.0, field.as_ptr(), text.as_ptr()).is_ok() }
     }
 }

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::api::{RawKey, RawType, api};
+use super::api::{RawKey, RawType, Status, api};
 use crate::store::{Failure, Outcome, Value};
 
 /// The data type, once it was made.
@@ -40,6 +40,20 @@ pub(crate) unsafe fn lent<'a>(raw: *const c_void) -> &'a Value {
 pub(crate) unsafe fn from_raw(raw: *mut c_void) -> Arc<Value> {
     // SAFETY: the caller's promise.
     unsafe { Arc::from_raw(raw.cast()) }
+}
+
+/// The server has not written to a key.
+#[derive(Debug)]
+pub(crate) struct NotWritten;
+
+impl From<NotWritten> for Failure {
+    fn from(NotWritten: NotWritten) -> Self {
+        Self::Says("ERR endura: the server does not write to this key")
+    }
+}
+
+fn written(status: Status) -> Result<(), NotWritten> {
+    if status.is_ok() { Ok(()) } else { Err(NotWritten) }
 }
 
 /// An open key.
@@ -94,29 +108,47 @@ impl<'a> Key<'a> {
         }))
     }
 
-    /// Puts a value in; whatever was there is deleted. The key must be open for writing.
-    pub(crate) fn set(&mut self, value: Value) {
-        // SAFETY: the key is open for writing, and the type was made.
+    /// Puts a value in; whatever was there is deleted. `Err` if the key is not open for writing: then the value is gone.
+    pub(crate) fn set(&mut self, value: Value) -> Result<(), NotWritten> {
+        let made = TYPE.load(Ordering::Relaxed);
+        if self.raw.is_null() {
+            return Err(NotWritten);
+        }
+        let value = into_raw(value);
+        // SAFETY: the key is open, and the type was made. A value that the server does not take is taken back.
         unsafe {
-            let made = TYPE.load(Ordering::Relaxed);
-            (api().ModuleTypeSetValue)(self.raw, made, into_raw(value));
+            let set = (api().ModuleTypeSetValue)(self.raw, made, value);
+            if !set.is_ok() {
+                drop(from_raw(value));
+            }
+            written(set)
         }
     }
 
-    /// Deletes it, if it is open for writing and there.
-    pub(crate) fn delete(&mut self) {
+    /// Deletes it, if it is there. `Err` if it is not open for writing.
+    pub(crate) fn delete(&mut self) -> Result<(), NotWritten> {
+        if self.raw.is_null() {
+            return Err(NotWritten);
+        }
         // SAFETY: the key is open.
-        unsafe { (api().DeleteKey)(self.raw) };
+        written(unsafe { (api().DeleteKey)(self.raw) })
     }
 
-    /// When it expires, in milliseconds since 1970; negative if it does not.
+    /// When it expires, in milliseconds since 1970; negative if it does not, or there is no such key.
     pub(crate) fn expires(&self) -> i64 {
+        if self.raw.is_null() {
+            return -1;
+        }
         // SAFETY: the key is open.
         unsafe { (api().GetAbsExpire)(self.raw) }
     }
 
-    pub(crate) fn set_expires(&mut self, at: i64) {
-        // SAFETY: the key is open for writing.
-        unsafe { (api().SetAbsExpire)(self.raw, at) };
+    /// `Err` if the key is not open for writing, or there is none, or the time is negative.
+    pub(crate) fn set_expires(&mut self, at: i64) -> Result<(), NotWritten> {
+        if self.raw.is_null() {
+            return Err(NotWritten);
+        }
+        // SAFETY: the key is open.
+        written(unsafe { (api().SetAbsExpire)(self.raw, at) })
     }
 }

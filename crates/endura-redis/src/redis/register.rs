@@ -17,9 +17,13 @@ pub(crate) enum KeyUse {
     None,
     /// Reads it.
     Reads,
+    /// Writes to it.
+    Writes,
+    /// Removes something.
+    Removes,
     /// Reads and changes it.
     Changes,
-    /// Takes something out.
+    /// Removes something, and says what it was.
     Takes,
     /// Makes it.
     Makes,
@@ -80,17 +84,20 @@ pub(crate) fn register(context: &Context<'_>, command: &Command) -> bool {
     // SAFETY: the names are static; Redis copies the documentation.
     unsafe {
         let flags = command.flags.as_ptr();
-        if (api().CreateCommand)(context.raw, name, command.run, flags, first, last, step) != 0 {
+        let created =
+            (api().CreateCommand)(context.raw, name, command.run, flags, first, last, step);
+        if !created.is_ok() {
             return false;
         }
         let made = (api().GetCommand)(context.raw, name);
         if made.is_null() {
             return false;
         }
-        if let Some(set) = api().SetCommandACLCategories {
-            set(made, command.categories.as_ptr());
+        let set = api().SetCommandACLCategories;
+        if set.is_some_and(|set| !set(made, command.categories.as_ptr()).is_ok()) {
+            return false;
         }
-        with_info(command, |info| (api().SetCommandInfo)(made, info) == 0)
+        with_info(command, |info| (api().SetCommandInfo)(made, info).is_ok())
     }
 }
 
@@ -98,6 +105,8 @@ fn with_info<R>(command: &Command, run: impl FnOnce(&Info) -> R) -> R {
     let (reads, changes, inserts, deletes) = (1 << 4, 1 << 5, 1 << 6, 1 << 7);
     let flags = match command.key {
         KeyUse::Reads | KeyUse::None => 1 | reads,
+        KeyUse::Writes => 1 << 1 | changes,
+        KeyUse::Removes => 1 << 1 | deletes,
         KeyUse::Changes => 1 << 1 | reads | changes,
         KeyUse::Takes => 1 << 1 | reads | deletes,
         KeyUse::Makes => 1 << 2 | inserts,
@@ -203,17 +212,22 @@ pub(crate) fn register_type(
     !made.is_null()
 }
 
+/// Whether this server knows the categories of a module's commands. Redis does from 7.2 on.
+pub(crate) fn knows_categories() -> bool {
+    api().SetCommandACLCategories.is_some()
+}
+
 /// Subscribes to an event of the server; whether that went well.
 pub(crate) fn subscribe(context: &Context<'_>, event: Event, call: EventFn) -> bool {
     // SAFETY: the callback stays, for the module is never unloaded.
-    unsafe { (api().SubscribeToServerEvent)(context.raw, event, call) == 0 }
+    unsafe { (api().SubscribeToServerEvent)(context.raw, event, call).is_ok() }
 }
 
 impl Context<'_> {
     /// Subscribes to what happens to keys; whether that went well.
     pub(crate) fn subscribe_to_keys(&self, call: api::NotificationFn) -> bool {
         // SAFETY: as above.
-        unsafe { (api().SubscribeToKeyspaceEvents)(self.raw, api::ALL_NOTIFICATIONS, call) == 0 }
+        unsafe { (api().SubscribeToKeyspaceEvents)(self.raw, api::ALL_NOTIFICATIONS, call).is_ok() }
     }
 
     /// Adds a section to INFO; whether that went well.
@@ -222,7 +236,7 @@ impl Context<'_> {
         call: unsafe extern "C" fn(*mut api::RawInfo, c_int),
     ) -> bool {
         // SAFETY: as above.
-        unsafe { (api().RegisterInfoFunc)(self.raw, call) == 0 }
+        unsafe { (api().RegisterInfoFunc)(self.raw, call).is_ok() }
     }
 
     /// Names the module; `false` if the server has another of this name.

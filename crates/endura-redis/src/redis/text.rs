@@ -33,6 +33,11 @@ impl Text {
         unsafe { slice::from_raw_parts(raw.cast(), len) }
     }
 
+    pub(super) fn all_raw(texts: &[Self]) -> &[*mut RawString] {
+        // SAFETY: `Text` is transparent over the pointer.
+        unsafe { slice::from_raw_parts(texts.as_ptr().cast(), texts.len()) }
+    }
+
     pub(crate) fn raw(&self) -> *mut RawString {
         self.0
     }

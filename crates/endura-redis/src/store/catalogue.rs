@@ -135,6 +135,11 @@ impl Catalogue {
         Ok(())
     }
 
+    /// The record of a number, if it has one.
+    pub(crate) fn record(&self, id: u64) -> Result<Option<Record>> {
+        Ok(self.keys.get(id)?.and_then(|bytes| Record::decode(&bytes)))
+    }
+
     /// There is no such key any more.
     pub(crate) fn remove(&self, id: u64) -> Result<()> {
         self.keys.delete(id)?;

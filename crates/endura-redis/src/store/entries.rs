@@ -4,7 +4,7 @@ use std::ops::{Bound, ControlFlow};
 
 use endura::{Kind, Map, MapOptions, Pool, Result};
 
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, LONGEST_FIELD, Outcome};
 use super::integer::{Digits, integer};
 use super::record::Form;
 use super::span::Span;
@@ -73,6 +73,26 @@ impl Entries {
         match &of.own {
             Some(own) => Ok(own.contains_key(integer(field)?)?),
             None => Ok(with_key(of.id, field, |key| self.shared.contains_key(key))?),
+        }
+    }
+
+    /// Fails if a key of this form can have no such field. A command checks all of them before its first write.
+    pub(crate) fn check_field(form: Form, field: &[u8]) -> Outcome {
+        match form {
+            Form::Own(_) => integer(field).map(drop),
+            _ if field.len() > LONGEST_FIELD => Err(Failure::FieldTooLong(field.len())),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same of a field and its value.
+    pub(crate) fn check(form: Form, field: &[u8], value: &[u8]) -> Outcome {
+        Self::check_field(form, field)?;
+        let (len, max) = (value.len() as u64, endura::LONGEST_VALUE as u64);
+        match form {
+            Form::Own(_) => integer(value).map(drop),
+            _ if len > max => Err(endura::Error::ValueTooLong { len, max }.into()),
+            _ => Ok(()),
         }
     }
 

@@ -1,5 +1,8 @@
 //! Why a command cannot be carried out.
 
+/// The longest field in bytes: the map that all keys share has the number of the key in front of it.
+pub(crate) const LONGEST_FIELD: usize = endura::LONGEST_KEY - size_of::<u64>();
+
 /// What a client is told in place of an answer.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -9,6 +12,8 @@ pub(crate) enum Failure {
     WrongType,
     /// A number was expected.
     NotAnInteger,
+    /// A field of so many bytes is longer than fields can be.
+    FieldTooLong(usize),
     /// A sentence with its code in front, as Redis words its errors.
     Says(&'static str),
     /// The keys of the pool are not served, for the reason that is said.
@@ -32,6 +37,9 @@ impl Failure {
                 "WRONGTYPE Operation against a key holding the wrong kind of value".into()
             }
             Self::NotAnInteger => "ERR value is not an integer or out of range".into(),
+            Self::FieldTooLong(len) => format!(
+                "ERR endura: a field of {len} bytes is longer than the {LONGEST_FIELD} that a key takes"
+            ),
             Self::Says(text) => (*text).into(),
             Self::Unattached(why) => format!(
                 "ERR endura: no key of the pool is served, and none is changed, for they could not be attached: {why}"

@@ -12,7 +12,7 @@ mod steps;
 mod sweeper;
 mod value;
 
-pub(crate) use entries::{Order, form_named};
+pub(crate) use entries::{Entries, Order, form_named};
 pub(crate) use failure::{Failure, Outcome};
 pub(crate) use integer::{Digits, how_many, integer};
 pub(crate) use opened::{Settings, Store};

@@ -1,8 +1,9 @@
 //! Entries of keys that are gone, removed by a thread behind the commands.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use endura::Result;
@@ -20,9 +21,38 @@ pub(crate) struct Sweeper {
 #[derive(Debug, Default)]
 struct Shared {
     pending: AtomicU64,
-    /// How many are reading entries of keys that may be gone: children that are saved from.
-    readers: Mutex<u64>,
-    none: Condvar,
+    readers: Mutex<Readers>,
+    /// One of them has ended.
+    ended: Condvar,
+}
+
+/// Readers of entries whose keys may be removed meanwhile.
+#[derive(Debug, Default)]
+struct Readers {
+    /// How many children are saved from: they read any key.
+    children: u64,
+    /// How many threads answer clients from the entries of a number.
+    threads: HashMap<u64, u64>,
+}
+
+/// A thread reads the entries of one number: they stay until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    id: u64,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        let mut readers = self.shared.readers();
+        if let Some(threads) = readers.threads.get_mut(&self.id) {
+            *threads -= 1;
+            if *threads == 0 {
+                readers.threads.remove(&self.id);
+            }
+        }
+        self.shared.ended.notify_all();
+    }
 }
 
 #[derive(Debug)]
@@ -68,29 +98,44 @@ impl Sweeper {
     /// Nothing is swept from now on, until [`let_go`](Self::let_go): a saved file has the keys of the moment of its
     /// fork, and their entries are read after it.
     pub(crate) fn hold(&self) {
-        *self.shared.readers.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.shared.readers().children += 1;
     }
 
     pub(crate) fn let_go(&self) {
-        let mut readers = self.shared.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        *readers = readers.saturating_sub(1);
-        self.shared.none.notify_all();
+        let mut readers = self.shared.readers();
+        readers.children = readers.children.saturating_sub(1);
+        self.shared.ended.notify_all();
+    }
+
+    /// The entries of a key are not swept until the result is dropped. To be called while there is the key: then no sweep
+    /// of its entries has begun, and readers that come later do not prolong the wait for this one.
+    pub(crate) fn reading(&self, id: u64) -> Reading {
+        *self.shared.readers().threads.entry(id).or_default() += 1;
+        Reading { id, shared: Arc::clone(&self.shared) }
     }
 }
 
 impl Shared {
-    fn wait(&self) {
-        let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.none.wait_while(readers, |readers| *readers > 0));
+    fn readers(&self) -> MutexGuard<'_, Readers> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until nobody reads the entries of this number.
+    fn wait(&self, id: u64) {
+        let is_read =
+            |readers: &mut Readers| readers.children > 0 || readers.threads.contains_key(&id);
+        drop(self.ended.wait_while(self.readers(), is_read));
     }
 }
 
 fn sweep(inbox: &Receiver<Task>, shared: &Shared, catalogue: &Catalogue, entries: &Entries) {
     while let Ok(task) = inbox.recv() {
-        shared.wait();
         let swept = match &task {
-            // First the record: a number that has one has its entries.
-            Task::One(id) => catalogue.remove(*id).and_then(|()| entries.sweep(*id)),
+            Task::One(id) => {
+                shared.wait(*id);
+                // First the record: a number that has one has its entries.
+                catalogue.remove(*id).and_then(|()| entries.sweep(*id))
+            }
             Task::Strays { alive, below } => sweep_strays(entries, shared, alive, *below),
         };
         shared.pending.fetch_sub(1, Ordering::Relaxed);
@@ -102,17 +147,20 @@ fn sweep(inbox: &Receiver<Task>, shared: &Shared, catalogue: &Catalogue, entries
 }
 
 fn sweep_strays(entries: &Entries, shared: &Shared, alive: &[u64], below: u64) -> Result<()> {
+    let sweep = |id| {
+        shared.wait(id);
+        entries.sweep(id)
+    };
     let mut from = 0;
     while let Some(id) = entries.next_number(from)?.filter(|&id| id < below) {
         if alive.binary_search(&id).is_err() {
-            shared.wait();
-            entries.sweep(id)?;
+            sweep(id)?;
         }
         from = id + 1;
     }
     for id in entries.numbers_of_own()? {
         if id < below && alive.binary_search(&id).is_err() {
-            entries.sweep(id)?;
+            sweep(id)?;
         }
     }
     Ok(())

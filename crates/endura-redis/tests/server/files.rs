@@ -181,18 +181,3 @@ fn a_reload_has_the_same_keys() {
     server.kill_and_start();
     assert_eq!(texts(&server, "DEBUG DIGEST"), digest);
 }
-
-/// Replicas must not go on from the file; without DEBUG the server cannot see to that, and says so.
-#[test]
-fn a_server_without_debug_warns() {
-    for (options, is_warned) in [(&[][..], false), (&["--rename-command", "DEBUG", ""], true)] {
-        let folder = tempfile::tempdir().unwrap();
-        let options = [options, &["--enable-debug-command", "no"]].concat();
-        let mut server = Server::start(folder.path(), &options);
-        server.client().call("EN.SET a f 1");
-        server.client().call("SAVE");
-        server.kill_and_start();
-        assert_eq!(texts(&server, "EN.GET a f"), "1");
-        assert_eq!(server.log().contains("the server has no DEBUG"), is_warned);
-    }
-}

@@ -111,7 +111,7 @@ fn rounds(rounds: u64, clients: usize, reach: Reach, options: &[&str]) {
 }
 
 /// `ENDURA_KILLS` is how many rounds there are in place of a few, `ENDURA_KILL_SECONDS` how long they go on.
-fn goes_on(round: u64, rounds: u64, begin: Instant) -> bool {
+pub(super) fn goes_on(round: u64, rounds: u64, begin: Instant) -> bool {
     let given = |name| std::env::var(name).ok().and_then(|number| number.parse().ok());
     match given("ENDURA_KILL_SECONDS") {
         Some(seconds) => begin.elapsed() < Duration::from_secs(seconds),

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::replicas::{at_rest, pair};
+use super::support::server::free_port;
 use super::support::{Client, Reply, Server};
 
 /// A server with two keys and a file, killed.
@@ -129,6 +130,46 @@ fn a_map_that_cannot_be_opened_is_kept() {
     assert_eq!(c.call("EN.COUNT own"), Reply::Integer(0));
 }
 
+/// A server has fewer databases than before: in another one a key of the pool would take the place of the one of its name.
+#[test]
+fn keys_of_a_database_that_the_server_lacks_are_kept() {
+    let cluster = ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"];
+    let cases: [(&[&str], _, _); 2] = [
+        (&["--databases", "4"], "the server has 4 databases", "set `databases` to 13 or more"),
+        (&cluster, "the server has 1 databases", "start it without `cluster-enabled`"),
+    ];
+    for (options, has, way_out) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = Server::start_with(folder.path(), free_port(), &["data.endura"], &[]);
+        let keys = [(0, "k", "zero"), (1, "k", "one"), (12, "k", "twelve"), (12, "only", "v")];
+        let mut c = server.client();
+        for (database, name, value) in keys {
+            c.call(&format!("SELECT {database}"));
+            assert_eq!(c.call(&format!("EN.SET {name} f {value}")), Reply::Integer(1));
+        }
+        drop(c);
+        server.kill();
+        let before = server.options.len();
+        server.options.extend(options.iter().map(ToString::to_string));
+        server.again();
+        let mut c = server.client();
+        let info = c.call("EN.INFO").text();
+        assert!(info.contains("the pool has keys in database 12"), "{info}");
+        assert!(info.contains(has) && info.contains(way_out), "{info}");
+        assert_eq!(c.call("KEYS *"), Reply::Array(Vec::new()));
+        assert!(c.call("EN.SET k f new").is_error());
+        drop(c);
+        server.kill();
+        server.options.truncate(before);
+        server.again();
+        let mut c = server.client();
+        for (database, name, value) in keys {
+            c.call(&format!("SELECT {database}"));
+            assert_eq!(c.call(&format!("EN.GET {name} f")).text(), value, "{database} {name}");
+        }
+    }
+}
+
 /// What was in the way is flushed, or everything comes anew from a master.
 #[test]
 fn a_flush_is_a_way_out() {
@@ -193,7 +234,7 @@ fn replicas_get_all_keys_or_none() {
     }
 }
 
-/// A replica goes on from its file, and cannot carry out what its master did behind that: it does not say that it has.
+/// A replica cannot take what its master sends: it does not say that it has it, and its pool stays.
 #[test]
 fn a_replica_that_is_refused_misses_no_command() {
     let mut pair = pair(&[]);
@@ -202,24 +243,22 @@ fn a_replica_that_is_refused_misses_no_command() {
     m.call("EN.SET k f old");
     at_rest(&mut m, &mut r);
     assert_eq!(r.call("SAVE"), Reply::Ok);
-    drop(r);
+    m.call("EN.SET k f new");
+    at_rest(&mut m, &mut r);
+    drop((m, r));
+    pair.master.kill();
     pair.replica.kill();
     let master = ["--replicaof".into(), "127.0.0.1".into(), pair.master.port().to_string()];
     pair.replica.options.extend(master);
     pair.replica.fail_after(0);
     pair.replica.again();
-    let mut r = pair.replica.client();
-    assert!(r.call("EN.GET k f").is_error());
-    at_rest(&mut m, &mut r);
-    let resyncs = pair.replica.log().matches("Flushing old data").count();
-    assert_eq!(resyncs, 1, "it has asked for everything");
-    m.call("EN.SET k f new");
+    assert!(pair.replica.client().call("EN.GET k f").is_error());
+    pair.master.again();
     assert!(pair.replica.ended(), "{}", pair.replica.log());
-    assert!(pair.replica.log().contains("this replica cannot do what its master has done"));
-    drop(r);
+    assert!(pair.replica.log().contains("a key could not be taken over"), "{}", pair.replica.log());
     pair.replica.fail_no_more();
     pair.replica.again();
-    let mut r = pair.replica.client();
+    let (mut m, mut r) = (pair.master.client(), pair.replica.client());
     at_rest(&mut m, &mut r);
     assert_eq!(r.call("EN.GET k f").text(), "new");
 }

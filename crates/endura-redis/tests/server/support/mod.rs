@@ -7,6 +7,7 @@
 )]
 
 pub(crate) mod client;
+pub(crate) mod mixed;
 pub(crate) mod model;
 pub(crate) mod server;
 

@@ -93,6 +93,15 @@ impl Server {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
+    /// Waits until its log has this.
+    pub(crate) fn wait_for_log(&self, text: &str) {
+        let begin = Instant::now();
+        while !self.log().contains(text) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "no `{text}`: {}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     pub(crate) fn client(&self) -> Client {
         self.try_client().unwrap_or_else(|error| panic!("{error}: {}", self.log()))
     }
