@@ -6,9 +6,9 @@ use super::command::ERROR;
 use super::context::Context;
 use crate::store::Counter;
 
-/// The reply to `version`. Clients choose what they expect by the version of memcached, so it names the one whose answers
-/// this server gives.
-pub(super) const VERSION: &str = concat!("1.6.18-endura-", env!("CARGO_PKG_VERSION"));
+/// The reply to `version`. Clients choose what they say by the version of memcached: it names one without the meta protocol,
+/// which this server does not have.
+pub(super) const VERSION: &str = concat!("1.5.22-endura-", env!("CARGO_PKG_VERSION"));
 
 /// Writes the figures, or what memcached answers where it has none.
 pub(super) fn stats(what: &[u8], context: &Context, output: &mut Vec<u8>) {
