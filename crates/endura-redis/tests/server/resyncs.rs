@@ -1,6 +1,8 @@
 //! What a replica goes on from: not the offset of its file, nor a link from before its keys were attached, nor the mark of a
 //! resync that has failed.
 
+use std::time::{Duration, Instant};
+
 use super::replicas::{Pair, at_rest, digests, pair};
 use super::support::server::module;
 use super::support::{Reply, Server};
@@ -47,6 +49,43 @@ fn a_replica_keeps_its_pool_beside_an_older_file() {
     at_rest(&mut m, &mut replica.client());
     has_all(&replica);
     assert_eq!(digests(&mut m), digests(&mut replica.client()));
+    assert!(!replica.log().contains("Successful partial resynchronization"));
+}
+
+/// The same in a cluster, where no command leaves a master.
+#[test]
+fn a_replica_in_a_cluster_keeps_its_pool_beside_an_older_file() {
+    let options = ["--cluster-enabled", "yes", "--cluster-allow-reads-when-down", "yes"];
+    let Pair { _folder, mut master, mut replica } = pair(&options);
+    let (mut m, mut r) = (master.client(), replica.client());
+    assert_eq!(m.call("CLUSTER ADDSLOTSRANGE 0 16383"), Reply::Ok);
+    assert_eq!(r.call(&format!("CLUSTER MEET 127.0.0.1 {}", master.port())), Reply::Ok);
+    let id = m.call("CLUSTER MYID").text();
+    let begin = Instant::now();
+    while r.call(&format!("CLUSTER REPLICATE {id}")) != Reply::Ok
+        || m.call("EN.SET {k}before f v").is_error()
+    {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{}", replica.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    at_rest(&mut m, &mut r);
+    assert_eq!(r.call("SAVE"), Reply::Ok);
+    for line in ["EN.SET {k}a f v", "RENAME {k}before {k}b"] {
+        assert!(!m.call(line).is_error(), "{line}");
+    }
+    at_rest(&mut m, &mut r);
+    drop((m, r));
+    master.kill();
+    replica.kill_and_start();
+    let mut r = replica.client();
+    r.call("READONLY");
+    assert_eq!(r.call("EN.GET {k}a f").text(), "v");
+    assert_eq!(r.call("EN.GET {k}b f").text(), "v");
+    assert_eq!(r.call("DBSIZE"), Reply::Integer(2));
+    master.again();
+    let mut m = master.client();
+    at_rest(&mut m, &mut r);
+    assert_eq!(digests(&mut m), digests(&mut r));
     assert!(!replica.log().contains("Successful partial resynchronization"));
 }
 
