@@ -49,6 +49,16 @@ fn general(context: &Context, stat: &mut dyn FnMut(&str, &dyn Display)) {
     if let Ok(pool) = facts.store.pool().stats() {
         stat("bytes", &pool.bytes_in_use);
         stat("limit_maxbytes", &pool.max_bytes);
+        if let Some(checkpoints) = &pool.checkpoints {
+            if let Some(age) = checkpoints.newest.and_then(|newest| newest.elapsed().ok()) {
+                stat("checkpoint_age", &age.as_secs());
+            }
+            stat("checkpoint_failures", &checkpoints.failures_in_a_row);
+            let failure = checkpoints.last_failure.as_ref();
+            if let Some(failure) = failure.filter(|_| checkpoints.failures_in_a_row > 0) {
+                stat("checkpoint_failure", &failure.reason.replace(['\r', '\n'], " "));
+            }
+        }
     }
     stat("evictions", &0);
 }
