@@ -69,20 +69,33 @@ fn a_replica_in_a_cluster_keeps_its_pool_beside_an_older_file() {
         assert!(!m.call(line).is_error(), "{line}");
     }
     at_rest(&mut m, &mut r);
+    drop(r);
+    // Its master goes on.
+    replica.kill();
+    assert!(!m.call("EN.SET {k}before g w").is_error());
+    let before = replica.log().len();
+    replica.again();
+    let mut r = replica.client();
+    r.call("READONLY");
+    at_rest(&mut m, &mut r);
+    assert_eq!(digests(&mut m), digests(&mut r));
+    assert!(!replica.log()[before..].contains("Successful partial resynchronization"));
+    // Both go, and the replica alone comes back.
+    assert_eq!(r.call("SAVE"), Reply::Ok);
+    assert!(!m.call("EN.SET {k}a f w").is_error());
+    at_rest(&mut m, &mut r);
     drop((m, r));
     master.kill();
-    let before = replica.log().len();
     replica.kill_and_start();
     let mut r = replica.client();
     r.call("READONLY");
-    assert_eq!(r.call("EN.GET {k}a f").text(), "v");
-    assert_eq!(r.call("EN.GET {k}b f").text(), "v");
-    assert_eq!(r.call("DBSIZE"), Reply::Integer(2));
+    assert_eq!(r.call("EN.GET {k}a f").text(), "w");
+    assert_eq!(r.call("EN.RANGE {k}b - +").text(), "f v");
+    assert_eq!(r.call("DBSIZE"), Reply::Integer(3));
     master.again();
     let mut m = master.client();
     at_rest(&mut m, &mut r);
     assert_eq!(digests(&mut m), digests(&mut r));
-    assert!(!replica.log()[before..].contains("Successful partial resynchronization"));
 }
 
 fn until_ok(client: &mut Client, line: &str) {
@@ -142,7 +155,7 @@ fn a_module_that_is_loaded_late_parts_from_replicas() {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Cut {
     MasterDies,
-    LinkIsCut,
+    LinkBreaks,
     /// And the replica is not made a master, but may be written to.
     ReplicaIsWritten,
 }
@@ -150,7 +163,7 @@ enum Cut {
 /// From then on the pool is what counts, and no file from before.
 #[test]
 fn a_full_resync_that_failed_leaves_no_mark() {
-    for cut in [Cut::MasterDies, Cut::LinkIsCut, Cut::ReplicaIsWritten] {
+    for cut in [Cut::MasterDies, Cut::LinkBreaks, Cut::ReplicaIsWritten] {
         let Pair { _folder, mut master, mut replica } =
             pair(&["--repl-diskless-load", "on-empty-db", "--replica-read-only", "no"]);
         let (mut m, mut r) = (master.client(), replica.client());
@@ -161,7 +174,7 @@ fn a_full_resync_that_failed_leaves_no_mark() {
         r.call(&format!("REPLICAOF 127.0.0.1 {}", master.port()));
         replica.wait_for_log("Loading DB in memory");
         match cut {
-            Cut::LinkIsCut => {
+            Cut::LinkBreaks => {
                 // The next try comes later than what follows.
                 m.call("CONFIG SET repl-diskless-sync-delay 60");
                 m.call("CLIENT KILL TYPE replica");
