@@ -95,6 +95,7 @@ fn run(args: &Args) -> Result {
         threads: args.threads,
         max_connections: args.connections,
         store: StoreOptions { pool, max_item: args.max_item_size },
+        report: |sentence| tell(format_args!("endura-memcached: {sentence}")),
     };
     let address = (args.listen, args.port);
     let listener = TcpListener::bind(address).map_err(|error| {
@@ -112,7 +113,12 @@ fn run(args: &Args) -> Result {
     }
     tell(format_args!("endura-memcached: ready on {}", server.address()));
     signals.wait().map_err(|error| failed("waiting for a signal", error))?;
-    server.stop().map_err(|error| Failure::at(&args.pool, &error))?;
+    let lost = server.stop().map_err(|error| Failure::at(&args.pool, &error))?;
+    if let Some(error) = lost {
+        tell(format_args!(
+            "endura-memcached: the pool is closed, and its last checkpoint could not be made: {error}"
+        ));
+    }
     Ok(Answer::Yes)
 }
 

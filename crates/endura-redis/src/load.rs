@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::redis::api::{self, RawContext, RawString};
 use crate::redis::{Context, Level, Text};
-use crate::store::Store;
+use crate::store::{Settings, Store};
 use crate::{commands, keys, options};
 
 /// The version that MODULE LIST shows: a tenth for each minor one.
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
 fn load(context: &Context<'_>, arguments: &[Text]) -> Result<(), String> {
     let words: Vec<String> =
         arguments.iter().map(|word| String::from_utf8_lossy(word.bytes()).into_owned()).collect();
-    let settings = options::parse(&words)?;
+    let settings = Settings { on_event: Some(keys::log_checkpoints), ..options::parse(&words)? };
     if !context.name_module(c"endura", VERSION) {
         return Err("a module called endura is loaded".into());
     }

@@ -43,6 +43,11 @@ pub(super) enum Command<'l> {
         is_quiet: bool,
     },
     Version,
+    /// `ms` of the meta protocol, which is not served; so many bytes of data follow.
+    MetaSet {
+        bytes: usize,
+    },
+    /// `quit`, and a line behind which nothing may be taken for a command.
     Quit,
 }
 
@@ -128,8 +133,23 @@ pub(super) fn parse(line: &[u8]) -> Result<Command<'_>, Refusal> {
         b"verbosity" => verbosity(rest),
         b"version" => Ok(Command::Version),
         b"quit" => Ok(Command::Quit),
+        b"ms" => Ok(meta_set(rest)),
+        // A web page can have a browser send any lines behind that one.
+        _ if is_of_http(rest) => Ok(Command::Quit),
         _ => Err(Some(ERROR)),
     }
+}
+
+/// Without a length of its data, what follows would be taken for commands.
+fn meta_set(rest: &[u8]) -> Command<'_> {
+    let bytes = length_of_data(Words::of(rest).words[1]);
+    bytes.map_or(Command::Quit, |bytes| Command::MetaSet { bytes })
+}
+
+/// Whether the last word names the protocol of web servers, as in `POST / HTTP/1.1`.
+fn is_of_http(rest: &[u8]) -> bool {
+    let mut words = rest.rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    words.next().is_some_and(|last| last.starts_with(b"HTTP/"))
 }
 
 fn get(keys: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
@@ -170,11 +190,14 @@ fn storage(how: Stores, rest: &[u8]) -> Result<Command<'_>, Refusal> {
     };
     let key = key(name, is_quiet)?;
     let (flags, time) = (number(flags).ok_or_else(refuse)?, number(time).ok_or_else(refuse)?);
-    let bytes: i32 = number(bytes).ok_or_else(refuse)?;
-    // With the two bytes behind it, memcached counts the data in 31 bits.
-    let bytes = usize::try_from(bytes).ok().filter(|&bytes| bytes <= i32::MAX as usize - 2);
-    let bytes = bytes.ok_or_else(refuse)?;
+    let bytes = length_of_data(bytes).ok_or_else(refuse)?;
     Ok(Command::Store(Storage { how, key, flags, time, bytes, is_quiet }))
+}
+
+/// With the two bytes behind it, memcached counts the data in 31 bits.
+fn length_of_data(word: &[u8]) -> Option<usize> {
+    let bytes = usize::try_from(number::<i32>(word)?).ok()?;
+    (bytes <= i32::MAX as usize - 2).then_some(bytes)
 }
 
 fn delete(rest: &[u8]) -> Result<Command<'_>, Refusal> {

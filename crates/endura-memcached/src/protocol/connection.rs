@@ -1,6 +1,6 @@
 //! Bytes in, bytes out.
 
-use super::command::{BAD_CHUNK, Command, Storage, parse};
+use super::command::{BAD_CHUNK, Command, ERROR, Storage, parse};
 use super::context::Context;
 use super::execute::{self, TOO_LARGE, line};
 use crate::clock::Expiry;
@@ -204,6 +204,10 @@ impl Connection {
                 }
             }
             Ok(Command::Store(storage)) => self.begin(&storage, context),
+            Ok(Command::MetaSet { bytes }) => {
+                self.reply(ERROR);
+                self.state = State::Refused(bytes + 2);
+            }
             Ok(Command::Quit) => self.ends = true,
             Ok(command) => execute::run(command, context, &mut self.output),
             Err(Some(refusal)) => self.reply(refusal),

@@ -151,7 +151,9 @@ pub(super) fn run(command: Command<'_>, context: &Context, output: &mut Vec<u8>)
         Command::Version => (format!("VERSION {VERSION}").into(), false),
         Command::Stats(what) => return stats(what, context, output),
         // The connection runs these.
-        Command::Get { .. } | Command::Store(_) | Command::Quit => (ERROR.into(), false),
+        Command::Get { .. } | Command::Store(_) | Command::MetaSet { .. } | Command::Quit => {
+            (ERROR.into(), false)
+        }
     };
     if !is_quiet {
         line(output, &reply);

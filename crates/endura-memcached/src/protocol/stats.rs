@@ -6,9 +6,9 @@ use super::command::ERROR;
 use super::context::Context;
 use crate::store::Counter;
 
-/// The reply to `version`. Clients choose what they expect by the version of memcached, so it names the one whose answers
-/// this server gives.
-pub(super) const VERSION: &str = concat!("1.6.18-endura-", env!("CARGO_PKG_VERSION"));
+/// The reply to `version`. Clients choose what they say by the version of memcached: it names one without the meta protocol,
+/// which this server does not have.
+pub(super) const VERSION: &str = concat!("1.5.22-endura-", env!("CARGO_PKG_VERSION"));
 
 /// Writes the figures, or what memcached answers where it has none.
 pub(super) fn stats(what: &[u8], context: &Context, output: &mut Vec<u8>) {
@@ -49,6 +49,16 @@ fn general(context: &Context, stat: &mut dyn FnMut(&str, &dyn Display)) {
     if let Ok(pool) = facts.store.pool().stats() {
         stat("bytes", &pool.bytes_in_use);
         stat("limit_maxbytes", &pool.max_bytes);
+        if let Some(checkpoints) = &pool.checkpoints {
+            if let Some(age) = checkpoints.newest.and_then(|newest| newest.elapsed().ok()) {
+                stat("checkpoint_age", &age.as_secs());
+            }
+            stat("checkpoint_failures", &checkpoints.failures_in_a_row);
+            let failure = checkpoints.last_failure.as_ref();
+            if let Some(failure) = failure.filter(|_| checkpoints.failures_in_a_row > 0) {
+                stat("checkpoint_failure", &failure.reason.replace(['\r', '\n'], " "));
+            }
+        }
     }
     stat("evictions", &0);
 }

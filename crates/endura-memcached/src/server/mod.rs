@@ -2,12 +2,14 @@
 //!
 //! | module | what |
 //! | --- | --- |
+//! | [`checkpoints`] | what the pool says of its checkpoints |
 //! | [`limits`] | open files for all connections |
 //! | [`client`] | one client's socket |
 //! | [`inbox`] | clients that wait for a thread |
 //! | [`worker`] | a thread that serves clients |
 //! | [`whole`] | the server |
 
+mod checkpoints;
 mod client;
 mod inbox;
 mod limits;

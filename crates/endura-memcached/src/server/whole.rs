@@ -10,6 +10,7 @@ use std::time::{Instant, SystemTime};
 
 use endura::Error;
 
+use super::checkpoints::Known;
 use super::inbox::Inbox;
 use super::worker::{Common, Stop, Worker};
 use crate::clock::now;
@@ -25,6 +26,8 @@ pub struct Config {
     pub max_connections: usize,
     /// Where items are kept.
     pub store: StoreOptions,
+    /// Called with a sentence when checkpoints begin to fail, and when they can be made again.
+    pub report: fn(&str),
 }
 
 /// A server that runs until it is [stopped](Self::stop).
@@ -46,7 +49,16 @@ impl Server {
     /// Those of [`PoolOptions::open`](endura::PoolOptions::open); [`Error::Io`] if the system has no further threads or
     /// files.
     pub fn start(path: &Path, listener: TcpListener, config: &Config) -> endura::Result<Self> {
-        let store = Arc::new(Store::open(path, &config.store, now())?);
+        let (known, report) = (Known::default(), config.report);
+        let of_listener = known.clone();
+        let mut options = config.store.clone();
+        options.pool = options.pool.on_event(move |event| {
+            if let Some(sentence) = of_listener.sentence(event) {
+                report(&sentence);
+            }
+        });
+        let store = Arc::new(Store::open(path, &options, now())?);
+        known.set(&store);
         let failed = |doing: &str| {
             let doing = doing.to_owned();
             move |source| Error::Io { doing, source }
@@ -100,12 +112,13 @@ impl Server {
         Some(self.store.pool().stats().ok()?.restored?.at)
     }
 
-    /// Ends all connections, and closes the pool.
+    /// Ends all connections, and closes the pool. Returns why its last checkpoint could not be made, if it could not: a
+    /// power loss in a later session may take the pool back to an earlier one, or cost it.
     ///
     /// # Errors
     ///
     /// Those of [`Pool::close`](endura::Pool::close), or the first of a thread.
-    pub fn stop(self) -> endura::Result<()> {
+    pub fn stop(self) -> endura::Result<Option<Error>> {
         let failed = |source| Error::Io { doing: "serving clients".to_owned(), source };
         self.common.stop.stop().map_err(failed)?;
         let mut outcome = Ok(());
@@ -114,6 +127,7 @@ impl Server {
             outcome = outcome.and(ended.map_err(failed));
         }
         drop(self.sweeper);
-        self.store.pool().close().and(outcome)
+        let closed = self.store.pool().close()?;
+        outcome.map(|()| closed.checkpoint_error)
     }
 }

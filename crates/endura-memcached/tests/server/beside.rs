@@ -102,6 +102,13 @@ const DIALOGUES: &[&[&str]] = &[
         "append %a 0 0 1\r\nd\r\nset %a 5 0 3\r\nabc\r\nappend %a 9 1 1\r\nd\r\nprepend %a 9 -1 1\r\n_\r\nget %a\r\n",
     ],
     &["set %a 0 0 0\r\n\r\nget %a\r\nincr %a 1\r\n"],
+    // A web page that has a browser send commands.
+    &[
+        "set %a 0 0 1\r\nx\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\n\r\ndelete %a\r\nset %b 0 0 1\r\nx\r\n",
+        "GET /%a HTTP/1.1\r\nHost: a\r\n\r\n",
+        "get %a %b HTTP/1.1\r\nend\r\n",
+    ],
     // noreply, also of what fails.
     &[
         "set %a 0 0 1 noreply\r\nx\r\nadd %a 0 0 1 noreply\r\ny\r\nget %a\r\nincr %a 1 noreply\r\nversionx\r\n",

@@ -1,13 +1,13 @@
 //! Starts, signals, limits, slow and silent clients.
 
-use std::io::{Read, Write};
-use std::process::Command;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use endura::Pool;
 
-use crate::support::{Client, Running, contents, refused};
+use crate::support::{Client, Running, command, contents, refused};
 
 /// The next start finds a clean pool with everything.
 #[test]
@@ -317,6 +317,42 @@ fn statistics_count_and_start_again() {
         std::iter::from_fn(|| client.line().ok().filter(|line| line != "END")).collect();
     assert!(lines.contains(&"STAT cmd_set 0".to_owned()), "{lines:?}");
     assert!(lines.contains(&"STAT curr_items 1".to_owned()), "{lines:?}");
+    server.terminate();
+}
+
+/// The first failure and the first success after it are said, and `stats` has what is so now.
+#[test]
+fn checkpoints_that_fail_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (there, away) = (folder.path().join("there"), folder.path().join("away"));
+    std::fs::create_dir(&there).unwrap();
+    let pool = there.join("pool");
+    let mut child = command(&pool, &["--checkpoint-every", "1"]);
+    let mut child = child.stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let ready = lines.next().unwrap();
+    let server = Running { child, address: ready.rsplit(' ').next().unwrap().parse().unwrap() };
+    let mut client = server.connect();
+    let mut failing = || {
+        client.say("set a 0 0 1\r\nx\r\nstats\r\n").unwrap();
+        let stats: Vec<String> =
+            std::iter::from_fn(|| client.line().ok().filter(|line| line != "END")).collect();
+        let has = |name: &str| stats.iter().any(|line| line.starts_with(name));
+        assert!(has("STAT checkpoint_failures "), "{stats:?}");
+        assert_eq!(has("STAT checkpoint_failures 0"), !has("STAT checkpoint_failure "));
+        has("STAT checkpoint_failure ")
+    };
+    assert!(!failing());
+    std::fs::rename(&there, &away).unwrap();
+    // Something is there to be saved.
+    failing();
+    let line = lines.next().unwrap();
+    assert!(line.contains("no checkpoint can be made: "), "{line}");
+    assert!(failing());
+    std::fs::rename(&away, &there).unwrap();
+    let line = lines.next().unwrap();
+    assert!(line.contains("checkpoints can be made again, after "), "{line}");
+    assert!(!failing());
     server.terminate();
 }
 

@@ -28,6 +28,8 @@ const PIECES: &[&[u8]] = &[
     b"version",
     b"quit",
     b"mg ",
+    b"ms a 2\r\n",
+    b"HTTP/1.1\r\n",
     b"a ",
     b"b ",
     b"c ",

@@ -43,6 +43,11 @@ fn figures() -> Outcome<Vec<(&'static str, Figure)>> {
         if let Some(age) = age(checkpoints.newest) {
             figures.push(("checkpoint_age_seconds", Number(age)));
         }
+        let failures = checkpoints.failures_in_a_row;
+        figures.push(("checkpoint_failures_in_a_row", Number(failures.into())));
+        if let Some(failure) = checkpoints.last_failure.as_ref().filter(|_| failures > 0) {
+            figures.push(("checkpoint_failure", Words(failure.reason.clone())));
+        }
     }
     if let Some(restored) = &stats.restored {
         figures.push(("restored", Words(format!("{restored:?}"))));

@@ -262,7 +262,11 @@ unsafe extern "C" fn on_shutdown(
     }
     session().commit_unlinked();
     session().write_the_rest(&context);
-    if let Err(error) = session().store.pool.close() {
-        context.log(Level::Warning, format!("the pool was not closed: {error}"));
+    let lost = match session().store.pool.close() {
+        Ok(closed) => closed.checkpoint_error.map(|error| ("has no checkpoint of its end", error)),
+        Err(error) => Some(("was not closed as it should be", error)),
+    };
+    if let Some((what, error)) = lost {
+        context.log(Level::Warning, format!("the pool {what}: {error}"));
     }
 }

@@ -76,6 +76,11 @@ pub(super) struct Unlinked {
 
 static SESSION: OnceLock<Session> = OnceLock::new();
 
+/// The session, if the pool is open.
+pub(super) fn begun() -> Option<&'static Session> {
+    SESSION.get()
+}
+
 /// The session of this server.
 pub(crate) fn session() -> &'static Session {
     SESSION.get().unwrap_or_else(|| unreachable!("Redis calls a module after it was loaded"))

@@ -221,6 +221,8 @@ pub(crate) const NO_IMPLICIT_SIGNAL: c_int = 1 << 1;
 pub(crate) const HANDLE_IO_ERRORS: c_int = 1;
 /// `REDISMODULE_AUX_BEFORE_RDB`.
 pub(crate) const AUX_BEFORE: c_int = 1;
+/// `REDISMODULE_NODE_ID_LEN`.
+pub(crate) const NODE_ID: usize = 40;
 /// `REDISMODULE_NODE_SLAVE`.
 pub(crate) const NODE_REPLICA: c_int = 1 << 2;
 /// `REDISMODULE_REPLY_ERROR`.

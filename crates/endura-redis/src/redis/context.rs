@@ -163,13 +163,15 @@ impl Context<'_> {
             return self.has(api::flags::REPLICA);
         }
         let (mut ip, mut master, mut port, mut flags) = ([0; 64], [0 as c_char; 64], 0, 0);
-        // SAFETY: Redis writes at most 46 bytes of an address and 40 of a name.
+        let mut id = [0 as c_char; api::NODE_ID + 1];
+        // SAFETY: an id has 40 bytes, and no zero behind them; Redis writes at most 46 bytes of an address and 40 of a name.
         let status = unsafe {
-            let id = (api().GetMyClusterID)();
-            if id.is_null() {
+            let own = (api().GetMyClusterID)();
+            if own.is_null() {
                 return self.has(api::flags::REPLICA);
             }
-            let (ip, master) = (ip.as_mut_ptr(), master.as_mut_ptr());
+            ptr::copy_nonoverlapping(own, id.as_mut_ptr(), api::NODE_ID);
+            let (id, ip, master) = (id.as_ptr(), ip.as_mut_ptr(), master.as_mut_ptr());
             (api().GetClusterNodeInfo)(self.raw, id, ip, master, &raw mut port, &raw mut flags)
         };
         if !status.is_ok() {

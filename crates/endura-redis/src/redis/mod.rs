@@ -18,7 +18,7 @@
 //! | `CloseKey`, `CreateString`, `FreeString`, `StringPtrLen`, `Free`, `Log` | they cannot: without memory the server ends | |
 //! | `SignalModifiedKey` | it cannot | |
 //! | `NotifyKeyspaceEvent` | the context has no client | a line in the log: listeners were not told |
-//! | `GetMyClusterID`, `GetClusterNodeInfo` | null, failure: no cluster, or the node does not know itself yet | what `GetContextFlags` says of the role counts |
+//! | `GetMyClusterID`, `GetClusterNodeInfo` | null, failure: no cluster, or no such node (an id has no zero at its end) | what `GetContextFlags` says of the role counts |
 //! | `Replicate` | the server has no such command: DEL can be renamed | UNLINK in its place; without that all replicas get all keys anew; a line in the log where it is of the append-only file alone |
 //! | `Call` | null: the server has no such command | as for an error, which `CallReplyType` tells: the caller gets the text |
 //! | `CallReplyStringPtr`, `CallReplyArrayElement` | null: the reply is of another type, or shorter | the text is empty |

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use endura::{Checkpoints, Pool, Result};
+use endura::{Checkpoints, Event, Pool, Result};
 
 use super::catalogue::Catalogue;
 use super::entries::Entries;
@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) max_size: Option<u64>,
     pub(crate) checkpoints: Option<Checkpoints>,
     pub(crate) read_mostly: bool,
+    /// Who is told of events of the pool.
+    pub(crate) on_event: Option<fn(&Event)>,
 }
 
 /// A server that was killed may hold its lock until the kernel has torn it down.
@@ -48,6 +50,9 @@ impl Store {
         }
         if let Some(checkpoints) = &settings.checkpoints {
             options = options.checkpoints(checkpoints.clone());
+        }
+        if let Some(on_event) = settings.on_event {
+            options = options.on_event(on_event);
         }
         let pool = options.open(&settings.path)?;
         let entries = Arc::new(Entries::open(&pool)?);

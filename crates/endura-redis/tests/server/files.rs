@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::support::{Reply, Server};
+use super::support::{Client, Reply, Server};
 
 fn texts(server: &Server, line: &str) -> String {
     server.client().call(line).text()
@@ -164,6 +164,43 @@ fn an_append_only_file_of_commands_makes_a_lost_pool_anew() {
     assert_eq!(texts(&server, "EN.RANGE a - +"), "f 1 g 2");
     assert_eq!(texts(&server, "EN.RANGE n - +"), "7 8");
     assert!(matches!(server.client().call("TTL a"), Reply::Integer(900..=1000)));
+}
+
+/// The first failure and the first success after it are in the log, and EN.INFO has what is so now.
+#[test]
+fn checkpoints_that_fail_are_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (there, away) = (folder.path().join("disk"), folder.path().join("away"));
+    fs::create_dir(&there).unwrap();
+    let module = ["data.endura", "checkpoint-file", "disk/copy", "checkpoint-every", "1000"];
+    let server = Server::start_with(folder.path(), 0, &module, &[]);
+    let mut c = server.client();
+    let figure = |c: &mut Client, name: &str| {
+        let texts = c.call("EN.INFO").texts();
+        texts.chunks(2).find(|pair| pair[0] == name).map(|pair| pair[1].clone())
+    };
+    assert_eq!(c.call("EN.SET k f v"), Reply::Integer(1));
+    assert_eq!(c.call("EN.CHECKPOINT"), Reply::Ok);
+    assert_eq!(figure(&mut c, "checkpoint_failures_in_a_row").unwrap(), "0");
+    fs::rename(&there, &away).unwrap();
+    for failures in 1..4 {
+        c.call("EN.SET k f w");
+        assert!(c.call("EN.CHECKPOINT").is_error());
+        assert_eq!(figure(&mut c, "checkpoint_failures_in_a_row").unwrap(), failures.to_string());
+        assert!(figure(&mut c, "checkpoint_failure").unwrap().contains("disk/copy"));
+    }
+    server.wait_for_log("no checkpoint can be made: ");
+    fs::rename(&away, &there).unwrap();
+    assert_eq!(c.call("EN.CHECKPOINT"), Reply::Ok);
+    server.wait_for_log("checkpoints can be made again, after 3 that could not");
+    assert_eq!(server.log().matches("no checkpoint can be made").count(), 1);
+    assert_eq!(figure(&mut c, "checkpoint_failures_in_a_row").unwrap(), "0");
+    assert_eq!(figure(&mut c, "checkpoint_failure"), None);
+    // A close whose checkpoint fails says so as well.
+    fs::rename(&there, &away).unwrap();
+    c.call("EN.SET k f x");
+    let _ = c.ask(&[b"SHUTDOWN", b"NOSAVE"]);
+    server.wait_for_log("the pool has no checkpoint of its end: ");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! What a replica goes on from: not the offset of its file, nor a link from before its keys were attached, nor the mark of a
 //! resync that has failed.
 
+use std::time::{Duration, Instant};
+
 use super::replicas::{Pair, at_rest, digests, pair};
 use super::support::server::module;
-use super::support::{Reply, Server};
+use super::support::{Client, Reply, Server};
 
 /// What its file would have it go on from is older than the pool: the pool stays, and all is asked for once there is a master.
 #[test]
@@ -50,6 +52,60 @@ fn a_replica_keeps_its_pool_beside_an_older_file() {
     assert!(!replica.log().contains("Successful partial resynchronization"));
 }
 
+/// The same in a cluster, where no command leaves a master.
+#[test]
+fn a_replica_in_a_cluster_keeps_its_pool_beside_an_older_file() {
+    let options = ["--cluster-enabled", "yes", "--cluster-allow-reads-when-down", "yes"];
+    let Pair { _folder, mut master, mut replica } = pair(&options);
+    let (mut m, mut r) = (master.client(), replica.client());
+    assert_eq!(m.call("CLUSTER ADDSLOTSRANGE 0 16383"), Reply::Ok);
+    assert_eq!(r.call(&format!("CLUSTER MEET 127.0.0.1 {}", master.port())), Reply::Ok);
+    let id = m.call("CLUSTER MYID").text();
+    until_ok(&mut r, &format!("CLUSTER REPLICATE {id}"));
+    until_ok(&mut m, "EN.SET {k}before f v");
+    at_rest(&mut m, &mut r);
+    assert_eq!(r.call("SAVE"), Reply::Ok);
+    for line in ["EN.SET {k}a f v", "RENAME {k}before {k}b"] {
+        assert!(!m.call(line).is_error(), "{line}");
+    }
+    at_rest(&mut m, &mut r);
+    drop(r);
+    // Its master goes on.
+    replica.kill();
+    assert!(!m.call("EN.SET {k}before g w").is_error());
+    let before = replica.log().len();
+    replica.again();
+    let mut r = replica.client();
+    r.call("READONLY");
+    at_rest(&mut m, &mut r);
+    assert_eq!(digests(&mut m), digests(&mut r));
+    assert!(!replica.log()[before..].contains("Successful partial resynchronization"));
+    // Both go, and the replica alone comes back.
+    assert_eq!(r.call("SAVE"), Reply::Ok);
+    assert!(!m.call("EN.SET {k}a f w").is_error());
+    at_rest(&mut m, &mut r);
+    drop((m, r));
+    master.kill();
+    replica.kill_and_start();
+    let mut r = replica.client();
+    r.call("READONLY");
+    assert_eq!(r.call("EN.GET {k}a f").text(), "w");
+    assert_eq!(r.call("EN.RANGE {k}b - +").text(), "f v");
+    assert_eq!(r.call("DBSIZE"), Reply::Integer(3));
+    master.again();
+    let mut m = master.client();
+    at_rest(&mut m, &mut r);
+    assert_eq!(digests(&mut m), digests(&mut r));
+}
+
+fn until_ok(client: &mut Client, line: &str) {
+    let begin = Instant::now();
+    while client.call(line).is_error() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{line}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Replicas must not go on from the file; without DEBUG the server cannot see to that, and says so.
 #[test]
 fn a_server_without_debug_warns() {
@@ -60,7 +116,8 @@ fn a_server_without_debug_warns() {
         m.call("EN.SET a f 1");
         r.call(&format!("REPLICAOF 127.0.0.1 {}", master.port()));
         at_rest(&mut m, &mut r);
-        m.call("SAVE");
+        // The child of the resync may not have ended yet.
+        until_ok(&mut m, "SAVE");
         replica.kill();
         master.kill_and_start();
         assert_eq!(master.client().call("EN.GET a f").text(), "1");
@@ -98,7 +155,7 @@ fn a_module_that_is_loaded_late_parts_from_replicas() {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Cut {
     MasterDies,
-    LinkIsCut,
+    LinkBreaks,
     /// And the replica is not made a master, but may be written to.
     ReplicaIsWritten,
 }
@@ -106,7 +163,7 @@ enum Cut {
 /// From then on the pool is what counts, and no file from before.
 #[test]
 fn a_full_resync_that_failed_leaves_no_mark() {
-    for cut in [Cut::MasterDies, Cut::LinkIsCut, Cut::ReplicaIsWritten] {
+    for cut in [Cut::MasterDies, Cut::LinkBreaks, Cut::ReplicaIsWritten] {
         let Pair { _folder, mut master, mut replica } =
             pair(&["--repl-diskless-load", "on-empty-db", "--replica-read-only", "no"]);
         let (mut m, mut r) = (master.client(), replica.client());
@@ -117,7 +174,7 @@ fn a_full_resync_that_failed_leaves_no_mark() {
         r.call(&format!("REPLICAOF 127.0.0.1 {}", master.port()));
         replica.wait_for_log("Loading DB in memory");
         match cut {
-            Cut::LinkIsCut => {
+            Cut::LinkBreaks => {
                 // The next try comes later than what follows.
                 m.call("CONFIG SET repl-diskless-sync-delay 60");
                 m.call("CLIENT KILL TYPE replica");

@@ -13,7 +13,7 @@ use endura_console::text::{bytes, counted, printable};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{CheckpointArgs, is_there, tell_restored};
+use crate::pool::checkpoint_args::{CheckpointArgs, close, is_there, tell_restored};
 use crate::pool::pool_args::PoolArgs;
 use crate::pool::uncounted::counted as counted_entries;
 use crate::values::json::path_json;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let done = copy(args, &old, stats.bytes_in_use)?;
     let kept = args.checkpoints.choice().unwrap_or_else(|| as_kept(stats.checkpoints));
     begin_checkpoints(args, kept)?;
-    old.close().map_err(|error| args.pool.at(&error))?;
+    close(&old, &args.pool.pool).map_err(|error| args.pool.at(&error))?;
     print(args, &done)?;
     Ok(Answer::Yes)
 }
@@ -153,7 +153,7 @@ fn show(new: &Pool, bar: &ProgressBar) {
 fn begin_checkpoints(args: &Args, how: Checkpoints) -> Result<()> {
     let _section = interrupt::section();
     let opened = args.pool.options().checkpoints(how).open_existing(&args.to);
-    opened.and_then(|new| new.close()).map_err(|error| {
+    opened.and_then(|new| close(&new, &args.to)).map_err(|error| {
         Failure::at(&args.to, &error).noted("the new pool is complete, but for its checkpoints")
     })
 }

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write, stdout};
 use endura::{Error, Pool};
 use serde_json::json;
 
-use crate::pool::checkpoint_args::FileArgs;
+use crate::pool::checkpoint_args::{FileArgs, close};
 use crate::pool::pool_args::{PoolArgs, about, must_exist, parse_name, shown_name};
 use crate::pool::uncounted::{check_len, count_unknown, counted, has_unknown};
 use crate::values::map::OpenMap;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.verify {
         verify(&pool, &counts).map_err(|failure| about(&args.pool.pool, failure))?;
     }
-    pool.close().map_err(|error| args.pool.at(&error))?;
+    close(&pool, &args.pool.pool).map_err(|error| args.pool.at(&error))?;
     let mut out = BufWriter::new(stdout().lock());
     if args.json {
         let maps: serde_json::Map<_, _> =

@@ -1,0 +1,38 @@
+//! What the pool says of its checkpoints, for the operator.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use endura::Event;
+
+use crate::store::Store;
+
+/// The store, once it is open: it knows why a checkpoint failed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known(Arc<OnceLock<Weak<Store>>>);
+
+impl Known {
+    pub(super) fn set(&self, store: &Arc<Store>) {
+        // It is set once.
+        let _ = self.0.set(Arc::downgrade(store));
+    }
+
+    /// A sentence for the first failure, and for the first success after it.
+    pub(super) fn sentence(&self, event: &Event) -> Option<String> {
+        match *event {
+            Event::CheckpointFailed { code, in_a_row: 1 } => {
+                let store = self.0.get().and_then(Weak::upgrade);
+                let stats = store.and_then(|store| store.pool().stats().ok());
+                let failure = stats.and_then(|stats| stats.checkpoints?.last_failure);
+                let reason = failure.map_or_else(|| code.to_owned(), |failure| failure.reason);
+                Some(format!(
+                    "no checkpoint can be made: {reason}. It is tried again; a power loss loses what was stored since the \
+                     last one, or the pool if there is none"
+                ))
+            }
+            Event::CheckpointEnded { failed_before: before @ 1.., .. } => {
+                Some(format!("checkpoints can be made again, after {before} that could not"))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What the pool says of its checkpoints, in the log of the server: the first that fails, and the first that does not.
+
+use endura::Event;
+
+use super::session::begun;
+use crate::redis::{Level, log};
+
+/// Takes the events of the pool, on a thread of the library.
+pub(crate) fn log_checkpoints(event: &Event) {
+    match *event {
+        Event::CheckpointFailed { code, in_a_row: 1 } => {
+            let stats = begun().and_then(|session| session.store.pool.stats().ok());
+            let checkpoints = stats.and_then(|stats| stats.checkpoints);
+            let is_there = checkpoints.as_ref().is_some_and(|found| found.newest.is_some());
+            let failure = checkpoints.and_then(|found| found.last_failure);
+            let reason = failure.map_or_else(|| code.to_owned(), |failure| failure.reason);
+            let loss = if is_there {
+                "a power loss takes the pool back to an earlier one"
+            } else {
+                "there is none, so a power loss may cost the pool"
+            };
+            let text = format!(
+                "no checkpoint can be made: {reason}. It is tried again; until then {loss}"
+            );
+            log(Level::Warning, text);
+        }
+        Event::CheckpointEnded { failed_before: before @ 1.., .. } => {
+            log(
+                Level::Notice,
+                format!("checkpoints can be made again, after {before} that could not"),
+            );
+        }
+        _ => {}
+    }
+}
