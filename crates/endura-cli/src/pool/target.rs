@@ -173,7 +173,7 @@ fn own_path(file: &File) -> PathBuf {
 }
 
 /// A name beside `path` that no other process uses.
-pub(crate) fn beside(path: &Path) -> PathBuf {
+fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     folder(path).join(format!(".{name}.{}.{:08x}.tmp", std::process::id(), fastrand::u32(..)))
 }

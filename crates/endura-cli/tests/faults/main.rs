@@ -10,6 +10,7 @@
 //! | [`left_over`] | every command, with each kind of failure: what remains in the folder and in the pool |
 //! | [`less`] | damage that hides entries, by every command that reads all of a pool |
 //! | [`maps`] | maps that nobody asked for; dropping, renaming |
+//! | [`neighbours`] | files of others: beside a pool, and in the place of what a command writes |
 //! | [`numbers`] | numbers that a type does not hold, types guessed from one line, NaNs |
 //! | [`output`] | standard output and standard error that take nothing |
 //! | [`system`] | what the system may not give: `/proc`, files of any size |
