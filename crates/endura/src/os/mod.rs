@@ -17,5 +17,5 @@ pub(crate) mod thread_end;
 pub(crate) use linux::real_time;
 pub(crate) use linux::{
     boot, disk, extents, file_identity, filesystem, futex, identity, lease, memory, mounted,
-    new_file, pmem, session_mark, whereabouts,
+    new_file, pmem, read_ahead, session_mark, whereabouts,
 };

@@ -13,6 +13,7 @@ pub(crate) mod memory;
 pub(crate) mod mounted;
 pub(crate) mod new_file;
 pub(crate) mod pmem;
+pub(crate) mod read_ahead;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod real_time;
 pub(crate) mod session_mark;
