@@ -27,7 +27,7 @@
 //! | the pool lies on | `kill -9`, panic, abort | power loss, kernel crash |
 //! | --- | --- | --- |
 //! | persistent memory (DAX): [`Adr`](Domain::Adr), [`Eadr`](Domain::Eadr) | yes | yes |
-//! | any local disk file system: [`PageCache`](Domain::PageCache) | yes | what the last [checkpoint](Checkpoints) has, at most 30 s ago by default; without one the pool is recognised as possibly torn and refused ([`Error::NeedsRestore`]) |
+//! | any local disk file system: [`PageCache`](Domain::PageCache) | yes | what the last [checkpoint](Checkpoints) has, at most 30 s ago by default and as long as one takes; without one the pool is recognised as possibly torn and refused ([`Error::NeedsRestore`]) |
 //! | tmpfs | yes | the file is gone; with its checkpoint [on a disk](Checkpoints::in_file) it is made anew from that |
 //!
 //! An operation in flight is kept whole or not at all, and nothing that any reader was told is taken

@@ -14,6 +14,7 @@ mod full;
 mod generation_turn;
 mod identity;
 mod idle;
+mod intervals;
 #[path = "../support/killed_file.rs"]
 mod killed_file;
 mod limit;

@@ -171,6 +171,11 @@ impl Mapped {
         &self.file
     }
 
+    /// The file, if its pages are read from a disk.
+    pub(crate) fn file_on_disk(&self) -> Option<&File> {
+        (!self.mapping.direct && !self.is_tmpfs).then_some(&self.file)
+    }
+
     /// The pages that were flushed, if they are noted.
     pub fn dirty_pages(&self) -> Option<&DirtyPages> {
         self.dirty_pages.as_ref()

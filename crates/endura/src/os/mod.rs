@@ -19,5 +19,5 @@ pub(crate) mod thread_end;
 pub(crate) use linux::real_time;
 pub(crate) use linux::{
     boot, disk, extents, file_identity, filesystem, futex, identity, lease, memory, mounted, pmem,
-    session_mark, whereabouts,
+    read_ahead, session_mark, whereabouts,
 };

@@ -11,7 +11,7 @@ use crate::pool::moment::since;
 use crate::pool::pool_args::{PoolArgs, shown_name, with_checkpoints};
 use crate::pool::uncounted::{count_unknown, has_unknown};
 use crate::values::json::path_json;
-use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::outcome::{Answer, Failure, Result, tell};
 use endura_console::text::{Table, grouped, printable};
 
 #[derive(clap::Args)]
@@ -109,7 +109,10 @@ fn record_counts(args: &Args) {
     let options = with_checkpoints(args.pool.options(), args.checkpoints.choice());
     if let Ok(pool) = options.lock_timeout(Duration::ZERO).open_existing(&args.pool.pool) {
         let _ = count_unknown(&pool);
-        let _ = close(&pool, &args.pool.pool);
+        if let Err(error) = close(&pool, &args.pool.pool) {
+            let path = printable(&args.pool.pool.to_string_lossy(), false);
+            tell(format_args!("endura: {path}: {}", printable(&error.to_string(), false)));
+        }
     }
 }
 

@@ -138,7 +138,7 @@ fn after_restore(pool: &Path, kept: &CheckpointStats) -> String {
 
 /// When checkpoints are made.
 fn rhythm(kept: &CheckpointStats) -> String {
-    let every = kept.every.map(|every| format!("every {} s", every.as_secs_f64()));
+    let every = kept.every.map(|every| format!("every {} s and one round", every.as_secs_f64()));
     let after = kept.after_bytes.map(|changed| format!("after {} of changes", bytes(changed)));
     let all = [every, after].into_iter().flatten().collect::<Vec<_>>();
     if all.is_empty() { "on demand".into() } else { all.join(" or ") }

@@ -12,6 +12,7 @@ pub(crate) mod membarrier;
 pub(crate) mod memory;
 pub(crate) mod mounted;
 pub(crate) mod pmem;
+pub(crate) mod read_ahead;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod real_time;
 pub(crate) mod session_mark;

@@ -84,6 +84,11 @@ pub enum Event {
         /// [`Error::code`] of what `close` would have returned.
         code: &'static str,
     },
+    /// A checkpoint took longer than the interval between two: a power loss costs more than the interval by that much.
+    CheckpointSlow {
+        /// How long it took.
+        took: Duration,
+    },
     /// Writers were held for more than 20 ms, because many pages had changed.
     WritersHeld {
         /// For how long.

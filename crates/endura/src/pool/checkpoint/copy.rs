@@ -20,6 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::media::{DIRTY_GRAIN, DirtyPages, Mapped, Media, Region};
 use crate::os::disk;
 use crate::os::door::DiskFile;
+use crate::os::read_ahead::ReadAhead;
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::CheckpointFile;
 use crate::pool::checkpoint::file::root::{Moment, SLOT};
@@ -33,6 +34,8 @@ use crate::{Error, Result};
 pub(crate) const FIRST: u32 = 2;
 /// Pages that are copied and written at once where writers go on.
 const PIECE: usize = 256;
+/// Pages of a pool that are read ahead at once where all are copied.
+const SWEEP: u32 = 2 << 10;
 /// Pages that may wait for the hold: 64 MiB.
 const MOST_IN_HOLD: u64 = 16 << 10;
 /// How long a hold waits for the writers.
@@ -162,8 +165,7 @@ impl Copier {
         if pages == Pages::All {
             // What they stand for is looked at with all others.
             let _ = self.take(noted, media.len())?;
-            let all = FIRST..pages_of(media.len())?;
-            copy_ahead(media, &mut round, all, !is_new)?;
+            copy_all_ahead(media, &mut round, !is_new)?;
             left = noted.count(media.len());
         }
         // K2
@@ -257,6 +259,23 @@ impl Copier {
         }
         Ok(taken.into_iter().map(|page| page as u32).filter(|&page| page >= FIRST))
     }
+}
+
+/// Copies all pages beside writers into the file, in the order of the pool's, whose read-ahead finds them on the disk.
+fn copy_all_ahead<F: DiskFile>(
+    media: &Mapped,
+    round: &mut Round<'_, F>,
+    compares: bool,
+) -> Result<(), NoRound> {
+    let all = pages_of(media.len())?;
+    let mut ahead = ReadAhead::of(media.file_on_disk());
+    for from in (FIRST..all).step_by(SWEEP as usize) {
+        let end = all.min(from.saturating_add(SWEEP));
+        let read = ahead.reach(u64::from(end) * DIRTY_GRAIN - 1);
+        read.map_err(|error| Error::io("reading the pool for its checkpoint", error))?;
+        copy_ahead(media, round, from..end, compares)?;
+    }
+    Ok(())
 }
 
 /// Copies pages beside writers into the file, but those that it `has` already.

@@ -54,6 +54,9 @@ fn trace(path: &Path, event: &crate::pool::Event) {
         Event::CloseFailed { code } => {
             error!(target: "endura", %pool, code, "closing failed at the last drop");
         }
+        Event::CheckpointSlow { took } => {
+            warn!(target: "endura", %pool, ?took, "a checkpoint took longer than the interval");
+        }
         Event::WritersHeld { held } => warn!(target: "endura", %pool, ?held, "writers were held"),
         Event::Restored { age, written_bytes } => {
             warn!(target: "endura", %pool, ?age, written_bytes, "taken back to the last checkpoint");

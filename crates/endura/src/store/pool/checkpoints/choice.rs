@@ -55,8 +55,9 @@ impl Default for Checkpoints {
 }
 
 impl Checkpoints {
-    /// So long after the last one, if anything was written meanwhile; and at each close. Counts in milliseconds, 1 ms to 49
-    /// days. A round that takes longer than that is followed by the next one at once.
+    /// So long after the begin of the last one, if anything was written meanwhile; and at each close. Counts in milliseconds, 1 ms
+    /// to 49 days. A power loss costs at most what was written in this time and during one round. A round that takes longer is told
+    /// ([`Event::CheckpointSlow`](crate::Event::CheckpointSlow)), and followed by the next one at once.
     #[must_use]
     pub fn every(interval: Duration) -> Self {
         let schedule = Schedule { is_on: true, every: Some(interval), ..Schedule::default() };

@@ -2,13 +2,14 @@
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::found::Plan;
 use super::rounds::{Known, Maker, Shared};
 use super::stats::{Checkpoint, CheckpointStats};
+use super::timing::first_after;
 use crate::media::{Mapped, Media};
 use crate::os::fork::ForkGuard;
 use crate::pool::beside::{self, Beside};
@@ -16,12 +17,6 @@ use crate::pool::copy::{Copier, Pages, When};
 use crate::pool::{Blocks, OwnPath, PoolFile, Schedule, Space, Superblock, Watch, restore};
 use crate::sync::Mutex;
 use crate::{Error, Result};
-
-/// A pool that has no checkpoint yet, or one that must be compared, gets the first so long after the open: programs that
-/// have it open for a moment do not pay for two.
-const FIRST: Duration = Duration::from_secs(1);
-/// Between two looks at how much has changed.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// A thread, and what tells it to end when it is dropped.
 struct Thread {
@@ -52,10 +47,14 @@ impl Keeper {
     ) -> Self {
         let superblock = *file.superblock();
         let newest = plan.found.as_ref().and_then(|found| found.newest());
-        let made = newest.filter(|_| !superblock.base_lags);
+        let made = newest.filter(|_| !superblock.base_lags).map(|moment| beside::time_of(&moment));
+        // A clock that was set back makes no checkpoint older.
+        let age = made.map(|made| made.elapsed().unwrap_or_default());
+        let is_behind = !space.session().clean || superblock.base_lags;
+        let first = first_after(&plan.schedule, age, is_behind);
         let known = Known {
             pages: if plan.is_current { Pages::Noted } else { Pages::All },
-            newest: made.map(|moment| beside::time_of(&moment)),
+            newest: made,
             last: None,
             bytes: plan.found.as_ref().map_or(0, |found| found.bytes()),
             last_failure: None,
@@ -76,6 +75,7 @@ impl Keeper {
             schedule,
             path,
             was_elsewhere,
+            first,
             own_path,
             is_in_doubt,
             maker: Mutex::new(maker),
@@ -208,6 +208,7 @@ impl Keeper {
     pub(in crate::store::pool) fn warnings(&self) -> impl Iterator<Item = &'static str> {
         let known = self.shared.known.lock();
         let (fails, obstacle, blocks) = (known.fails, known.obstacle, known.blocks);
+        let took = known.last.map_or(Duration::ZERO, |last| last.took);
         drop(known);
         let has_met_damage = self.shared.space.met_damage().is_some();
         let damage = has_met_damage.then_some(
@@ -221,84 +222,12 @@ impl Keeper {
         let no_thread = self.has_no_thread.then_some(
             "the thread that makes checkpoints could not be started: there are those on demand and at the close only",
         );
-        let fails = fails.into_iter().chain(obstacle);
+        let is_slow = self.shared.schedule.every.is_some_and(|every| took > every);
+        let slow = is_slow.then_some(
+            "the last checkpoint took longer than the interval between two: a power loss costs the interval and as long as one takes; \
+             choose a longer interval, or a faster disk for them",
+        );
+        let fails = fails.into_iter().chain(obstacle).chain(slow);
         damage.into_iter().chain(fails).chain(no_thread).chain(blocks.warning())
-    }
-}
-
-impl Shared {
-    /// The thread: makes checkpoints as scheduled, until it is told to end or the pool takes no more.
-    fn run(&self, end: &Receiver<()>) {
-        let mut last = Instant::now();
-        loop {
-            let pause = self.pause(last.elapsed());
-            match end.recv_timeout(pause) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
-            }
-            self.own_blocks();
-            if !self.is_due(last.elapsed()) {
-                continue;
-            }
-            last = Instant::now();
-            let made = self.round(&mut self.maker.lock(), self.superblock, When::Open);
-            let ends = |error: &Error| {
-                matches!(
-                    error,
-                    Error::Closed | Error::Poisoned | Error::Forked | Error::Corrupt { .. }
-                )
-            };
-            if made.as_ref().is_err_and(|error| ends(error) || self.space.met_damage().is_some()) {
-                return;
-            }
-        }
-    }
-
-    /// How long until something may be due.
-    fn pause(&self, since: Duration) -> Duration {
-        let watch = self.watch.as_ref().map(|watch| watch.lock().pause());
-        // Where nothing has changed until then, a pool that is not used is looked at no more often than any other.
-        let every = self.schedule.every.map(|every| match every.saturating_sub(since) {
-            Duration::ZERO => every.min(LOOK),
-            left => left,
-        });
-        let is_first = self.is_first();
-        let first = is_first.then(|| FIRST.saturating_sub(since));
-        let look = self.schedule.after_bytes.map(|_| LOOK);
-        let least = [every, first, look, watch].into_iter().flatten().min();
-        // A round that failed is not tried again at once.
-        least.unwrap_or(LOOK).max(Duration::from_millis(1))
-    }
-
-    /// Whether the next round is one that looks at all pages, and was not tried in vain.
-    fn is_first(&self) -> bool {
-        let known = self.known.lock();
-        known.pages == Pages::All && !known.fails
-    }
-
-    fn is_due(&self, since: Duration) -> bool {
-        if self.is_first() && since >= FIRST {
-            return true;
-        }
-        let pages = self.known.lock().pages;
-        let media = self.space.media();
-        let changed = || media.dirty_pages().map_or(0, |noted| noted.count(media.len()));
-        // What an earlier session has changed is not noted.
-        let has_changed =
-            |most: u64| pages == Pages::All || changed() * restore::PAGE_BYTES >= most;
-        let is_time = self.schedule.every.is_some_and(|every| since >= every);
-        is_time && has_changed(1) || self.schedule.after_bytes.is_some_and(has_changed)
-    }
-
-    /// Gives the file blocks of its own, where a copy that was made meanwhile shares them: a store to one of those ends the
-    /// process where the disk is full.
-    fn own_blocks(&self) {
-        if let Some(watch) = &self.watch
-            && self.space.media().file().is_own()
-        {
-            let goes_on = || !self.space.is_closed();
-            let blocks = watch.lock().look(self.space.media().file(), goes_on);
-            self.known.lock().blocks = blocks;
-        }
     }
 }

@@ -9,6 +9,7 @@ mod rounds;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod timing;
 
 pub use choice::Checkpoints;
 pub use found::Restored;

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::found::{number_not_written, pages_within};
 use super::stats::{Checkpoint, CheckpointFailure};
 use crate::media::{Mapped, Media};
 use crate::os::own_file;
+use crate::os::read_ahead::{self, ReadAhead};
 use crate::pool::beside;
 use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
 use crate::pool::{
@@ -17,6 +18,8 @@ use crate::pool::{
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
+/// Bytes of a pool between two looks whether it is closed, while it is read.
+const READ_IN: usize = 8 << 20;
 /// A hold of writers that is told.
 const LONG: Duration = Duration::from_millis(20);
 
@@ -56,6 +59,8 @@ pub(super) struct Shared {
     pub(super) path: PathBuf,
     /// Whether the pool had its checkpoints in a file of the user's choice before this session.
     pub(super) was_elsewhere: bool,
+    /// How long after the open the first round begins that looks at all pages.
+    pub(super) first: Duration,
     pub(super) own_path: OwnPath,
     /// Whether the session found a pool that was not closed, and that nobody has verified.
     pub(super) is_in_doubt: bool,
@@ -72,6 +77,7 @@ impl Shared {
         superblock: Superblock,
         when: When,
     ) -> Result<Checkpoint> {
+        let begun = Instant::now();
         let mut made = self.try_round(maker, superblock, when);
         // What somebody else has written into the file is no damage of this pool.
         if !self.space.is_poisoned() {
@@ -83,8 +89,11 @@ impl Shared {
                 None => error,
             });
         }
-        match &made {
-            Ok((checkpoint, bytes)) => self.note_success(checkpoint, *bytes),
+        match &mut made {
+            Ok((checkpoint, bytes)) => {
+                checkpoint.took = begun.elapsed();
+                self.note_success(checkpoint, *bytes);
+            }
             Err(error) => self.note_failure(error),
         }
         made.map(|(checkpoint, _)| checkpoint)
@@ -102,6 +111,10 @@ impl Shared {
             self.space.tell(|| Event::WritersHeld { held });
         }
         self.space.tell(|| Event::CheckpointEnded { held, written_bytes, failed_before });
+        let took = made.took;
+        if self.schedule.every.is_some_and(|every| took > every) {
+            self.space.tell(|| Event::CheckpointSlow { took });
+        }
     }
 
     /// Says that no checkpoint could be made.
@@ -169,6 +182,7 @@ impl Shared {
             return Err(Error::Closed);
         }
         self.expect_own_pool(maker.newest)?;
+        self.read_in();
         self.vouch(when != When::Open)?;
         let most_pages = pages_within(self.space.media().limit());
         // The file of the newest may be gone.
@@ -191,8 +205,35 @@ impl Shared {
         let Some(kept) = maker.kept.file() else { return Err(Error::Closed) };
         let at = kept.newest().map_or(SystemTime::UNIX_EPOCH, |moment| beside::time_of(&moment));
         let copied_bytes = copied * restore::PAGE_BYTES;
-        let made = Checkpoint { at, held, copied_bytes, written_bytes: written, tries };
+        let made = Checkpoint {
+            at,
+            took: Duration::ZERO,
+            held,
+            copied_bytes,
+            written_bytes: written,
+            tries,
+        };
         Ok((made, kept.bytes()))
+    }
+
+    /// Brings a pool that has to be walked and compared into the page cache, in the order in which a disk is fast, if half of the
+    /// memory has room for it. What cannot be read is for the walks to meet.
+    fn read_in(&self) {
+        let is_first = self.known.lock().last.is_none();
+        if !is_first || !self.is_in_doubt {
+            return;
+        }
+        let media = self.space.media();
+        let (mut ahead, length) = (ReadAhead::of(media.file_on_disk()), media.len());
+        if read_ahead::memory().is_none_or(|memory| length > memory / 2) {
+            return;
+        }
+        for at in (0..length).step_by(READ_IN) {
+            let end = length.min(at + READ_IN as u64);
+            if self.space.is_closed() || ahead.reach(end - 1).is_err() {
+                return;
+            }
+        }
     }
 
     /// Fails unless the pool's file is the one that this session has left, and an open of its path finds it. What somebody
@@ -268,5 +309,17 @@ impl Shared {
             maker.newest = Some(newest);
         }
         Ok(())
+    }
+
+    /// Gives the file blocks of its own, where a copy that was made meanwhile shares them: a store to one of those ends the
+    /// process where the disk is full.
+    pub(super) fn own_blocks(&self) {
+        if let Some(watch) = &self.watch
+            && self.space.media().file().is_own()
+        {
+            let goes_on = || !self.space.is_closed();
+            let blocks = watch.lock().look(self.space.media().file(), goes_on);
+            self.known.lock().blocks = blocks;
+        }
     }
 }

@@ -9,6 +9,9 @@ use std::time::{Duration, SystemTime};
 pub struct Checkpoint {
     /// When writers were held for it: the moment to which a power loss takes the pool back.
     pub at: SystemTime,
+    /// How long it took, from its begin until it was durable. If that is longer than the interval, the next one follows at once,
+    /// and a power loss costs up to twice as much.
+    pub took: Duration,
     /// How long they were held.
     pub held: Duration,
     /// Bytes of pages that were copied meanwhile.
