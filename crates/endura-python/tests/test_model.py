@@ -87,7 +87,7 @@ class Machine(RuleBasedStateMachine):
         self.key_type, self.value_type, self.key, self.value, order, _ = TYPES[self.types]
         self.order = order or (lambda key: key)
         self.model = SortedDict(order) if order else SortedDict()
-        self.absent = endura.ABSENT if self.value_type in (None, str | None) else None
+        self.absent = endura.ABSENT if self.value_type in (None, str | None, dict) else None
         self.path = tempfile.mktemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
         self.open()
 

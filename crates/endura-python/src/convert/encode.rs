@@ -4,14 +4,21 @@ use endura::dynamic::{Datum, Type};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString, PyTuple};
 
 use super::encoded::Buffer;
+use super::numpy::expect_unmasked;
 use crate::call::call;
 
 /// The value of an object. Fails with `TypeError` if the object is not of the type, with `OverflowError` or `ValueError` if
 /// its value is not.
 pub(super) fn datum(kind: &Type, object: &Bound<'_, PyAny>) -> PyResult<Datum<'static>> {
+    if let Type::Int { .. } | Type::Float { .. } = kind
+        && !object.is_instance_of::<PyInt>()
+        && !object.is_instance_of::<PyFloat>()
+    {
+        expect_unmasked(object)?;
+    }
     Ok(match kind {
         Type::Int { width: ..=8, signed: true } => Datum::Signed(object.extract::<i64>()?.into()),
         Type::Int { width: ..=8, signed: false } => {

@@ -15,13 +15,17 @@
 //! | `(A, B)` | `tuple` | `tuple` |
 //! | `json`, the caller's codecs | what their functions take | what they return |
 
+mod absent;
 mod decode;
 mod encode;
 mod encoded;
 mod numbers;
+mod numpy;
 mod side;
 
+pub(crate) use absent::absent;
 pub(crate) use encode::integer;
 pub(crate) use encoded::Encoded;
-pub(crate) use numbers::{Numbers, is_numpy};
+pub(crate) use numbers::Numbers;
+pub(crate) use numpy::is_numpy;
 pub(crate) use side::{Codec, Side};

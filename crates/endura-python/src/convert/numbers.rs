@@ -7,6 +7,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList};
 
+use super::numpy::expect_unmasked;
+
 /// Calls a function for the number that a type is, or returns `$other`.
 macro_rules! for_number {
     ($kind:expr, $function:ident($($argument:expr),*), $other:expr) => {
@@ -67,6 +69,7 @@ impl Numbers {
         if array.is_instance_of::<PyList>() {
             return Ok(None);
         }
+        expect_unmasked(array)?;
         let words = for_number!(kind, words(array), Ok(None))?;
         Ok(words.map(|words| Self { words }))
     }
@@ -93,17 +96,6 @@ impl Numbers {
     ) -> PyResult<Bound<'py, PyAny>> {
         let bytes: Vec<u8> = found.iter().map(|found| u8::from(found.is_some())).collect();
         from_buffer(py, &bytes, "bool")
-    }
-}
-
-/// Whether an object is an array of NumPy.
-pub(crate) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = object.py();
-    // A program that has one has imported the module.
-    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
-    match modules.call_method1(intern!(py, "get"), (intern!(py, "numpy"),))? {
-        none if none.is_none() => Ok(false),
-        numpy => object.is_instance(&numpy.getattr(intern!(py, "ndarray"))?),
     }
 }
 

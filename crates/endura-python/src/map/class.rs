@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 
+use super::arguments::{Given, ViewArguments, pairs_of};
 use super::bounds::{Arguments, Bounds};
 use super::edit::Edit;
 use super::entries::Entries;
@@ -36,14 +37,6 @@ impl Map {
         Entries::new(map, Arc::clone(&this.get().open), part, bounds, upwards)
     }
 
-    /// The object that stands for no value where values are taken and returned.
-    fn absent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.open.value.has_none() {
-            true => py.import(intern!(py, "endura._absent"))?.getattr(intern!(py, "ABSENT")),
-            false => Ok(py.None().into_bound(py)),
-        }
-    }
-
     /// Calls a class of `endura._views`.
     fn view<'py>(
         this: &Bound<'py, Self>,
@@ -64,15 +57,6 @@ impl Map {
 
 /// A key and a value.
 type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
-
-/// What `keys`, `values` and `items` take.
-struct ViewArguments<'py> {
-    start: Option<Bound<'py, PyAny>>,
-    stop: Option<Bound<'py, PyAny>>,
-    prefix: Option<Bound<'py, PyAny>>,
-    inclusive: (bool, bool),
-    reverse: bool,
-}
 
 #[pymethods]
 impl Map {
@@ -229,18 +213,15 @@ impl Map {
         self.open.add(key, value)
     }
 
-    /// Gives `key` the value `new` if it has `expected`; returns whether it had. `None` stands for no value, in maps whose
-    /// values may be `None` it is `endura.ABSENT`.
+    /// Gives `key` the value `new` if it has `expected`; returns whether it had. `endura.ABSENT` stands for no value, and so
+    /// does `None` in maps whose values cannot be `None`.
     fn compare_exchange(
         &self,
         key: &Bound<'_, PyAny>,
         expected: &Bound<'_, PyAny>,
         new: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
-        let absent = self.absent(key.py())?;
-        let (expected, new) = (Some(expected), Some(new));
-        let given = |value: &&Bound<'_, PyAny>| !value.is(&absent);
-        self.open.compare_exchange(key, expected.filter(given), new.filter(given))
+        self.open.compare_exchange(key, expected, new)
     }
 
     /// Adds `delta` to the number that `key` has, or to `default`; returns the sum. In one step.
@@ -260,25 +241,21 @@ impl Map {
     }
 
     /// Gives `key` the value that `change` returns for the one it has; returns that. In one step: `change` is called again
-    /// if the value was changed meanwhile. `None` stands for no value, in maps whose values may be `None` it is
-    /// `endura.ABSENT`.
+    /// if the value was changed meanwhile. For no value `change` gets `None`, or `endura.ABSENT` in maps whose values may be
+    /// `None`; what it returns stands for none as in `compare_exchange`.
     fn alter<'py>(
         &self,
         key: &Bound<'py, PyAny>,
         change: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.open.alter(key, change, &self.absent(key.py())?)
+        self.open.alter(key, change)
     }
 
     /// For `with map.edit(key) as value`: writes `value`, a `dict` or a list that was changed in place, back at the end.
     /// Raises `KeyError` if there is no `key` and no `default`, and `endura.Conflict` if another thread changed the value
     /// meanwhile. After an exception nothing is written.
-    #[pyo3(signature = (key, default=None))]
-    fn edit(
-        this: &Bound<'_, Self>,
-        key: &Bound<'_, PyAny>,
-        default: Option<Py<PyAny>>,
-    ) -> PyResult<Edit> {
+    #[pyo3(signature = (key, default=Given::NO), text_signature = "($self, key, default=...)")]
+    fn edit(this: &Bound<'_, Self>, key: &Bound<'_, PyAny>, default: Given) -> PyResult<Edit> {
         let map = this.get();
         if !map.open.value.has_codec() {
             return Err(PyTypeError::new_err(format!(
@@ -289,7 +266,7 @@ impl Map {
         }
         let key = map.open.key.encode(key)?.to_vec();
         let whole = this.clone().into_any().unbind();
-        Ok(Edit::new(whole, Arc::clone(&map.open), key, default))
+        Ok(Edit::new(whole, Arc::clone(&map.open), key, default.object()))
     }
 
     /// The keys, all or from `start` to before `stop`, or those that begin with `prefix`.
@@ -448,18 +425,6 @@ impl Map {
     }
 }
 
-/// The pairs of what `dict` makes a dictionary of.
-fn pairs_of<'py>(entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let py = entries.py();
-    if entries.hasattr(intern!(py, "items"))? {
-        return call(&entries.getattr(intern!(py, "items"))?, PyTuple::empty(py));
-    }
-    if entries.hasattr(intern!(py, "keys"))? {
-        return call(&py.get_type::<PyDict>(), (entries,))?.call_method0(intern!(py, "items"));
-    }
-    Ok(entries.clone())
-}
-
 impl Map {
     /// `last` may be any object: 0 and -1 mean the first and the last, as for `SortedDict`.
     fn end<'py>(
@@ -469,7 +434,10 @@ impl Map {
         takes: bool,
     ) -> PyResult<Pair<'py>> {
         let is_last = last.map_or(Ok(true), |last| last.is_truthy())?;
-        let found = self.open.end(py, is_last, takes)?;
+        let found = match takes {
+            true => self.open.pop(py, is_last)?,
+            false => self.open.peek(py, is_last)?,
+        };
         found.ok_or_else(|| PyKeyError::new_err(format!("the map `{}` is empty", self.name())))
     }
 }

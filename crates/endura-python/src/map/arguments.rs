@@ -1,0 +1,49 @@
+//! Arguments of methods that are more than objects.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::call::call;
+use crate::convert::absent;
+
+/// What `keys`, `values` and `items` take.
+pub(super) struct ViewArguments<'py> {
+    pub(super) start: Option<Bound<'py, PyAny>>,
+    pub(super) stop: Option<Bound<'py, PyAny>>,
+    pub(super) prefix: Option<Bound<'py, PyAny>>,
+    pub(super) inclusive: (bool, bool),
+    pub(super) reverse: bool,
+}
+
+/// An argument that is any object, also `None`, or is not given: then, too, if it is `ABSENT`.
+pub(super) struct Given(Option<Py<PyAny>>);
+
+impl Given {
+    pub(super) const NO: Self = Self(None);
+
+    pub(super) fn object(self) -> Option<Py<PyAny>> {
+        self.0
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Given {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let is_absent = object.is(absent(object.py())?);
+        Ok(Self((!is_absent).then(|| object.to_owned().unbind())))
+    }
+}
+
+/// The pairs of what `dict` makes a dictionary of.
+pub(super) fn pairs_of<'py>(entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = entries.py();
+    if entries.hasattr(intern!(py, "items"))? {
+        return call(&entries.getattr(intern!(py, "items"))?, PyTuple::empty(py));
+    }
+    if entries.hasattr(intern!(py, "keys"))? {
+        return call(&py.get_type::<PyDict>(), (entries,))?.call_method0(intern!(py, "items"));
+    }
+    Ok(entries.clone())
+}
