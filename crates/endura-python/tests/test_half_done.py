@@ -1,12 +1,14 @@
 """An operation that fails changes nothing, and takes nothing that it does not write."""
 
 import ctypes
+import os
 import pickle
 
 import endura
 import numpy
 import pytest
 
+WORDS = "to be or not to be that is the question to".split()
 KINDS = ["fastfair", "nbtree", "roart"]
 
 
@@ -236,3 +238,75 @@ def test_masked_bytes_are_refused(pool):
         map[1] = numpy.ma.array([1, 2, 3], "u1", mask=[False, True, False])
     map[1] = numpy.ma.array([1, 2, 3], "u1")
     assert dict(map) == {1: b"\1\2\3"}
+
+
+BULKS = {
+    "update": lambda map, pairs: map.update(pairs),
+    "put_many of pairs": lambda map, pairs: map.put_many(pairs),
+    "put_many of two": lambda map, pairs: put_two(map, pairs),
+    "keys of a list": lambda map, pairs: map.put_many(WORDS, (value for _, value in pairs)),
+    "items of a mapping": lambda map, pairs: map.update(Items(pairs)),
+}
+
+
+def put_two(map, pairs):
+    """Keys and values by two iterators that go hand in hand."""
+    values = []
+
+    def keys():
+        for key, value in pairs:
+            values.append(value)
+            yield key
+
+    def them():
+        while values:
+            yield values.pop()
+
+    return map.put_many(keys(), them())
+
+
+class Items:
+    def __init__(self, pairs):
+        self.items = lambda: pairs
+
+
+@pytest.mark.parametrize("bulk", BULKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_iterator_sees_what_it_has_given(pool, kind, bulk):
+    counts = pool.map("m", "u8" if kind != "roart" else str, int, kind=kind)
+    key = (lambda word: WORDS.index(word)) if kind != "roart" else (lambda word: word)
+    if bulk == "keys of a list" and kind != "roart":
+        pytest.skip("words are no numbers")
+    BULKS[bulk](counts, ((key(word), counts.get(key(word), 0) + 1) for word in WORDS))
+    assert dict(counts) == {key(word): WORDS.count(word) for word in WORDS}
+
+
+@pytest.mark.parametrize("bulk", ["update", "put_many of pairs", "put_many of two", "items of a mapping"])
+def test_a_stream_that_is_killed_loses_nothing(path, program, bulk):
+    program.run(
+        f"""
+        import signal
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        from test_half_done import BULKS
+        def stream():
+            for i in range(1_500):
+                yield i, i
+            os.kill(os.getpid(), signal.SIGKILL)
+        BULKS[{bulk!r}](endura.open(path).map("m", int, int), stream())
+        """,
+        code=-9,
+    )
+    with endura.open(path) as pool:
+        # The last one was still the iterator's: it is taken when the next one is asked for.
+        assert list(pool.map("m")) == list(range(1_500))
+
+
+def test_containers_are_taken_as_they_are(pool):
+    map, keys = pool.map("m", int, int), list(range(5_000))
+    for of in (list, tuple, iter):
+        map.clear()
+        assert map.put_many(of(keys), of(keys)) == map.put_many(dict(zip(keys, keys, strict=True))) == 5_000
+        assert map.put_many(range(5_000), range(5_000)) == 5_000 and dict(map) == dict(zip(keys, keys, strict=True))
+    map.update(zip(keys, keys, strict=True), **{})
+    map.update({5_000: 1})
+    assert len(map) == 5_001

@@ -39,6 +39,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Given {
 /// The pairs of what `dict` makes a dictionary of.
 pub(super) fn pairs_of<'py>(entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = entries.py();
+    if let Ok(dict) = entries.cast_exact::<PyDict>() {
+        return Ok(dict.items().into_any());
+    }
     if entries.hasattr(intern!(py, "items"))? {
         return call(&entries.getattr(intern!(py, "items"))?, PyTuple::empty(py));
     }

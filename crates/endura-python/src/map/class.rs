@@ -383,7 +383,8 @@ impl Map {
     }
 
     /// The values of keys, as a list, with `default` for those that are missing. For a NumPy array of keys, in a map of
-    /// numbers: two arrays, the values and which of them were found. Other threads run Python meanwhile.
+    /// numbers: two arrays, the values and which of them were found. Of an iterator some 1,000 keys are taken before they are looked up.
+    /// Other threads run Python meanwhile.
     #[pyo3(signature = (keys, default=None))]
     fn get_many<'py>(
         &self,
@@ -395,7 +396,8 @@ impl Map {
     }
 
     /// Gives each of `keys` the value beside it in `values`, one after the other; returns how many. Takes iterables, and
-    /// arrays of numbers; or a mapping alone. Other threads run Python meanwhile.
+    /// arrays of numbers; or a mapping alone. Of iterators an entry is written before the next one is taken; of lists, tuples
+    /// and a `dict` some 1,000 at once. Other threads run Python meanwhile.
     #[pyo3(signature = (keys, values=None))]
     fn put_many(
         &self,
@@ -408,7 +410,8 @@ impl Map {
         }
     }
 
-    /// Puts the entries of a mapping, or the pairs of an iterable, one after the other: as `dict.update`.
+    /// Puts the entries of a mapping, or the pairs of an iterable, one after the other: as `dict.update`. An entry is written
+    /// before an iterator is asked for the next one.
     #[pyo3(signature = (other=None, /, **more))]
     fn update(
         &self,
