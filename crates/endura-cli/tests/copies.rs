@@ -119,6 +119,24 @@ fn a_pool_in_memory_says_that_it_would_be_gone() {
 }
 
 #[test]
+fn a_close_without_its_checkpoint_is_told() {
+    for place in [Place::new(), Place::in_memory()] {
+        let (pool, kept) = (&*place.pool(), &*place.text("no/kept"));
+        let output = endura(&["put", pool, "1", "1", "--checkpoint-file", kept]);
+        let told = text(&output.stderr);
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(told.contains("kept") && told.contains("No such file"), "{told}");
+        // The place is not recorded, and the entry is there.
+        let said = works(&["info", pool]);
+        assert_eq!(works(&["get", pool, "1"]), "1\n");
+        match said.contains("tmpfs") {
+            true => assert_eq!(code(&output), 3),
+            false => assert!(code(&output) == 0 && told.contains("closed, but without"), "{told}"),
+        }
+    }
+}
+
+#[test]
 fn a_checkpoint_is_made_on_demand() {
     let place = Place::new();
     let pool = &*place.pool();

@@ -63,5 +63,6 @@ fn main() -> Result<()> {
     assert_eq!(fetched, 1002);
     assert!(frontier.queue.is_empty()?);
     println!("fetched {fetched} of {} URLs", frontier.seen.len()?);
-    pool.close()
+    pool.close()?;
+    Ok(())
 }

@@ -40,5 +40,6 @@ fn main() -> Result<()> {
     println!("made anew from a checkpoint: {} bytes", restored.written_bytes);
     let ticks: Map<u64, f64> = pool.map("ticks")?;
     assert_eq!((ticks.len()?, ticks.get(81)?), (1_000, Some(9.0)));
-    pool.close()
+    pool.close()?;
+    Ok(())
 }

@@ -58,5 +58,6 @@ fn main() -> Result<()> {
     assert_eq!(sum.load(Relaxed), (0..2_000).sum::<u64>());
     assert!(queue.jobs.is_empty()?);
     println!("{}: all jobs done", pool.path().file_name().unwrap().to_string_lossy());
-    pool.close()
+    pool.close()?;
+    Ok(())
 }

@@ -90,10 +90,11 @@ pub use store::Json;
 #[cfg(feature = "postcard")]
 pub use store::Postcard;
 pub use store::{
-    Bytes, Checkpoint, CheckpointStats, Checkpoints, Domain, Event, Key, KeyBound, KeyRange, Keys,
-    LONGEST_KEY, LONGEST_VALUE, LeakRecovery, LeakRecoveryState, Map, MapInfo, MapOptions,
-    MapReport, MediaChoice, Newtype, NodeLayout, Pool, PoolOptions, PrefixKey, Range, Repairs,
-    Report, Restored, Shares, SizeUse, Stats, Value, Values, Visit, explain_bus_errors,
+    Bytes, Checkpoint, CheckpointFailure, CheckpointStats, Checkpoints, Closed, Domain, Event, Key,
+    KeyBound, KeyRange, Keys, LONGEST_KEY, LONGEST_VALUE, LeakRecovery, LeakRecoveryState, Map,
+    MapInfo, MapOptions, MapReport, MediaChoice, Newtype, NodeLayout, Pool, PoolOptions, PrefixKey,
+    Range, Repairs, Report, Restored, Shares, SizeUse, Stats, Value, Values, Visit,
+    explain_bus_errors,
 };
 pub use types::Types;
 

@@ -104,6 +104,19 @@ pub(crate) fn tell_restored(path: &Path, pool: &Pool) {
     }
 }
 
+/// Closes the pool that was opened at `path`, and says so if its last checkpoint could not be made.
+pub(crate) fn close(pool: &Pool, path: &Path) -> endura::Result<()> {
+    if let Some(error) = pool.close()?.checkpoint_error {
+        tell(format_args!(
+            "endura: {}: closed, but without a new checkpoint, so that a power loss while it is open again may cost the \
+             pool: {}",
+            printable(&path.to_string_lossy(), false),
+            printable(&error.to_string(), false)
+        ));
+    }
+    Ok(())
+}
+
 /// Removes the checkpoints of a pool whose file was removed: from one that stays, the next command would make the pool anew.
 /// Such a pool makes none any more, and the call waits for one that is under way.
 pub(crate) fn forget_checkpoints(pool: &Pool) {

@@ -9,7 +9,7 @@ use endura::{Error, MapOptions, Pool, PoolOptions};
 use endura_console::interrupt::{self, Section};
 use endura_console::outcome::{Failure, Result};
 
-use crate::pool::checkpoint_args::{forget_checkpoints, tell_restored};
+use crate::pool::checkpoint_args::{close, forget_checkpoints, tell_restored};
 use crate::pool::uncounted::count_unknown;
 use crate::values::map::{OpenMap, Schema};
 
@@ -103,7 +103,7 @@ impl Writing {
         let is_removed = self.made_pool.is_some();
         self.undo();
         let Some(pool) = self.pool.take() else { return Ok(()) };
-        let closed = match count_unknown(&pool).and_then(|()| pool.close()) {
+        let closed = match count_unknown(&pool).and_then(|()| close(&pool, &self.path)) {
             Err(Error::Displaced { .. }) if is_removed => Ok(()),
             closed => closed,
         };

@@ -24,7 +24,7 @@ pub(super) fn create(
 ) -> Result<()> {
     // The pool keeps the choice, and each writer inherits it.
     let pool = with_checkpoints(media.options(), checkpoints).create_new(path)?;
-    let made = Subject::open(&pool, Some(kind)).and_then(|_| pool.close());
+    let made = Subject::open(&pool, Some(kind)).and_then(|_| pool.close().map(drop));
     if made.is_err() {
         // A pool without a map is useless.
         forget_checkpoints(&pool);
@@ -61,6 +61,6 @@ impl Open {
     }
 
     pub(super) fn close(self) -> Result<()> {
-        self.pool.close()
+        self.pool.close().map(drop)
     }
 }

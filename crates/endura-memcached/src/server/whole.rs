@@ -114,6 +114,7 @@ impl Server {
             outcome = outcome.and(ended.map_err(failed));
         }
         drop(self.sweeper);
-        self.store.pool().close().and(outcome)
+        self.store.pool().close()?;
+        outcome
     }
 }

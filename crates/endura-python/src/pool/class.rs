@@ -199,7 +199,7 @@ impl Pool {
         self.shared.closed();
         match closed {
             Err(Error::Closed) => Ok(()),
-            closed => closed.map_err(failure),
+            closed => closed.map(drop).map_err(failure),
         }
     }
 }

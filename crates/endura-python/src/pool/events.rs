@@ -88,10 +88,10 @@ fn record(event: &Event) -> (u8, String) {
             WARNING,
             format!("{waiting_bytes} freed bytes wait for a thread that stays inside an operation"),
         ),
-        Event::CheckpointEnded { held, written_bytes } => {
+        Event::CheckpointEnded { held, written_bytes, .. } => {
             (DEBUG, format!("checkpoint: {written_bytes} bytes, writers held for {held:?}"))
         }
-        Event::CheckpointFailed { code } => {
+        Event::CheckpointFailed { code, .. } => {
             (WARNING, format!("no checkpoint could be made ({code}): the one before stays"))
         }
         Event::WritersHeld { held } => (WARNING, format!("writers were held for {held:?}")),

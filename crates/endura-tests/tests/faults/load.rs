@@ -101,7 +101,7 @@ fn role_load() {
     let closed = pool.close();
     say(&format!(
         "ended {}",
-        outcome.and(closed).map_or_else(|error| error.to_string(), |()| "well".into())
+        outcome.and(closed).map_or_else(|error| error.to_string(), |_| "well".into())
     ));
 }
 

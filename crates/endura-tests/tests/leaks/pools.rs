@@ -70,7 +70,7 @@ fn a15_a_copy_opens_at_another_address_and_what_is_no_pool_is_left_alone() {
                 .all(|n| { strings.get(&format!("key/{n}")).unwrap().unwrap() == n.to_le_bytes() })
         );
     }
-    both.into_iter().for_each(|pool| pool.close().unwrap());
+    both.into_iter().for_each(|pool| _ = pool.close().unwrap());
     let whole = std::fs::read(&copy).unwrap();
     let mut headless = whole.clone();
     headless[..8192].fill(0);

@@ -286,7 +286,7 @@ fn a_source_that_ends_it_all() {
         assert_eq!(meddled(&map, is_inside).unwrap(), 100);
         map.clear().unwrap();
         let closes = || thread::scope(|threads| threads.spawn(|| pool.close()).join());
-        let is_closed = meddled(&map, || closes().unwrap().unwrap());
+        let is_closed = meddled(&map, || _ = closes().unwrap().unwrap());
         assert!(matches!(is_closed, Err(Error::Closed)), "{is_closed:?}");
         drop((map, pool));
         let pool = Pool::open(&path).unwrap();

@@ -7,7 +7,7 @@ use endura::lab::pool::superblock::{BYTES, Superblock};
 
 /// Has `close` close the pool, and leaves the file as it was before, and its checkpoint if it had one. The close has removed the
 /// mark that the file had, so its superblock says that it has none.
-pub(crate) fn leave_as_killed(path: &Path, close: impl FnOnce()) {
+pub(crate) fn leave_as_killed<R>(path: &Path, close: impl FnOnce() -> R) {
     let mut image = fs::read(path).unwrap();
     let mut kept = path.as_os_str().to_owned();
     kept.push(".checkpoint");

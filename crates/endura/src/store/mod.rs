@@ -16,8 +16,8 @@ pub use encoding::value::{Key, KeyBound, PrefixKey, Value};
 pub use index::NodeLayout;
 pub use map::{Keys, Map, MapOptions, Range, Values, Visit};
 pub use pool::{
-    Checkpoint, CheckpointStats, Checkpoints, MapInfo, MapReport, Pool, PoolOptions, Report,
-    Restored, Stats,
+    Checkpoint, CheckpointFailure, CheckpointStats, Checkpoints, Closed, MapInfo, MapReport, Pool,
+    PoolOptions, Report, Restored, Stats,
 };
 
 pub use crate::media::{Domain, MediaChoice, explain_bus_errors};

@@ -12,7 +12,7 @@ use endura_console::text::{bytes, printable};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{FileArgs, default_file, is_there, tell_restored};
+use crate::pool::checkpoint_args::{FileArgs, close, default_file, is_there, tell_restored};
 use crate::pool::moment::{since, utc};
 use crate::pool::pool_args::{PoolArgs, with_checkpoints};
 use crate::values::json::path_json;
@@ -65,7 +65,8 @@ fn copy(args: &Args, bar: &ProgressBar) -> Result<Option<SystemTime>> {
     };
     match open(args, path) {
         Ok(pool) => {
-            pool.backup_with(&args.to, shown).and_then(|()| pool.close()).map_err(failed)?;
+            let copied = pool.backup_with(&args.to, shown).and_then(|()| close(&pool, path));
+            copied.map_err(failed)?;
             Ok(None)
         }
         Err(Error::Locked) => {

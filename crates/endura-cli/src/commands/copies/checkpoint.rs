@@ -7,7 +7,7 @@ use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::{bytes, duration};
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{CheckpointArgs, shown_file};
+use crate::pool::checkpoint_args::{CheckpointArgs, close, shown_file};
 use crate::pool::pool_args::PoolArgs;
 use crate::pool::uncounted::count_unknown;
 use crate::values::json::path_json;
@@ -42,7 +42,8 @@ pub(crate) fn run(args: &Args) -> Result {
         },
         error => args.pool.at(&error),
     })?;
-    let kept = pool.stats().and_then(|stats| pool.close().map(|()| stats.checkpoints));
+    let kept = pool.stats().map(|stats| stats.checkpoints);
+    let kept = kept.and_then(|kept| close(&pool, &args.pool.pool).map(|()| kept));
     let kept = kept.map_err(|error| args.pool.at(&error))?;
     if let Some(kept) = kept {
         print(args, &made, &kept)?;

@@ -14,7 +14,7 @@ use endura_console::text::{bytes, counted, printable};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{CheckpointArgs, is_there, tell_restored};
+use crate::pool::checkpoint_args::{CheckpointArgs, close, is_there, tell_restored};
 use crate::pool::pool_args::PoolArgs;
 use crate::pool::target;
 use crate::pool::uncounted::counted as counted_entries;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let (done, doomed, beside) = copy(args, &old, stats.bytes_in_use)?;
     let kept = args.checkpoints.choice().unwrap_or_else(|| as_kept(stats.checkpoints));
     publish(args, &beside, doomed, kept)?;
-    old.close().map_err(|error| args.pool.at(&error))?;
+    close(&old, &args.pool.pool).map_err(|error| args.pool.at(&error))?;
     print(args, &done)?;
     Ok(Answer::Yes)
 }
@@ -152,7 +152,7 @@ fn publish(args: &Args, beside: &Path, doomed: Doomed, how: Checkpoints) -> Resu
     })?;
     drop(doomed);
     let opened = args.pool.options().checkpoints(how).open_existing(&args.to);
-    opened.and_then(|new| new.close()).map_err(|error| {
+    opened.and_then(|new| close(&new, &args.to)).map_err(|error| {
         Failure::at(&args.to, &error).noted("the new pool is complete, but for its checkpoints")
     })
 }

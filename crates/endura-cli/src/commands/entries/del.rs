@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{Write, stdout};
 
-use crate::pool::checkpoint_args::CheckpointArgs;
+use crate::pool::checkpoint_args::{CheckpointArgs, close};
 use crate::pool::pool_args::{MapArgs, about, parse_key};
 use crate::pool::uncounted::count_unknown;
 use crate::values::escape::NOTATION;
@@ -29,7 +29,8 @@ pub(crate) fn run(args: &Args) -> Result {
     let (pool, map) = args.map.open(args.checkpoints.choice())?;
     let answer = remove(args, &map);
     let answer = answer.map_err(|failure| about(&args.map.pool.pool, failure))?;
-    count_unknown(&pool).and_then(|()| pool.close()).map_err(|error| args.map.pool.at(&error))?;
+    let closed = count_unknown(&pool).and_then(|()| close(&pool, &args.map.pool.pool));
+    closed.map_err(|error| args.map.pool.at(&error))?;
     Ok(answer)
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use endura::{Error, Report};
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{FileArgs, tell_restored};
+use crate::pool::checkpoint_args::{FileArgs, close, tell_restored};
 use crate::pool::moment::since;
 use crate::pool::pool_args::{PoolArgs, shown_name, with_checkpoints};
 use crate::pool::uncounted::{count_unknown, has_unknown};
@@ -102,7 +102,7 @@ fn record_counts(args: &Args) {
     let options = with_checkpoints(args.pool.options(), args.checkpoints.choice());
     if let Ok(pool) = options.lock_timeout(Duration::ZERO).open_existing(&args.pool.pool) {
         let _ = count_unknown(&pool);
-        let _ = pool.close();
+        let _ = close(&pool, &args.pool.pool);
     }
 }
 

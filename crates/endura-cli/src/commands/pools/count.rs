@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write, stdout};
 use endura::{Error, Pool};
 use serde_json::json;
 
-use crate::pool::checkpoint_args::FileArgs;
+use crate::pool::checkpoint_args::{FileArgs, close};
 use crate::pool::pool_args::{PoolArgs, must_exist, parse_name, shown_name};
 use crate::pool::uncounted::{count_unknown, counted, has_unknown};
 use endura_console::outcome::{Answer, Failure, Result};
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result {
             args.pool.pool.display()
         )));
     }
-    pool.close().map_err(|error| args.pool.at(&error))?;
+    close(&pool, &args.pool.pool).map_err(|error| args.pool.at(&error))?;
     let mut out = BufWriter::new(stdout().lock());
     if args.json {
         let maps: serde_json::Map<_, _> =

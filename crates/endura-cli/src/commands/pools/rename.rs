@@ -2,7 +2,7 @@
 
 use endura::Error;
 
-use crate::pool::checkpoint_args::CheckpointArgs;
+use crate::pool::checkpoint_args::{CheckpointArgs, close};
 use crate::pool::pool_args::{PoolArgs, must_exist, parse_name, shown_name};
 use crate::pool::uncounted::count_unknown;
 use endura_console::outcome::{Answer, Failure, Result};
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result {
     must_exist(&pool, &args.pool.pool, &args.map, "")?;
     // The step that may fail is first: a command that fails changes nothing.
     let renamed = count_unknown(&pool).and_then(|()| pool.rename(&args.map, &args.name));
-    renamed.and_then(|()| pool.close()).map_err(|error| match error {
+    renamed.and_then(|()| close(&pool, &args.pool.pool)).map_err(|error| match error {
         Error::MapExists { .. } if args.map == args.name => {
             told(args, "is the map's name as it is")
         }

@@ -68,10 +68,20 @@ pub enum Event {
         held: Duration,
         /// Bytes that were written.
         written_bytes: u64,
+        /// Attempts that failed since the last one that succeeded: more than 0 for the first success after a failure.
+        failed_before: u32,
     },
-    /// None could be made: the one before stays, and it is tried again.
+    /// None could be made: the one before stays, and it is tried again. [`CheckpointStats`](crate::CheckpointStats) has the reason in
+    /// a sentence while the pool is open.
     CheckpointFailed {
         /// [`Error::code`] of the reason.
+        code: &'static str,
+        /// How many attempts have failed since the last one that succeeded, this one included: 1 for the first failure.
+        in_a_row: u32,
+    },
+    /// The last handle was dropped without [`Pool::close`](crate::Pool::close), and closing the pool failed.
+    CloseFailed {
+        /// [`Error::code`] of what `close` would have returned.
         code: &'static str,
     },
     /// Writers were held for more than 20 ms, because many pages had changed.

@@ -180,6 +180,11 @@ impl PoolFile {
             Superblock { schedule, base, base_made, base_lags, writable_with, ..last };
     }
 
+    /// Says whether the checkpoints are in a file that has to be given at each open, as the end of the session records it.
+    pub(crate) fn record_elsewhere(&mut self, is_elsewhere: bool) {
+        self.superblock.schedule.is_elsewhere = is_elsewhere;
+    }
+
     /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an order of the kernel's
     /// choice. `suspected` tells that the checkpoint says so.
     ///

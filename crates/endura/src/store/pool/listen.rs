@@ -45,11 +45,14 @@ fn trace(path: &Path, event: &crate::pool::Event) {
         Event::ReclaimStalled { waiting_bytes } => {
             warn!(target: "endura", %pool, waiting_bytes, "freed memory waits for a thread that stays inside an operation");
         }
-        Event::CheckpointEnded { held, written_bytes } => {
-            info!(target: "endura", %pool, ?held, written_bytes, "checkpoint");
+        Event::CheckpointEnded { held, written_bytes, failed_before } => {
+            info!(target: "endura", %pool, ?held, written_bytes, failed_before, "checkpoint");
         }
-        Event::CheckpointFailed { code } => {
-            warn!(target: "endura", %pool, code, "no checkpoint could be made");
+        Event::CheckpointFailed { code, in_a_row } => {
+            warn!(target: "endura", %pool, code, in_a_row, "no checkpoint could be made");
+        }
+        Event::CloseFailed { code } => {
+            error!(target: "endura", %pool, code, "closing failed at the last drop");
         }
         Event::WritersHeld { held } => warn!(target: "endura", %pool, ?held, "writers were held"),
         Event::Restored { age, written_bytes } => {

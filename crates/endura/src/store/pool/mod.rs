@@ -5,6 +5,7 @@ mod checkpoints;
 mod collect;
 mod copies;
 pub(crate) mod info;
+mod inner;
 mod listen;
 mod open;
 mod options;
@@ -14,7 +15,8 @@ mod turn;
 mod warnings;
 
 pub use check::{MapReport, Report};
-pub use checkpoints::{Checkpoint, CheckpointStats, Checkpoints, Restored};
+pub use checkpoints::{Checkpoint, CheckpointFailure, CheckpointStats, Checkpoints, Restored};
 pub use info::MapInfo;
+pub use inner::Closed;
 pub use options::PoolOptions;
 pub use pool::{Pool, Stats};

@@ -1,7 +1,7 @@
 //! The handle of an open pool.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::check::{self, Report};
@@ -9,11 +9,12 @@ use super::checkpoints::keeper::Keeper;
 use super::checkpoints::{Checkpoint, CheckpointStats, Restored};
 use super::collect::Background;
 use super::info::MapInfo;
+use super::inner::{Closed, Facts, Inner};
 use super::options::PoolOptions;
 use super::warnings;
-use crate::media::{Domain, Mapped, Media, Placement};
+use crate::media::{Domain, Mapped, Placement};
 use crate::os::fork::ForkGuard;
-use crate::pool::{LeakRecovery, OwnPath, PoolFile, Session, SizeUse, Space, Superblock, own};
+use crate::pool::{LeakRecovery, OwnPath, PoolFile, Session, SizeUse, Space, Superblock};
 use crate::runtime::calls::Call;
 use crate::store::index::table;
 use crate::sync::Mutex;
@@ -47,31 +48,6 @@ impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool").field("path", &self.path()).finish_non_exhaustive()
     }
-}
-
-struct Inner {
-    space: Arc<Space<Mapped>>,
-    background: Background,
-    /// Makes checkpoints, where there are any.
-    keeper: Option<Keeper>,
-    birthplace: ForkGuard,
-    placement: Placement,
-    session: Session,
-    facts: Facts,
-    /// `None` once the pool is closed. Declared last: the lock outlives the mapping.
-    file: Mutex<Option<PoolFile>>,
-}
-
-/// The facts that do not change while a pool is open.
-struct Facts {
-    path: PathBuf,
-    uuid: [u8; 16],
-    filesystem: &'static str,
-    warnings: Vec<&'static str>,
-    own_path: OwnPath,
-    /// The checkpoints, as a session that only reads found them.
-    kept: Option<CheckpointStats>,
-    restored: Option<Restored>,
 }
 
 /// A session that has begun.
@@ -401,100 +377,10 @@ impl Pool {
     /// [`Error::Io`] if something could not be written, [`Error::Poisoned`] and [`Error::Corrupt`]
     /// if the pool is in doubt, or another file was written over it: it is then unlocked, but not marked clean. A pool with
     /// checkpoints is in doubt if the session met damage, or, with [`Error::BadCheckpoint`], if it was not closed before and could
-    /// not be verified. [`Error::Displaced`] if all was done, and the path leads to the pool no more.
-    pub fn close(&self) -> Result<()> {
+    /// not be verified. [`Error::Displaced`] if all was done, and the path leads to the pool no more. The error of the close's
+    /// checkpoint if all else was done, and the pool is in memory (tmpfs): what was written since the newest checkpoint is lost with
+    /// the machine. Where the pool itself is kept, that error is in [`Closed`].
+    pub fn close(&self) -> Result<Closed> {
         self.inner.close()
-    }
-}
-
-impl Inner {
-    fn address(&self) -> usize {
-        std::ptr::from_ref(self).addr()
-    }
-
-    fn close(&self) -> Result<()> {
-        if self.birthplace.is_elsewhere() {
-            return Err(Error::Forked);
-        }
-        if Call::is_inside(self.address()) {
-            return Err(Error::InsideOperation);
-        }
-        // Fails if an operation may still run; the pool then stays open, and locked. While it waits for operations it
-        // holds no lock except the turn of closing.
-        self.space.close()?;
-        self.background.join();
-        self.keeper.iter().for_each(Keeper::stop);
-        // No operation is running any more. Another thread that closes the pool waits here until this one is done.
-        let mut open = self.file.lock();
-        let mut file = open.take().ok_or(Error::Closed)?;
-        if self.session.read_only {
-            return Ok(());
-        }
-        let ended = self.end(&mut file);
-        if ended.is_err() && self.keeper.as_ref().is_some_and(Keeper::is_suspect) {
-            // Where that could be written then, it is there already.
-            let _ = file.suspect();
-        }
-        self.keeper.iter().for_each(Keeper::let_go);
-        ended
-    }
-
-    /// Makes all that is in the closed pool durable, and says that it was closed.
-    fn end(&self, file: &mut PoolFile) -> Result<()> {
-        self.expect_own(file)?;
-        // Before the free space is written down: the walks look at it.
-        let vouched = self.keeper.as_ref().map_or(Ok(()), Keeper::vouch);
-        let length = self.space.save()?;
-        if length < self.space.media().len() {
-            // The pool is closed whether or not the file becomes shorter: no session looks behind its length.
-            let _ = self.space.media().cut(length);
-        }
-        file.mark_end(length);
-        // The data must be on the disk before the superblock says so.
-        self.space.media().sync().inspect_err(|_| self.suspect(file))?;
-        if let Some(keeper) = &self.keeper {
-            // If it fails there is an older one, and all of the pool is on the disk.
-            let _ = keeper.close(file.closed_superblock()?, length);
-        }
-        // Also what the last checkpoint met: that the file is not the pool's any more.
-        self.expect_own(file)?;
-        // The next session takes what says "closed" for whole, and would put it in place of the checkpoint.
-        let vouched = vouched.and_then(|()| self.keeper.as_ref().map_or(Ok(()), Keeper::vouch));
-        if let Err(error) = vouched {
-            // What could not be verified is not closed either, and is no worse for that.
-            if matches!(error, Error::Corrupt { .. }) {
-                self.suspect(file);
-            }
-            return Err(error);
-        }
-        // All but the superblock is on the disk: a pool that is not said to be closed is whole as long as the machine is up.
-        file.end()?;
-        self.facts.own_path.expect(file.file())
-    }
-
-    /// The session met damage, or the disk refused pages of the pool, which the kernel tells once: the next open must know. What
-    /// cannot be written either is known to the checkpoint, or to the kernel as another mount.
-    fn suspect(&self, file: &mut PoolFile) {
-        self.space.poison();
-        self.keeper.iter().for_each(Keeper::suspect);
-        let _ = file.suspect();
-    }
-
-    /// Fails unless the file is what this session has left: what somebody else has written over it is not the pool to be
-    /// closed.
-    fn expect_own(&self, file: &PoolFile) -> Result<()> {
-        if self.space.is_poisoned() {
-            return Err(self.space.doubt());
-        }
-        let length = self.space.media().len();
-        own::expect_own(file.file(), file.superblock(), length, None)
-            .inspect_err(|error| self.space.poison_with(error))
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        // No caller can receive the error. It leaves the pool unclean, which the next open notices.
-        let _ = self.close();
     }
 }

@@ -247,7 +247,7 @@ fn run(path: &Path, closed: &Closed, operation: Operation) -> &'static str {
         let result = operation(&pool, kind, entries);
         match pool.close() {
             // What the operation found.
-            Ok(()) | Err(Error::Corrupt { .. }) => result,
+            Ok(_) | Err(Error::Corrupt { .. }) => result,
             Err(error) => result.and(Err(error)),
         }
     });

@@ -139,7 +139,7 @@ fn close_inside_every_closure() {
             let world = World::new(folder.path(), "pool");
             let mut outcomes = Vec::new();
             let whole = run(&world, &mut || {
-                outcomes.push(world.pool.close());
+                outcomes.push(world.pool.close().map(drop));
                 outcomes.push(world.pool.verify().map(drop));
             });
             let stays = |outcome: &_| matches!(outcome, Err(Error::InsideOperation));
@@ -159,7 +159,7 @@ fn a_closure_closes_another_pool() {
             let (own, other) =
                 (World::new(folder.path(), "own"), World::new(folder.path(), "other"));
             let mut outcomes = Vec::new();
-            let whole = run(&own, &mut || outcomes.push(other.pool.close()));
+            let whole = run(&own, &mut || outcomes.push(other.pool.close().map(drop)));
             assert!(matches!(outcomes[0], Ok(())), "{name}: {outcomes:?}");
             whole.unwrap();
             own.pool.close().unwrap();
@@ -177,7 +177,8 @@ fn close_inside_two_closures() {
                 (World::new(folder.path(), "own"), World::new(folder.path(), "other"));
             let mut outcomes = Vec::new();
             let whole = run(&own, &mut || {
-                let inner = other.nbtree.get_with(KEY, |_| outcomes.push(own.pool.close()));
+                let inner =
+                    other.nbtree.get_with(KEY, |_| outcomes.push(own.pool.close().map(drop)));
                 inner.unwrap();
             });
             let stays = |outcome: &_| matches!(outcome, Err(Error::InsideOperation));

@@ -23,6 +23,8 @@ use crate::{Error, Result};
 pub(in crate::store::pool) struct Plan {
     pub(super) schedule: Schedule,
     pub(super) path: PathBuf,
+    /// Whether the pool had them in a file of the user's choice before.
+    pub(super) was_elsewhere: bool,
     pub(super) found: Option<Beside>,
     /// Whether what was found is what the pool is.
     pub(super) is_current: bool,
@@ -117,7 +119,16 @@ impl Plan {
         if schedule.is_on && is_beside && whereabouts::is_mounted_alone(pool.file()) {
             warnings.push(MOUNTED_ALONE);
         }
-        Ok(Some(Self { schedule, path, found, is_current: false, folder, newest: None, warnings }))
+        Ok(Some(Self {
+            schedule,
+            path,
+            was_elsewhere: last.schedule.is_elsewhere,
+            found,
+            is_current: false,
+            folder,
+            newest: None,
+            warnings,
+        }))
     }
 
     /// What was found, if it may take the pool back after a power loss.
@@ -387,6 +398,8 @@ pub(in crate::store::pool) fn facts(
         after_bytes,
         newest: newest.map(|moment| beside::time_of(&moment)),
         last: None,
+        last_failure: None,
+        failures_in_a_row: 0,
         bytes: found.map_or(0, |found| found.bytes()),
         changed_bytes: 0,
     })

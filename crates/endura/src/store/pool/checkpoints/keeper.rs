@@ -58,12 +58,15 @@ impl Keeper {
             newest: made.map(|moment| beside::time_of(&moment)),
             last: None,
             bytes: plan.found.as_ref().map_or(0, |found| found.bytes()),
+            last_failure: None,
+            failures: 0,
             fails: false,
             is_suspect: false,
             blocks: Blocks::Own,
             obstacle: None,
         };
         let (schedule, path) = (plan.schedule, plan.path.clone());
+        let was_elsewhere = plan.was_elsewhere;
         let newest_said = plan.newest;
         let copier = Copier::of(own_path.hash());
         let maker = Maker { kept: plan.kept(superblock.session), copier, newest: newest_said };
@@ -72,6 +75,7 @@ impl Keeper {
             superblock,
             schedule,
             path,
+            was_elsewhere,
             own_path,
             is_in_doubt,
             maker: Mutex::new(maker),
@@ -93,9 +97,15 @@ impl Keeper {
             let (sender, end) = sync_channel(1);
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("endura-checkpoint".to_owned());
-            let spawned = thread.spawn(move || shared.run(&end)).ok();
-            self.has_no_thread = spawned.is_none();
-            let thread = spawned.map(|handle| Thread { end: sender, handle });
+            let thread = match thread.spawn(move || shared.run(&end)) {
+                Ok(handle) => Some(Thread { end: sender, handle }),
+                Err(error) => {
+                    self.has_no_thread = true;
+                    self.shared
+                        .note_failure(&Error::io("starting the thread of checkpoints", error));
+                    None
+                }
+            };
             self.thread = Mutex::new(ManuallyDrop::new(thread));
         }
     }
@@ -126,7 +136,7 @@ impl Keeper {
         let thread = ManuallyDrop::into_inner(std::mem::take(&mut *self.thread.lock()));
         if let Some(Thread { end, handle }) = thread {
             drop(end);
-            // A panic was reported, and has poisoned the pool where necessary.
+            // A panic was reported, and has poisoned the pool where necessary. The round of the close comes all the same.
             let _ = handle.join();
         }
     }
@@ -160,6 +170,13 @@ impl Keeper {
         self.shared.known.lock().is_suspect
     }
 
+    /// Whether the pool had its checkpoints elsewhere before this session, if the file of this one holds none: then there is no
+    /// reason to ask for that at each open.
+    pub(in crate::store::pool) fn was_elsewhere(&self) -> Option<bool> {
+        let has_none = self.shared.maker.lock().kept.newest().is_none();
+        has_none.then_some(self.shared.was_elsewhere)
+    }
+
     /// Says that it is.
     pub(in crate::store::pool) fn suspect(&self) {
         self.shared.suspect(&mut self.shared.maker.lock());
@@ -171,7 +188,7 @@ impl Keeper {
     }
 
     pub(in crate::store::pool) fn stats(&self) -> CheckpointStats {
-        let (shared, known) = (&self.shared, *self.shared.known.lock());
+        let (shared, known) = (&self.shared, self.shared.known.lock().clone());
         let media = shared.space.media();
         let changed = media.dirty_pages().map_or(0, |noted| noted.count(media.len()));
         CheckpointStats {
@@ -180,6 +197,8 @@ impl Keeper {
             after_bytes: shared.schedule.after_bytes,
             newest: known.newest,
             last: known.last,
+            last_failure: known.last_failure,
+            failures_in_a_row: known.failures,
             bytes: known.bytes,
             changed_bytes: changed * restore::PAGE_BYTES,
         }
@@ -187,21 +206,23 @@ impl Keeper {
 
     /// Problems, in sentences for a person.
     pub(in crate::store::pool) fn warnings(&self) -> impl Iterator<Item = &'static str> {
-        let known = *self.shared.known.lock();
+        let known = self.shared.known.lock();
+        let (fails, obstacle, blocks) = (known.fails, known.obstacle, known.blocks);
+        drop(known);
         let has_met_damage = self.shared.space.met_damage().is_some();
         let damage = has_met_damage.then_some(
             "this session met damage in the pool: it makes no checkpoint, and the newest one stays as it is; see with `endura check` \
              what is damaged, and take the pool back with `endura restore`",
         );
-        let fails = (known.fails && !has_met_damage).then_some(
+        let fails = (fails && !has_met_damage).then_some(
             "the last checkpoint could not be made (no room, or an error of the disk: see the event): an earlier one is kept, and \
              it is tried again",
         );
         let no_thread = self.has_no_thread.then_some(
             "the thread that makes checkpoints could not be started: there are those on demand and at the close only",
         );
-        let fails = fails.into_iter().chain(known.obstacle);
-        damage.into_iter().chain(fails).chain(no_thread).chain(known.blocks.warning())
+        let fails = fails.into_iter().chain(obstacle);
+        damage.into_iter().chain(fails).chain(no_thread).chain(blocks.warning())
     }
 }
 
@@ -241,8 +262,7 @@ impl Shared {
             Duration::ZERO => every.min(LOOK),
             left => left,
         });
-        let known = *self.known.lock();
-        let is_first = known.pages == Pages::All && !known.fails;
+        let is_first = self.is_first();
         let first = is_first.then(|| FIRST.saturating_sub(since));
         let look = self.schedule.after_bytes.map(|_| LOOK);
         let least = [every, first, look, watch].into_iter().flatten().min();
@@ -250,17 +270,22 @@ impl Shared {
         least.unwrap_or(LOOK).max(Duration::from_millis(1))
     }
 
+    /// Whether the next round is one that looks at all pages, and was not tried in vain.
+    fn is_first(&self) -> bool {
+        let known = self.known.lock();
+        known.pages == Pages::All && !known.fails
+    }
+
     fn is_due(&self, since: Duration) -> bool {
-        let known = *self.known.lock();
-        let is_first = known.pages == Pages::All && !known.fails;
-        if is_first && since >= FIRST {
+        if self.is_first() && since >= FIRST {
             return true;
         }
+        let pages = self.known.lock().pages;
         let media = self.space.media();
         let changed = || media.dirty_pages().map_or(0, |noted| noted.count(media.len()));
         // What an earlier session has changed is not noted.
         let has_changed =
-            |most: u64| known.pages == Pages::All || changed() * restore::PAGE_BYTES >= most;
+            |most: u64| pages == Pages::All || changed() * restore::PAGE_BYTES >= most;
         let is_time = self.schedule.every.is_some_and(|every| since >= every);
         is_time && has_changed(1) || self.schedule.after_bytes.is_some_and(has_changed)
     }

@@ -12,4 +12,4 @@ mod tests;
 
 pub use choice::Checkpoints;
 pub use found::Restored;
-pub use stats::{Checkpoint, CheckpointStats};
+pub use stats::{Checkpoint, CheckpointFailure, CheckpointStats};

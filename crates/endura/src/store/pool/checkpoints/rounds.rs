@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::found::{number_not_written, pages_within};
-use super::stats::Checkpoint;
+use super::stats::{Checkpoint, CheckpointFailure};
 use crate::media::{Mapped, Media};
 use crate::pool::beside;
 use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
@@ -28,14 +28,17 @@ pub(super) struct Maker {
 }
 
 /// What is known of rounds without waiting for one.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Known {
     /// What the next round must look at.
     pub(super) pages: Pages,
     pub(super) newest: Option<SystemTime>,
     pub(super) last: Option<Checkpoint>,
     pub(super) bytes: u64,
-    /// Whether the last round failed.
+    pub(super) last_failure: Option<CheckpointFailure>,
+    /// Rounds that have failed since the last one that did not.
+    pub(super) failures: u32,
+    /// Whether the last round failed, for a reason that may pass.
     pub(super) fails: bool,
     /// Whether the disk has refused pages of the pool, or damage was met in it.
     pub(super) is_suspect: bool,
@@ -50,6 +53,8 @@ pub(super) struct Shared {
     pub(super) superblock: Superblock,
     pub(super) schedule: Schedule,
     pub(super) path: PathBuf,
+    /// Whether the pool had its checkpoints in a file of the user's choice before this session.
+    pub(super) was_elsewhere: bool,
     pub(super) own_path: OwnPath,
     /// Whether the session found a pool that was not closed, and that nobody has verified.
     pub(super) is_in_doubt: bool,
@@ -77,27 +82,45 @@ impl Shared {
                 None => error,
             });
         }
-        let mut known = self.known.lock();
-        known.fails = made.is_err() && !matches!(made, Err(Error::Closed | Error::Poisoned));
-        known.obstacle = match &made {
-            Err(Error::BadCheckpoint { what, .. } | Error::Corrupt { what, .. }) => Some(*what),
-            _ => None,
-        };
         match &made {
-            Ok((checkpoint, bytes)) => {
-                known.pages = Pages::Noted;
-                known.newest = Some(checkpoint.at);
-                known.last = Some(*checkpoint);
-                known.bytes = *bytes;
-                let Checkpoint { held, written_bytes, .. } = *checkpoint;
-                if held > LONG {
-                    self.space.tell(|| Event::WritersHeld { held });
-                }
-                self.space.tell(|| Event::CheckpointEnded { held, written_bytes });
-            }
-            Err(error) => self.space.tell(|| Event::CheckpointFailed { code: error.code() }),
+            Ok((checkpoint, bytes)) => self.note_success(checkpoint, *bytes),
+            Err(error) => self.note_failure(error),
         }
         made.map(|(checkpoint, _)| checkpoint)
+    }
+
+    fn note_success(&self, made: &Checkpoint, bytes: u64) {
+        let mut known = self.known.lock();
+        let failed_before = std::mem::take(&mut known.failures);
+        (known.fails, known.obstacle) = (false, None);
+        (known.pages, known.bytes) = (Pages::Noted, bytes);
+        (known.newest, known.last) = (Some(made.at), Some(*made));
+        drop(known);
+        let Checkpoint { held, written_bytes, .. } = *made;
+        if held > LONG {
+            self.space.tell(|| Event::WritersHeld { held });
+        }
+        self.space.tell(|| Event::CheckpointEnded { held, written_bytes, failed_before });
+    }
+
+    /// Says that no checkpoint could be made.
+    pub(super) fn note_failure(&self, error: &Error) {
+        // The close makes one of its own.
+        if matches!(error, Error::Closed) {
+            return;
+        }
+        let (at, code, reason) = (SystemTime::now(), error.code(), error.to_string());
+        let mut known = self.known.lock();
+        known.fails = !matches!(error, Error::Poisoned);
+        known.obstacle = match error {
+            Error::BadCheckpoint { what, .. } | Error::Corrupt { what, .. } => Some(*what),
+            _ => None,
+        };
+        known.last_failure = Some(CheckpointFailure { at, code, reason });
+        known.failures = known.failures.saturating_add(1);
+        let in_a_row = known.failures;
+        drop(known);
+        self.space.tell(|| Event::CheckpointFailed { code, in_a_row });
     }
 
     /// Says in the pool and in the checkpoint that the disk has refused pages of the pool, or that it is damaged. If the disk

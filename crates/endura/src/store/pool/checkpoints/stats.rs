@@ -19,6 +19,18 @@ pub struct Checkpoint {
     pub tries: u32,
 }
 
+/// An attempt to make a checkpoint that failed: the newest one stayed what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckpointFailure {
+    /// When it failed.
+    pub at: SystemTime,
+    /// [`Error::code`](crate::Error::code) of the reason.
+    pub code: &'static str,
+    /// The reason, in a sentence for a person.
+    pub reason: String,
+}
+
 /// The checkpoints of a pool: [`Stats::checkpoints`](crate::Stats::checkpoints).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -34,6 +46,10 @@ pub struct CheckpointStats {
     pub newest: Option<SystemTime>,
     /// The last one that this session made.
     pub last: Option<Checkpoint>,
+    /// The last attempt of this session that failed, whether or not another one has succeeded since.
+    pub last_failure: Option<CheckpointFailure>,
+    /// How many attempts have failed since the last one that succeeded: 0 while all is well.
+    pub failures_in_a_row: u32,
     /// Bytes of the file that the newest one takes.
     pub bytes: u64,
     /// Bytes of pages that have changed since.
