@@ -23,7 +23,7 @@ pub(crate) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Fails for an array that has masked elements. They have a value as well, which means nothing.
-pub(super) fn expect_unmasked(object: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn expect_unmasked(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = object.py();
     let Some(masked) = imported(intern!(py, "numpy.ma"))? else { return Ok(()) };
     if !object.is_instance(&masked.getattr(intern!(py, "MaskedArray"))?)? {

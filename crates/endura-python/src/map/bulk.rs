@@ -14,36 +14,34 @@ use crate::error::failure;
 /// Objects that are taken at once, from a container or for a lookup; and the entries between two looks at signals.
 const OBJECTS: usize = 1_024;
 /// Numbers of an array between two looks at signals.
-const NUMBERS: usize = 1 << 16;
+pub(super) const NUMBERS: usize = 1 << 16;
 
 impl OpenMap {
-    /// The values of keys: a list with `default` for those that are missing. Of a NumPy array of keys, in a map of numbers:
-    /// the array of the values, and one that says which are there.
+    /// The values of keys: a list with `default` for those that are missing. Of a NumPy array of keys: the array of the
+    /// values, and one that says which are there.
     pub(crate) fn get_many<'py>(
         &self,
         keys: &Bound<'py, PyAny>,
         default: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = keys.py();
-        if let UntypedMap::Words(map) = self.map.map()
-            && Numbers::are(self.value.kind())
-            && is_numpy(keys)?
-            && let Some(Numbers { words }) = Numbers::of(self.key.kind(), keys)?
-        {
-            let mut found = Vec::with_capacity(words.len());
-            for part in words.chunks(NUMBERS) {
-                py.check_signals()?;
-                let part = py.detach(|| map.get_many(part.iter().copied()));
-                found.extend(part.map_err(failure)?);
-            }
-            let values = Numbers::array(py, self.value.kind(), &found)?;
-            return Ok(PyTuple::new(py, [values, Numbers::found(py, &found)?])?.into_any());
+        if is_numpy(keys)? {
+            return self.get_array(keys, default);
         }
+        self.get_list(keys, default).map(Bound::into_any)
+    }
+
+    /// The values of keys, with `default` for those that are missing.
+    pub(super) fn get_list<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        default: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = keys.py();
         let (out, keys) = (PyList::empty(py), keys.try_iter()?);
         loop {
             let part = taken(&keys)?;
             if part.is_empty() {
-                return Ok(out.into_any());
+                return Ok(out);
             }
             py.check_signals()?;
             self.get_part(&part, default, &out)?;
@@ -218,7 +216,7 @@ fn at_once(objects: &[&Bound<'_, PyAny>]) -> usize {
 }
 
 /// The next objects of an iterator.
-fn taken<'py>(objects: &Bound<'py, PyIterator>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+pub(super) fn taken<'py>(objects: &Bound<'py, PyIterator>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     (0..OBJECTS).map_while(|_| next(objects).transpose()).collect()
 }
 
@@ -237,10 +235,13 @@ fn pair<'py>(object: &Bound<'py, PyAny>) -> PyResult<Pair<'py>> {
 }
 
 /// Encodings that stay as they are while other threads run Python.
-fn encoded<'a>(side: &Side, objects: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Encoded<'a>>> {
+pub(super) fn encoded<'a>(
+    side: &Side,
+    objects: &'a [Bound<'_, PyAny>],
+) -> PyResult<Vec<Encoded<'a>>> {
     objects.iter().map(|object| Ok(side.encode(object)?.constant())).collect()
 }
 
-fn slices<'e>(encoded: &'e [Encoded<'_>]) -> Vec<&'e [u8]> {
+pub(super) fn slices<'e>(encoded: &'e [Encoded<'_>]) -> Vec<&'e [u8]> {
     encoded.iter().map(|encoded| &**encoded).collect()
 }

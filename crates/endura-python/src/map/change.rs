@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::open_map::OpenMap;
 use super::runs::Runs;
 use crate::call::call;
-use crate::convert::{absent, integer};
+use crate::convert::{absent, float, integer};
 use crate::error::failure;
 
 impl OpenMap {
@@ -99,7 +99,7 @@ impl OpenMap {
         let kind = self.value.kind();
         let add = match kind {
             Type::Int { .. } => Delta::Int(integer(delta)?, integer(default)?),
-            Type::Float { .. } => Delta::Float(delta.extract()?, default.extract()?),
+            Type::Float { .. } => Delta::Float(float(delta)?, float(default)?),
             _ => {
                 let text = format!(
                     "`incr` is for maps of numbers; the values of the map `{}` are `{}`: use `alter`",

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 
-use super::arguments::{Given, ViewArguments, pairs_of};
+use super::arguments::{End, Given, ViewArguments, pairs_of};
 use super::bounds::{Arguments, Bounds};
 use super::edit::Edit;
 use super::entries::Entries;
@@ -35,6 +35,11 @@ impl Map {
     fn iterator(this: &Bound<'_, Self>, part: Part, bounds: Bounds, upwards: bool) -> Entries {
         let map = this.clone().into_any().unbind();
         Entries::new(map, Arc::clone(&this.get().open), part, bounds, upwards)
+    }
+
+    /// An entry that was found at an end.
+    fn entry<'py>(&self, found: Option<Pair<'py>>) -> PyResult<Pair<'py>> {
+        found.ok_or_else(|| PyKeyError::new_err(format!("the map `{}` is empty", self.name())))
     }
 
     /// Calls a class of `endura._views`.
@@ -133,6 +138,15 @@ impl Map {
         self.open.map.is_empty().map(|is_empty| !is_empty).map_err(failure)
     }
 
+    /// As a `Mapping`: equal to any other mapping with the same entries. O(n).
+    fn __eq__<'py>(
+        this: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let views = this.py().import(intern!(this.py(), "endura._views"))?;
+        call(&views.getattr(intern!(this.py(), "equal"))?, (this, other))
+    }
+
     fn __iter__(this: &Bound<'_, Self>) -> Entries {
         Self::iterator(this, Part::Keys, Bounds::ALL, true)
     }
@@ -169,23 +183,15 @@ impl Map {
     }
 
     /// Removes the entry with the last key, or the first one, and returns it; `KeyError` if there is none.
-    #[pyo3(signature = (last=None))]
-    fn popitem<'py>(
-        &self,
-        py: Python<'py>,
-        last: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Pair<'py>> {
-        self.end(py, last, true)
+    #[pyo3(signature = (last=End::Last), text_signature = "($self, last=True)")]
+    fn popitem<'py>(&self, py: Python<'py>, last: End) -> PyResult<Pair<'py>> {
+        self.entry(self.open.pop(py, last == End::Last)?)
     }
 
     /// The entry with the last key, or the first one; `KeyError` if there is none.
-    #[pyo3(signature = (last=None))]
-    fn peekitem<'py>(
-        &self,
-        py: Python<'py>,
-        last: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Pair<'py>> {
-        self.end(py, last, false)
+    #[pyo3(signature = (last=End::Last), text_signature = "($self, last=True)")]
+    fn peekitem<'py>(&self, py: Python<'py>, last: End) -> PyResult<Pair<'py>> {
+        self.entry(self.open.peek(py, last == End::Last)?)
     }
 
     /// The value of `key`; `default` becomes its value first if it has none. In one step.
@@ -252,8 +258,8 @@ impl Map {
     }
 
     /// For `with map.edit(key) as value`: writes `value`, a `dict` or a list that was changed in place, back at the end.
-    /// Raises `KeyError` if there is no `key` and no `default`, and `endura.Conflict` if another thread changed the value
-    /// meanwhile. After an exception nothing is written.
+    /// A key that is not there gets a copy of `default`; without one `KeyError` is raised. `endura.Conflict` is raised if
+    /// another thread changed the value meanwhile. After an exception nothing is written.
     #[pyo3(signature = (key, default=Given::NO), text_signature = "($self, key, default=...)")]
     fn edit(this: &Bound<'_, Self>, key: &Bound<'_, PyAny>, default: Given) -> PyResult<Edit> {
         let map = this.get();
@@ -382,9 +388,9 @@ impl Map {
         self.open.remove_range(py, &Bounds::ALL).map(drop)
     }
 
-    /// The values of keys, as a list, with `default` for those that are missing. For a NumPy array of keys, in a map of
-    /// numbers: two arrays, the values and which of them were found. Of an iterator some 1,000 keys are taken before they are looked up.
-    /// Other threads run Python meanwhile.
+    /// The values of keys, as a list, with `default` for those that are missing. For a NumPy array of keys: two arrays, the
+    /// values and which of them were found; among numbers 0 stands for `default` if that is `None`. Of an iterator some 1,000
+    /// keys are taken before they are looked up. Other threads run Python meanwhile.
     #[pyo3(signature = (keys, default=None))]
     fn get_many<'py>(
         &self,
@@ -425,22 +431,5 @@ impl Map {
             Some(more) => self.open.put_pairs(more.items().as_any()).map(drop),
             None => Ok(()),
         }
-    }
-}
-
-impl Map {
-    /// `last` may be any object: 0 and -1 mean the first and the last, as for `SortedDict`.
-    fn end<'py>(
-        &self,
-        py: Python<'py>,
-        last: Option<Bound<'py, PyAny>>,
-        takes: bool,
-    ) -> PyResult<Pair<'py>> {
-        let is_last = last.map_or(Ok(true), |last| last.is_truthy())?;
-        let found = match takes {
-            true => self.open.pop(py, is_last)?,
-            false => self.open.peek(py, is_last)?,
-        };
-        found.ok_or_else(|| PyKeyError::new_err(format!("the map `{}` is empty", self.name())))
     }
 }

@@ -67,7 +67,11 @@ impl Edit {
         let old = self.open.read(&self.key)?.map(Vec::from);
         let value = match (&old, &self.default) {
             (Some(old), _) => self.open.value.decode(py, old)?,
-            (None, Some(default)) => default.bind(py).clone(),
+            // A copy: the block changes it, and the caller may give the same object again.
+            (None, Some(default)) => {
+                let encoded = self.open.value.encode(default.bind(py))?.constant();
+                self.open.value.decode(py, &encoded)?
+            }
             (None, None) => {
                 return Err(missing(&self.open.key.decode(py, &self.key)?));
             }

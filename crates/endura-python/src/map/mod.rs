@@ -1,6 +1,7 @@
 //! Maps: the class, what its methods do, and its iterators.
 
 mod arguments;
+mod arrays;
 mod bounds;
 mod bulk;
 mod change;
