@@ -195,7 +195,9 @@ impl Copier {
         // knows of that by then, and tells it. Damage that was met until then may be in what was copied as well.
         let refused = Cell::new(false);
         let is_wrong = || {
-            refused.set(disk::were_pages_refused(media.file(), NEWEST_NUMBER));
+            // A round ends before the file is released.
+            refused
+                .set(media.file().is_ok_and(|file| disk::were_pages_refused(&file, NEWEST_NUMBER)));
             refused.get() || space.met_damage().is_some()
         };
         let written = round.commit_unless(moment, is_wrong);

@@ -293,9 +293,11 @@ impl Shared {
     /// Gives the file blocks of its own, where a copy that was made meanwhile shares them: a store to one of those ends the
     /// process where the disk is full.
     fn own_blocks(&self) {
-        if let Some(watch) = &self.watch {
+        if let Some(watch) = &self.watch
+            && let Ok(file) = self.space.media().file()
+        {
             let goes_on = || !self.space.is_closed();
-            let blocks = watch.lock().look(self.space.media().file(), goes_on);
+            let blocks = watch.lock().look(&file, goes_on);
             self.known.lock().blocks = blocks;
         }
     }

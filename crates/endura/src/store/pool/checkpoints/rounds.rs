@@ -129,13 +129,13 @@ impl Shared {
         if std::mem::replace(&mut self.known.lock().is_suspect, true) {
             return;
         }
-        let file = self.space.media().file();
-        if own::expect_own(file, &self.superblock, 0, None).is_err() {
+        let Ok(file) = self.space.media().file() else { return };
+        if own::expect_own(&file, &self.superblock, 0, None).is_err() {
             // It is somebody else's file now.
             return;
         }
         let suspect = self.superblock.half();
-        let _ = Superblock { suspect, ..self.superblock }.write(file);
+        let _ = Superblock { suspect, ..self.superblock }.write(&file);
         if maker.kept.is_there()
             && let Some(kept) = maker.kept.file()
         {
@@ -199,7 +199,7 @@ impl Shared {
     fn expect_own_pool(&self, newest: Option<Newest>) -> Result<()> {
         let media = self.space.media();
         let length = media.len();
-        let own = own::expect_own(media.file(), &self.superblock, length, Some(newest));
+        let own = own::expect_own(&*media.file()?, &self.superblock, length, Some(newest));
         own.inspect_err(|error| {
             if matches!(error, Error::Corrupt { .. }) {
                 self.space.poison_with(error);
@@ -263,7 +263,8 @@ impl Shared {
     /// Writes into the pool which checkpoint is the newest.
     fn say(&self, maker: &mut Maker, newest: Newest) -> Result<()> {
         if maker.newest != Some(newest) {
-            Newest::write(Some(newest), self.space.media().file()).map_err(number_not_written)?;
+            Newest::write(Some(newest), &*self.space.media().file()?)
+                .map_err(number_not_written)?;
             maker.newest = Some(newest);
         }
         Ok(())
