@@ -36,7 +36,7 @@ class Cache:
             # An entry that was put again has another end.
             found = self.entries.get(key)
             if found and found["end"] == end:
-                removed += self.entries.compare_exchange(key, found, None)
+                removed += self.entries.compare_exchange(key, found, endura.ABSENT)
             self.ends.pop((end, key), None)
         return removed
 

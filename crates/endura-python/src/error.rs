@@ -44,7 +44,7 @@ pub(crate) fn missing(key: &Bound<'_, PyAny>) -> PyErr {
 }
 
 /// What a person reads. The library's own sentences, except where these name its options or its methods.
-fn text(error: &Error) -> String {
+pub(crate) fn text(error: &Error) -> String {
     match error {
         Error::Corrupt { offset, what } => format!(
             "the pool is damaged at byte {offset}: {what}; restore it from a backup, or see with `pool.check()` on a copy \

@@ -1,11 +1,17 @@
 //! The module: its classes, and what Python calls at a fork and at the end.
 
+use pyo3::exceptions::PyImportError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::{pool, shared};
 
 #[pymodule(gil_used = false)]
 mod _endura {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::convert::expect_json;
     #[pymodule_export]
     use crate::map::{Edit, Entries, Map};
     #[pymodule_export]
@@ -13,6 +19,23 @@ mod _endura {
 
     #[pymodule_export]
     use super::after_fork;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::expect_main_interpreter(module.py())
+    }
+}
+
+/// A pool's own threads attach to the main interpreter. With the objects of another one, they would wait at its end for a
+/// lock that it has itself.
+fn expect_main_interpreter(_attached: Python<'_>) -> PyResult<()> {
+    // SAFETY: this thread is attached, so that it has an interpreter.
+    match unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) } {
+        0 => Ok(()),
+        _ => Err(PyImportError::new_err(
+            "endura cannot be imported in a subinterpreter: import it in the main one (mod_wsgi: `WSGIApplicationGroup %{GLOBAL}`)",
+        )),
+    }
 }
 
 /// For `os.register_at_fork`, in the child.

@@ -229,3 +229,64 @@ def test_garbage_is_collected_during_iteration(pool):
             assert value == {"a": [key]}
     finally:
         gc.set_threshold(*before)
+
+
+STEPS_ITSELF = {
+    "a signal": """
+        import signal
+        signal.signal(signal.SIGALRM, step)
+        signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            step()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        """,
+    "a profiler": """
+        is_busy = False
+        def profile(*_):
+            global is_busy
+            if not is_busy:
+                is_busy = True
+                step()
+                is_busy = False
+        sys.setprofile(profile)
+        for _ in range(20):
+            step()
+        sys.setprofile(None)
+        """,
+    "a collection": """
+        import gc
+        class Cycle:
+            def __init__(self):
+                self.self = self
+            def __del__(self):
+                step()
+        gc.set_threshold(1, 1, 1)
+        for _ in range(200):
+            Cycle()
+            step()
+        """,
+}
+
+
+@pytest.mark.parametrize("ended", ["pool.close()", "pool.drop('m')"])
+@pytest.mark.parametrize("who", STEPS_ITSELF)
+def test_an_iterator_that_is_stepped_while_it_raises(path, program, who, ended):
+    """What makes an exception may run any code of Python, and that the same iterator."""
+    program.run(
+        f"""
+        import time
+        pool = endura.open(path)
+        map = pool.map("m", int, int)
+        map.put_many(range(1000), range(1000))
+        entries = iter(map)
+        next(entries)
+        {ended}
+        def step(*_):
+            try:
+                next(entries)
+            except endura.Error:
+                pass
+        """
+        + STEPS_ITSELF[who]
+    )

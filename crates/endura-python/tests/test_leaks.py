@@ -255,7 +255,8 @@ def test_half_used_generators(pool):
         map.put_many((Mark(i) for i in range(10)), [1] * 9)
     map.put_many((Mark(i) for i in range(10)), range(10))
     gc.collect()
-    assert len(marks) == 30
+    # The first entry of a wrong type ends it; a missing value is seen when its key is taken.
+    assert len(marks) == 1 + 10 + 10
 
 
 def test_a_part_of_the_suite_with_the_checks_of_the_allocator():

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import time
 import warnings
@@ -230,3 +231,42 @@ def test_handles_are_not_pickled(pool, way):
 def test_what_stands_for_absence_is_pickled_as_itself():
     assert pickle.loads(pickle.dumps(endura.ABSENT)) is endura.ABSENT
     assert copy.deepcopy(endura.ABSENT) is endura.ABSENT
+
+
+SUBINTERPRETER = """
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+if BEFORE:
+    import endura
+text = '''
+try:
+    import endura
+except ImportError as error:
+    print(error)
+else:
+    pool = endura.open(%r)
+    pool.map("m", str, int)["a"] = 1
+    print("imported")
+''' % PATH
+sub = interpreters.create(OPTIONS)
+interpreters.run_string(sub, text)
+interpreters.destroy(sub)
+import endura
+with endura.open(PATH) as pool:
+    pool.map("m", str, int)["b"] = 2
+    print(list(pool.map("m")))
+"""
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_subinterpreter_is_refused(path, before):
+    """Pools have threads, which attach to the main interpreter: with objects of another one they hung at its end."""
+    version = sys.version_info
+    options = "" if version < (3, 12) else "isolated=False" if version < (3, 13) else "'legacy'"
+    text = SUBINTERPRETER.replace("BEFORE", str(before)).replace("PATH", repr(str(path))).replace("OPTIONS", options)
+    ended = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=30)
+    assert ended.returncode == 0, ended.stderr
+    first, *rest = ended.stdout.splitlines()
+    assert "subinterpreter" in first and rest == ["['b']"], ended.stdout

@@ -16,6 +16,7 @@ from ._codec import JSON, Codec
 from ._endura import Map
 from ._errors import (
     BadCheckpoint,
+    CheckpointWarning,
     Closed,
     Conflict,
     Corrupt,
@@ -40,6 +41,7 @@ __all__ = [
     "ABSENT",
     "JSON",
     "BadCheckpoint",
+    "CheckpointWarning",
     "Closed",
     "Codec",
     "Conflict",

@@ -1,6 +1,6 @@
-"""What stands for no value in maps whose values may be ``None``."""
+"""What stands for no value, also in maps whose values may be ``None``."""
 
-from typing import final
+from typing import Literal, final
 
 
 @final
@@ -9,7 +9,7 @@ class Absent:
 
     __slots__ = ()
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Literal[False]:
         return False
 
     def __repr__(self) -> str:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from ._endura import _expect_json
+
 _V = TypeVar("_V")
 
 
@@ -26,10 +28,15 @@ class Codec(Generic[_V]):
         return f"endura.Codec({self.name!r})"
 
 
-#: What ``dict`` and ``list`` are stored as: JSON text, which programs in other languages read as well. It refuses NaN and
-#: the infinities, which are none.
-JSON: Codec[Any] = Codec(
-    "json",
-    json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode,
-    json.loads,
-)
+_text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+def _encode(value: Any) -> str:
+    text = _text(value)
+    _expect_json(value)
+    return text
+
+
+#: What ``dict`` and ``list`` are stored as: JSON text, which programs in other languages read as well. It refuses what would
+#: not come back: NaN and the infinities, tuples, and keys that are no ``str``.
+JSON: Codec[Any] = Codec("json", _encode, json.loads)

@@ -109,6 +109,10 @@ class Conflict(Error):
     code = "conflict"
 
 
+class CheckpointWarning(RuntimeWarning):
+    """A pool was closed without a checkpoint of its last writes: a power loss may cost the pool until one is made."""
+
+
 _BY_CODE = {of.code: of for of in Error.__subclasses__()}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import collections.abc
 import os
+import sys
 import threading  # noqa: F401
 import weakref
 from typing import Any, TypeVar, overload
@@ -12,7 +13,7 @@ from typing import Any, TypeVar, overload
 from . import _endura, _views  # noqa: F401
 from ._codec import Codec
 from ._endura import Map
-from ._errors import Error
+from ._errors import Forked
 from ._types import key_name, value_codec, value_name
 
 # Two modules are imported for calls that come later. ``threading`` takes the thread that imports it first for the main one,
@@ -75,6 +76,7 @@ def open(
     max_size: int | None = None,
     checkpoints: bool | float | None = None,
     checkpoint_file: str | os.PathLike[str] | None = None,
+    checkpoint_must_exist: bool = False,
     restore: bool = True,
     accept_unclean: bool = False,
     allow_any_filesystem: bool = False,
@@ -88,6 +90,8 @@ def open(
     ``checkpoints``: seconds between two checkpoints, ``True`` or ``False``, or 0 for those of ``pool.checkpoint()``; by
     default as the pool was left, and each 30 seconds for a new one on a disk.
     ``checkpoint_file``: where they are; by default ``<path>.checkpoint``.
+    ``checkpoint_must_exist``: fail if the pool has no checkpoint there, because its disk may not be mounted yet; so it may
+    neither be new nor be without.
     ``restore``: take a pool that a power loss has torn back to its last checkpoint (default).
     ``accept_unclean``: open a pool that may be torn, if a check of all of it finds no damage.
     ``allow_any_filesystem``: also on file systems where that is not safe, such as NFS.
@@ -100,6 +104,7 @@ def open(
         max_size=max_size,
         checkpoints=checkpoints,
         checkpoint_file=checkpoint_file,
+        checkpoint_must_exist=checkpoint_must_exist,
         restore=restore,
         accept_unclean=accept_unclean,
         allow_any_filesystem=allow_any_filesystem,
@@ -111,7 +116,10 @@ def _close_all() -> None:
     for pool in list(_open_pools):
         try:
             pool.close()
-        except Error:
-            # In the child of a fork, or beside a call that does not end: all that was written is in the file.
+        except Forked:
+            # The parent's pool.
             pass
+        except Exception as error:
+            # Nobody else hears of it.
+            print(f"endura: {pool.path}: {error}", file=sys.stderr)
     _endura._end_events()

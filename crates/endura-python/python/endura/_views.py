@@ -73,3 +73,18 @@ class Range(abc.Reversible[_T]):
 
     def __repr__(self) -> str:
         return f"<endura {self._part} of a range of {self._mapping!r}>"
+
+
+def equal(mapping: Map[Any, Any], other: object) -> Any:
+    """``mapping == other``, as ``Mapping`` has it, without a second copy of the entries."""
+    if not isinstance(other, abc.Mapping):
+        return NotImplemented
+    if len(mapping) != len(other):
+        return False
+    entries = other if type(other) is dict else dict(other.items())
+    missing = object()
+    for key, value in mapping.items():
+        found = entries.get(key, missing)
+        if found is missing or not found == value:
+            return False
+    return True

@@ -4,14 +4,20 @@ use endura::dynamic::{Datum, Type};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString, PyTuple};
 
 use super::encoded::Buffer;
+use super::numpy::expect_unmasked;
 use crate::call::call;
 
 /// The value of an object. Fails with `TypeError` if the object is not of the type, with `OverflowError` or `ValueError` if
 /// its value is not.
 pub(super) fn datum(kind: &Type, object: &Bound<'_, PyAny>) -> PyResult<Datum<'static>> {
+    if let Type::Int { width: ..=8, .. } = kind
+        && !object.is_instance_of::<PyInt>()
+    {
+        expect_unmasked(object)?;
+    }
     Ok(match kind {
         Type::Int { width: ..=8, signed: true } => Datum::Signed(object.extract::<i64>()?.into()),
         Type::Int { width: ..=8, signed: false } => {
@@ -19,8 +25,8 @@ pub(super) fn datum(kind: &Type, object: &Bound<'_, PyAny>) -> PyResult<Datum<'s
         }
         Type::Int { signed: true, .. } => Datum::Signed(integer(object)?),
         Type::Int { signed: false, .. } => Datum::Unsigned(integer(object)?),
-        Type::Float { width: 4 } => Datum::F32(short_float(object.extract()?)?),
-        Type::Float { .. } => Datum::F64(object.extract()?),
+        Type::Float { width: 4 } => Datum::F32(short_float(float(object)?)?),
+        Type::Float { .. } => Datum::F64(float(object)?),
         Type::Bool => Datum::Bool(object.cast::<PyBool>()?.is_true()),
         Type::Unit if object.is_none() => Datum::Unit,
         Type::Unit => return Err(PyTypeError::new_err("None is expected")),
@@ -57,6 +63,7 @@ where
     if object.is_instance_of::<PyInt>() {
         return object.extract();
     }
+    expect_unmasked(object)?;
     let py = object.py();
     let index = py.import(intern!(py, "operator"))?.getattr(intern!(py, "index"))?;
     call(&index, (object,))?.extract()
@@ -71,10 +78,45 @@ fn fields(kinds: &[Type], tuple: &Bound<'_, PyTuple>) -> PyResult<Datum<'static>
     Ok(Datum::Tuple(parts.collect::<PyResult<_>>()?))
 }
 
+/// A number that a float has exactly.
+pub(crate) fn float(object: &Bound<'_, PyAny>) -> PyResult<f64> {
+    if let Ok(float) = object.cast::<PyFloat>() {
+        return Ok(float.value());
+    }
+    expect_unmasked(object)?;
+    // A whole number of another class may round itself where it is compared with a float.
+    let whole = match object.is_instance_of::<PyInt>() {
+        true => Some(object.clone()),
+        false => index(object)?,
+    };
+    let value: f64 = whole.as_ref().unwrap_or(object).extract()?;
+    let is_exact = value.is_nan() || whole.as_ref().unwrap_or(object).eq(value)?;
+    if is_exact { Ok(value) } else { Err(inexact()) }
+}
+
+/// The `int` of an object that is a whole number.
+fn index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    if !object.hasattr(intern!(py, "__index__"))? {
+        return Ok(None);
+    }
+    match call(&py.import(intern!(py, "operator"))?.getattr(intern!(py, "index"))?, (object,)) {
+        Ok(whole) => Ok(Some(whole)),
+        // Arrays have the method, and only those of one whole number the number.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn short_float(value: f64) -> PyResult<f32> {
     let short = value as f32;
     match short.is_infinite() && value.is_finite() {
         true => Err(PyOverflowError::new_err(format!("{value} is out of the range of f32"))),
-        false => Ok(short),
+        false if value.is_nan() || f64::from(short) == value => Ok(short),
+        false => Err(inexact()),
     }
+}
+
+fn inexact() -> PyErr {
+    PyValueError::new_err("the number does not fit exactly: round it first")
 }

@@ -3,9 +3,12 @@
 use std::ops::Deref;
 
 use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
+
+use super::numpy::expect_unmasked;
 
 /// The encoding of an object.
 pub(crate) enum Encoded<'a> {
@@ -55,12 +58,28 @@ impl Deref for Encoded<'_> {
 pub(crate) struct Buffer(PyUntypedBuffer);
 
 impl Buffer {
-    /// The bytes of `object`, or `None` if it has no buffer, or one with gaps.
+    /// The bytes of `object`, or `None` if it has no buffer, or one with gaps. Fails if the bytes are addresses, or stand
+    /// under a mask.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Encoded<'static>>> {
-        let Ok(buffer) = PyUntypedBuffer::get(object) else { return Ok(None) };
+        let buffer = match PyUntypedBuffer::get(object) {
+            Ok(buffer) => buffer,
+            Err(error) => {
+                let py = object.py();
+                let is_none = error.is_instance_of::<PyTypeError>(py)
+                    || error.is_instance_of::<PyBufferError>(py);
+                // What else a buffer of Python code raises, such as an interrupt, is the caller's to see.
+                return if is_none { Ok(None) } else { Err(error) };
+            }
+        };
         if !buffer.is_c_contiguous() {
             return Ok(None);
         }
+        if has_addresses(buffer.format().to_bytes()) {
+            return Err(PyTypeError::new_err(
+                "the elements of this buffer are addresses in this process, and no data",
+            ));
+        }
+        expect_unmasked(object)?;
         let buffer = Self(buffer);
         Ok(Some(if threads_take_turns(object.py())? {
             Encoded::Buffer(buffer)
@@ -79,6 +98,27 @@ impl Buffer {
         // (`Encoded::is_constant`); where threads do not take turns, the reference lives for one copy.
         unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast_const().cast(), bytes) }
     }
+}
+
+/// Whether a buffer's format has elements that are addresses: of objects, of texts of C, of anything else. As `struct`,
+/// NumPy and `ctypes` write formats.
+fn has_addresses(format: &[u8]) -> bool {
+    let mut rest = format.iter();
+    while let Some(code) = rest.next() {
+        match code {
+            // The name of a field, up to the next colon.
+            b':' => {
+                rest.find(|&&byte| byte == b':');
+            }
+            // A complex number, or a pointer to wide characters.
+            b'Z' if matches!(rest.as_slice().first(), Some(b'f' | b'd' | b'g')) => {
+                rest.next();
+            }
+            b'O' | b'P' | b'z' | b'Z' | b'&' | b'X' => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether one thread at a time runs Python: not in a free-threaded build.

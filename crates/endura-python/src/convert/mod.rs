@@ -3,7 +3,7 @@
 //! | type | taken | returned |
 //! | --- | --- | --- |
 //! | `i8` to `u128` | `int`, what has `__index__` | `int` |
-//! | `f32`, `f64` | `float`, `int`, what has `__float__` | `float` |
+//! | `f32`, `f64` | `float`, `int`, what has `__float__`, if the type has that number exactly | `float` |
 //! | `bool` | `bool` | `bool` |
 //! | `()` | `None` | `None` |
 //! | `char` | `str` of one character | `str` |
@@ -15,13 +15,19 @@
 //! | `(A, B)` | `tuple` | `tuple` |
 //! | `json`, the caller's codecs | what their functions take | what they return |
 
+mod absent;
 mod decode;
 mod encode;
 mod encoded;
+mod json;
 mod numbers;
+mod numpy;
 mod side;
 
-pub(crate) use encode::integer;
+pub(crate) use absent::absent;
+pub(crate) use encode::{float, integer};
 pub(crate) use encoded::Encoded;
-pub(crate) use numbers::{Numbers, is_numpy};
+pub(crate) use json::expect_json;
+pub(crate) use numbers::{Numbers, bools, objects};
+pub(crate) use numpy::{expect_unmasked, is_numpy};
 pub(crate) use side::{Codec, Side};

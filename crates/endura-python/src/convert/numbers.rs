@@ -7,6 +7,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList};
 
+use super::numpy::expect_unmasked;
+
 /// Calls a function for the number that a type is, or returns `$other`.
 macro_rules! for_number {
     ($kind:expr, $function:ident($($argument:expr),*), $other:expr) => {
@@ -67,6 +69,7 @@ impl Numbers {
         if array.is_instance_of::<PyList>() {
             return Ok(None);
         }
+        expect_unmasked(array)?;
         let words = for_number!(kind, words(array), Ok(None))?;
         Ok(words.map(|words| Self { words }))
     }
@@ -76,35 +79,27 @@ impl Numbers {
         for_number!(kind, is_number(), false)
     }
 
-    /// A NumPy array of the numbers that were found, with 0 for the others.
+    /// A NumPy array of these numbers, with 0 for none.
     pub(crate) fn array<'py>(
         py: Python<'py>,
         kind: &Type,
-        found: &[Option<u64>],
+        numbers: &[Option<u64>],
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (bytes, dtype) = for_number!(kind, written(found), (Vec::new(), "uint8"));
+        let (bytes, dtype) = for_number!(kind, written(numbers), (Vec::new(), "uint8"));
         from_buffer(py, &bytes, dtype)
-    }
-
-    /// A NumPy array of which were found.
-    pub(crate) fn found<'py>(
-        py: Python<'py>,
-        found: &[Option<u64>],
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let bytes: Vec<u8> = found.iter().map(|found| u8::from(found.is_some())).collect();
-        from_buffer(py, &bytes, "bool")
     }
 }
 
-/// Whether an object is an array of NumPy.
-pub(crate) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = object.py();
-    // A program that has one has imported the module.
-    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
-    match modules.call_method1(intern!(py, "get"), (intern!(py, "numpy"),))? {
-        none if none.is_none() => Ok(false),
-        numpy => object.is_instance(&numpy.getattr(intern!(py, "ndarray"))?),
-    }
+/// A NumPy array of truth values.
+pub(crate) fn bools<'py>(py: Python<'py>, values: &[bool]) -> PyResult<Bound<'py, PyAny>> {
+    let bytes: Vec<u8> = values.iter().copied().map(u8::from).collect();
+    from_buffer(py, &bytes, "bool")
+}
+
+/// A NumPy array of the objects in a list, whatever they are.
+pub(crate) fn objects<'py>(list: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = list.py().import(intern!(list.py(), "numpy"))?;
+    numpy.call_method1(intern!(list.py(), "fromiter"), (list, "O", list.len()))
 }
 
 fn is_number<T: Number>() -> bool {
@@ -123,9 +118,9 @@ fn words<T: Number>(array: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u64>>> {
     Ok(Some(numbers.into_iter().map(|number| T::to_word(number)).collect()))
 }
 
-fn written<T: Number>(found: &[Option<u64>]) -> (Vec<u8>, &'static str) {
-    let mut out = Vec::with_capacity(found.len() * size_of::<T>());
-    for word in found {
+fn written<T: Number>(numbers: &[Option<u64>]) -> (Vec<u8>, &'static str) {
+    let mut out = Vec::with_capacity(numbers.len() * size_of::<T>());
+    for word in numbers {
         // Any word is a number of this type.
         word.and_then(|word| T::from_word(word).ok()).unwrap_or_default().write(&mut out);
     }

@@ -3,7 +3,7 @@
 use endura::dynamic::{Type, word};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyInt, PyString};
 use pyo3::{PyTraverseError, PyTypeInfo, PyVisit};
 
 use super::decode::object;
@@ -53,13 +53,13 @@ impl Side {
         self.codec.is_some()
     }
 
-    /// Whether `None` is one of them by their type. (With a codec it stands for no value.)
+    /// Whether `None` may be one of them: by their type, or because a codec takes it.
     pub(crate) fn has_none(&self) -> bool {
         let mut kind = &self.kind;
         while let Type::Reverse(inner) = kind {
             kind = inner;
         }
-        matches!(kind, Type::Unit | Type::Option(_))
+        self.has_codec() || matches!(kind, Type::Unit | Type::Option(_))
     }
 
     /// The encoding of an object.
@@ -87,6 +87,9 @@ impl Side {
     /// The word that stands for an object, of a type whose encodings have at most 8 bytes.
     #[inline]
     pub(crate) fn word(&self, object: &Bound<'_, PyAny>) -> PyResult<u64> {
+        if !object.is_instance_of::<PyInt>() {
+            return self.encode_other(object).map(|encoded| word(&encoded));
+        }
         let found = match self.kind {
             Type::Int { width: 8, signed: true } => {
                 object.extract::<i64>().map(|value| (value ^ i64::MIN) as u64)
@@ -103,7 +106,8 @@ impl Side {
             return encode_by(codec, object);
         }
         if let Type::Bytes | Type::Unknown(_) = self.kind
-            && let Some(buffer) = Buffer::of(object)?
+            && let Some(buffer) =
+                Buffer::of(object).map_err(|error| self.named(object.py(), error))?
         {
             return Ok(buffer);
         }
@@ -200,10 +204,7 @@ impl Side {
             return PyTypeError::new_err(format!("{} are `{}`, not {found}", self.what, self.name));
         }
         if error.get_type(py).is(PyValueError::type_object(py)) {
-            let text = format!("{} are `{}`: {}", self.what, self.name, error.value(py));
-            let named = PyValueError::new_err(text);
-            named.set_cause(py, Some(error));
-            return named;
+            return self.named(py, error);
         }
         if error.is_instance_of::<PyUnicodeError>(py)
             || !error.is_instance_of::<PyOverflowError>(py)
@@ -218,6 +219,19 @@ impl Side {
         let text =
             format!("{shown} is out of the range of `{}`: {} are of it", self.name, self.what);
         PyOverflowError::new_err(text)
+    }
+
+    /// A `TypeError` or `ValueError` that also says which map it is of.
+    #[cold]
+    fn named(&self, py: Python<'_>, error: PyErr) -> PyErr {
+        let class = error.get_type(py);
+        if !class.is(PyValueError::type_object(py)) && !class.is(PyTypeError::type_object(py)) {
+            return error;
+        }
+        let text = format!("{} are `{}`: {}", self.what, self.name, error.value(py));
+        let named = PyErr::from_type(class, text);
+        named.set_cause(py, Some(error));
+        named
     }
 
     #[cold]

@@ -3,7 +3,7 @@
 use endura::dynamic::UntypedMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyList, PyTuple};
+use pyo3::types::{PyIterator, PyList, PyRange, PyTuple};
 
 use super::bounds::Bounds;
 use super::open_map::OpenMap;
@@ -11,39 +11,37 @@ use crate::call::next;
 use crate::convert::{Encoded, Numbers, Side, is_numpy};
 use crate::error::failure;
 
-/// Objects that are taken from an iterable at once.
+/// Objects that are taken at once, from a container or for a lookup; and the entries between two looks at signals.
 const OBJECTS: usize = 1_024;
 /// Numbers of an array between two looks at signals.
-const NUMBERS: usize = 1 << 16;
+pub(super) const NUMBERS: usize = 1 << 16;
 
 impl OpenMap {
-    /// The values of keys: a list with `default` for those that are missing. Of a NumPy array of keys, in a map of numbers:
-    /// the array of the values, and one that says which are there.
+    /// The values of keys: a list with `default` for those that are missing. Of a NumPy array of keys: the array of the
+    /// values, and one that says which are there.
     pub(crate) fn get_many<'py>(
         &self,
         keys: &Bound<'py, PyAny>,
         default: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = keys.py();
-        if let UntypedMap::Words(map) = self.map.map()
-            && Numbers::are(self.value.kind())
-            && is_numpy(keys)?
-            && let Some(Numbers { words }) = Numbers::of(self.key.kind(), keys)?
-        {
-            let mut found = Vec::with_capacity(words.len());
-            for part in words.chunks(NUMBERS) {
-                py.check_signals()?;
-                let part = py.detach(|| map.get_many(part.iter().copied()));
-                found.extend(part.map_err(failure)?);
-            }
-            let values = Numbers::array(py, self.value.kind(), &found)?;
-            return Ok(PyTuple::new(py, [values, Numbers::found(py, &found)?])?.into_any());
+        if is_numpy(keys)? {
+            return self.get_array(keys, default);
         }
+        self.get_list(keys, default).map(Bound::into_any)
+    }
+
+    /// The values of keys, with `default` for those that are missing.
+    pub(super) fn get_list<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        default: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = keys.py();
         let (out, keys) = (PyList::empty(py), keys.try_iter()?);
         loop {
             let part = taken(&keys)?;
             if part.is_empty() {
-                return Ok(out.into_any());
+                return Ok(out);
             }
             py.check_signals()?;
             self.get_part(&part, default, &out)?;
@@ -101,8 +99,9 @@ impl OpenMap {
             }
             return Ok(keys.len());
         }
+        let most = at_once(&[keys, values]);
         let (keys, values) = (keys.try_iter()?, values.try_iter()?);
-        self.put_all(py, || match (next(&keys)?, next(&values)?) {
+        self.put_all(py, most, || match (next(&keys)?, next(&values)?) {
             (Some(key), Some(value)) => Ok(Some((key, value))),
             (None, None) => Ok(None),
             _ => Err(PyValueError::new_err(UNEQUAL)),
@@ -111,31 +110,39 @@ impl OpenMap {
 
     /// Puts the pairs that an iterable has; returns how many.
     pub(crate) fn put_pairs(&self, pairs: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let (py, pairs) = (pairs.py(), pairs.try_iter()?);
-        self.put_all(py, || next(&pairs)?.map(|item| pair(&item)).transpose())
+        let (py, most, pairs) = (pairs.py(), at_once(&[pairs]), pairs.try_iter()?);
+        self.put_all(py, most, || next(&pairs)?.map(|item| pair(&item)).transpose())
     }
 
-    /// Puts entries until there is none. Where one fails, those before it are in the map.
+    /// Puts entries until there is none, at most so many at once. Where one fails, those before it are in the map.
     fn put_all<'py>(
         &self,
         py: Python<'py>,
+        most: usize,
         mut next: impl FnMut() -> PyResult<Option<Pair<'py>>>,
     ) -> PyResult<usize> {
         let mut count = 0;
         loop {
-            let (mut part, mut failed) = (Vec::with_capacity(OBJECTS), None);
-            while part.len() < OBJECTS && failed.is_none() {
+            let (mut part, mut failed) = (Vec::with_capacity(most), None);
+            while part.len() < most && failed.is_none() {
                 match next() {
                     Ok(Some(entry)) => part.push(entry),
                     Ok(None) => break,
                     Err(error) => failed = Some(error),
                 }
             }
-            count += self.put_part(py, &part)?;
+            count += match &*part {
+                [(key, value)] => self.put(key, value).map(|()| 1)?,
+                part => self.put_part(py, part)?,
+            };
             match failed {
                 Some(error) => return Err(error),
-                None if part.len() < OBJECTS => return Ok(count),
-                None => py.check_signals()?,
+                None if part.len() < most => return Ok(count),
+                None if count % OBJECTS == 0 => {
+                    py.check_signals()?;
+                    py.detach(|| ());
+                }
+                None => {}
             }
         }
     }
@@ -197,8 +204,19 @@ fn until_failure<T>(
     items.map_while(|item| item.map_err(|error| *failed = Some(error)).ok()).collect()
 }
 
+/// How many entries are taken from these objects before they are written: those of a container are there whether or not
+/// they are written. An iterator may read what was written before, and what it has returned is gone.
+fn at_once(objects: &[&Bound<'_, PyAny>]) -> usize {
+    let stays = |object: &&Bound<'_, PyAny>| {
+        object.is_exact_instance_of::<PyList>()
+            || object.is_exact_instance_of::<PyTuple>()
+            || object.is_exact_instance_of::<PyRange>()
+    };
+    if objects.iter().all(stays) { OBJECTS } else { 1 }
+}
+
 /// The next objects of an iterator.
-fn taken<'py>(objects: &Bound<'py, PyIterator>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+pub(super) fn taken<'py>(objects: &Bound<'py, PyIterator>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     (0..OBJECTS).map_while(|_| next(objects).transpose()).collect()
 }
 
@@ -217,10 +235,13 @@ fn pair<'py>(object: &Bound<'py, PyAny>) -> PyResult<Pair<'py>> {
 }
 
 /// Encodings that stay as they are while other threads run Python.
-fn encoded<'a>(side: &Side, objects: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Encoded<'a>>> {
+pub(super) fn encoded<'a>(
+    side: &Side,
+    objects: &'a [Bound<'_, PyAny>],
+) -> PyResult<Vec<Encoded<'a>>> {
     objects.iter().map(|object| Ok(side.encode(object)?.constant())).collect()
 }
 
-fn slices<'e>(encoded: &'e [Encoded<'_>]) -> Vec<&'e [u8]> {
+pub(super) fn slices<'e>(encoded: &'e [Encoded<'_>]) -> Vec<&'e [u8]> {
     encoded.iter().map(|encoded| &**encoded).collect()
 }

@@ -7,52 +7,52 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 
 use super::open_map::OpenMap;
+use super::runs::Runs;
 use crate::call::call;
-use crate::convert::integer;
+use crate::convert::{absent, float, integer};
 use crate::error::failure;
-use crate::shared::writes_of_this_thread;
-
-/// After so many runs of a function that itself wrote, and each time in vain, an operation fails.
-const IN_VAIN: u32 = 1_000;
 
 impl OpenMap {
-    /// Replaces the encoding of a value, if it is `expected`; else returns what it is.
-    pub(crate) fn exchange(
-        &self,
-        key: &[u8],
-        expected: Option<&[u8]>,
-        new: Option<&[u8]>,
-    ) -> PyResult<Result<(), Option<Vec<u8>>>> {
-        let exchanged = self.map.compare_exchange(key, expected, new).map_err(failure)?;
-        if exchanged.is_ok() {
-            self.changes.note();
+    /// What a function is given in place of a value that is not there.
+    fn absent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.value.has_none() {
+            true => absent(py).cloned(),
+            false => Ok(py.None().into_bound(py)),
         }
-        Ok(exchanged.map_err(|found| found.map(Vec::from)))
     }
 
-    /// Replaces a value that equals `expected`, or none where that is `None`; returns whether it did.
+    /// Whether an object stands for no value: `ABSENT`, and `None` where that is no value.
+    fn is_absent(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(value.is(absent(value.py())?) || (value.is_none() && !self.value.has_none()))
+    }
+
+    /// The encoding of a value, or `None` for what stands for none.
+    fn encoding(&self, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+        match self.is_absent(value)? {
+            true => Ok(None),
+            false => Ok(Some(self.value.encode(value)?.to_vec())),
+        }
+    }
+
+    /// Replaces a value that equals `expected`; returns whether it did.
     pub(crate) fn compare_exchange(
         &self,
         key: &Bound<'_, PyAny>,
-        expected: Option<&Bound<'_, PyAny>>,
-        new: Option<&Bound<'_, PyAny>>,
+        expected: &Bound<'_, PyAny>,
+        new: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
         let (py, key) = (key.py(), self.key.encode(key)?.constant());
-        let encoded = |value: Option<&Bound<'_, PyAny>>| {
-            let encoded = value.map(|value| self.value.encode(value).map(|value| value.to_vec()));
-            encoded.transpose()
-        };
-        let new = encoded(new)?;
-        let Some(value) = expected.filter(|_| self.value.has_codec()) else {
-            let expected = encoded(expected)?;
+        let new = self.encoding(new)?;
+        if !self.value.has_codec() || self.is_absent(expected)? {
+            let expected = self.encoding(expected)?;
             return Ok(self.exchange(&key, expected.as_deref(), new.as_deref())?.is_ok());
-        };
+        }
         // One value may have several texts, and other programs may have written it: objects are compared.
         let (mut found, mut runs) = (self.read(&key)?.map(Vec::from), Runs::default());
         loop {
             let Some(old) = found else { return Ok(false) };
             runs.begin();
-            if !self.value.decode(py, &old)?.eq(value)? {
+            if !self.value.decode(py, &old)?.eq(expected)? {
                 return Ok(false);
             }
             match self.exchange(&key, Some(&old), new.as_deref())? {
@@ -68,7 +68,6 @@ impl OpenMap {
         &self,
         key: &Bound<'py, PyAny>,
         change: &Bound<'py, PyAny>,
-        absent: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         // `change` may write to the buffer that a key is.
         let (py, key) = (key.py(), self.key.encode(key)?.constant());
@@ -77,13 +76,10 @@ impl OpenMap {
             runs.begin();
             let seen = match &old {
                 Some(old) => self.value.decode(py, old)?,
-                None => absent.clone(),
+                None => self.absent(py)?,
             };
             let new = call(change, (seen,))?;
-            let encoded = match new.is(absent) {
-                true => None,
-                false => Some(self.value.encode(&new)?.to_vec()),
-            };
+            let encoded = self.encoding(&new)?;
             match self.exchange(&key, old.as_deref(), encoded.as_deref())? {
                 Ok(()) => return Ok(new),
                 Err(found) => old = found,
@@ -103,7 +99,7 @@ impl OpenMap {
         let kind = self.value.kind();
         let add = match kind {
             Type::Int { .. } => Delta::Int(integer(delta)?, integer(default)?),
-            Type::Float { .. } => Delta::Float(delta.extract()?, default.extract()?),
+            Type::Float { .. } => Delta::Float(float(delta)?, float(default)?),
             _ => {
                 let text = format!(
                     "`incr` is for maps of numbers; the values of the map `{}` are `{}`: use `alter`",
@@ -122,37 +118,13 @@ impl OpenMap {
             })?;
             let mut new = Vec::with_capacity(16);
             kind.encode(&sum, &mut new).map_err(failure)?;
+            // Before it is written: no number is added of which the caller does not hear.
+            let made = self.value.decode(py, &new)?;
             match self.exchange(&key, old.as_deref(), Some(&new))? {
-                Ok(()) => return self.value.decode(py, &new),
+                Ok(()) => return Ok(made),
                 Err(found) => old = found,
             }
         }
-    }
-}
-
-/// Runs of functions of Python that were in vain, because the value had changed when they returned.
-///
-/// Other threads may win any number of times, for each time one of them gets on. A function that writes its own key would
-/// compete with itself for ever.
-#[derive(Default)]
-struct Runs {
-    before: u64,
-    in_vain: u32,
-}
-
-impl Runs {
-    fn begin(&mut self) {
-        self.before = writes_of_this_thread();
-    }
-
-    /// Fails after too many runs that wrote themselves, and if a signal asks for it.
-    fn end(&mut self, py: Python<'_>) -> PyResult<()> {
-        let wrote = writes_of_this_thread() != self.before;
-        self.in_vain = if wrote { self.in_vain + 1 } else { 0 };
-        if self.in_vain == IN_VAIN {
-            return Err(failure(endura::Error::RecursiveUpdate { runs: self.in_vain }));
-        }
-        py.check_signals()
     }
 }
 

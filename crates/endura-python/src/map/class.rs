@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 
+use super::arguments::{End, Given, ViewArguments, pairs_of};
 use super::bounds::{Arguments, Bounds};
 use super::edit::Edit;
 use super::entries::Entries;
@@ -36,12 +37,9 @@ impl Map {
         Entries::new(map, Arc::clone(&this.get().open), part, bounds, upwards)
     }
 
-    /// The object that stands for no value where values are taken and returned.
-    fn absent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.open.value.has_none() {
-            true => py.import(intern!(py, "endura._absent"))?.getattr(intern!(py, "ABSENT")),
-            false => Ok(py.None().into_bound(py)),
-        }
+    /// An entry that was found at an end.
+    fn entry<'py>(&self, found: Option<Pair<'py>>) -> PyResult<Pair<'py>> {
+        found.ok_or_else(|| PyKeyError::new_err(format!("the map `{}` is empty", self.name())))
     }
 
     /// Calls a class of `endura._views`.
@@ -64,15 +62,6 @@ impl Map {
 
 /// A key and a value.
 type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
-
-/// What `keys`, `values` and `items` take.
-struct ViewArguments<'py> {
-    start: Option<Bound<'py, PyAny>>,
-    stop: Option<Bound<'py, PyAny>>,
-    prefix: Option<Bound<'py, PyAny>>,
-    inclusive: (bool, bool),
-    reverse: bool,
-}
 
 #[pymethods]
 impl Map {
@@ -149,6 +138,15 @@ impl Map {
         self.open.map.is_empty().map(|is_empty| !is_empty).map_err(failure)
     }
 
+    /// As a `Mapping`: equal to any other mapping with the same entries. O(n).
+    fn __eq__<'py>(
+        this: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let views = this.py().import(intern!(this.py(), "endura._views"))?;
+        call(&views.getattr(intern!(this.py(), "equal"))?, (this, other))
+    }
+
     fn __iter__(this: &Bound<'_, Self>) -> Entries {
         Self::iterator(this, Part::Keys, Bounds::ALL, true)
     }
@@ -185,23 +183,15 @@ impl Map {
     }
 
     /// Removes the entry with the last key, or the first one, and returns it; `KeyError` if there is none.
-    #[pyo3(signature = (last=None))]
-    fn popitem<'py>(
-        &self,
-        py: Python<'py>,
-        last: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Pair<'py>> {
-        self.end(py, last, true)
+    #[pyo3(signature = (last=End::Last), text_signature = "($self, last=True)")]
+    fn popitem<'py>(&self, py: Python<'py>, last: End) -> PyResult<Pair<'py>> {
+        self.entry(self.open.pop(py, last == End::Last)?)
     }
 
     /// The entry with the last key, or the first one; `KeyError` if there is none.
-    #[pyo3(signature = (last=None))]
-    fn peekitem<'py>(
-        &self,
-        py: Python<'py>,
-        last: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Pair<'py>> {
-        self.end(py, last, false)
+    #[pyo3(signature = (last=End::Last), text_signature = "($self, last=True)")]
+    fn peekitem<'py>(&self, py: Python<'py>, last: End) -> PyResult<Pair<'py>> {
+        self.entry(self.open.peek(py, last == End::Last)?)
     }
 
     /// The value of `key`; `default` becomes its value first if it has none. In one step.
@@ -229,18 +219,15 @@ impl Map {
         self.open.add(key, value)
     }
 
-    /// Gives `key` the value `new` if it has `expected`; returns whether it had. `None` stands for no value, in maps whose
-    /// values may be `None` it is `endura.ABSENT`.
+    /// Gives `key` the value `new` if it has `expected`; returns whether it had. `endura.ABSENT` stands for no value, and so
+    /// does `None` in maps whose values cannot be `None`.
     fn compare_exchange(
         &self,
         key: &Bound<'_, PyAny>,
         expected: &Bound<'_, PyAny>,
         new: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
-        let absent = self.absent(key.py())?;
-        let (expected, new) = (Some(expected), Some(new));
-        let given = |value: &&Bound<'_, PyAny>| !value.is(&absent);
-        self.open.compare_exchange(key, expected.filter(given), new.filter(given))
+        self.open.compare_exchange(key, expected, new)
     }
 
     /// Adds `delta` to the number that `key` has, or to `default`; returns the sum. In one step.
@@ -260,25 +247,21 @@ impl Map {
     }
 
     /// Gives `key` the value that `change` returns for the one it has; returns that. In one step: `change` is called again
-    /// if the value was changed meanwhile. `None` stands for no value, in maps whose values may be `None` it is
-    /// `endura.ABSENT`.
+    /// if the value was changed meanwhile. For no value `change` gets `None`, or `endura.ABSENT` in maps whose values may be
+    /// `None`; what it returns stands for none as in `compare_exchange`.
     fn alter<'py>(
         &self,
         key: &Bound<'py, PyAny>,
         change: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.open.alter(key, change, &self.absent(key.py())?)
+        self.open.alter(key, change)
     }
 
     /// For `with map.edit(key) as value`: writes `value`, a `dict` or a list that was changed in place, back at the end.
-    /// Raises `KeyError` if there is no `key` and no `default`, and `endura.Conflict` if another thread changed the value
-    /// meanwhile. After an exception nothing is written.
-    #[pyo3(signature = (key, default=None))]
-    fn edit(
-        this: &Bound<'_, Self>,
-        key: &Bound<'_, PyAny>,
-        default: Option<Py<PyAny>>,
-    ) -> PyResult<Edit> {
+    /// A key that is not there gets a copy of `default`; without one `KeyError` is raised. `endura.Conflict` is raised if
+    /// another thread changed the value meanwhile. After an exception nothing is written.
+    #[pyo3(signature = (key, default=Given::NO), text_signature = "($self, key, default=...)")]
+    fn edit(this: &Bound<'_, Self>, key: &Bound<'_, PyAny>, default: Given) -> PyResult<Edit> {
         let map = this.get();
         if !map.open.value.has_codec() {
             return Err(PyTypeError::new_err(format!(
@@ -289,7 +272,7 @@ impl Map {
         }
         let key = map.open.key.encode(key)?.to_vec();
         let whole = this.clone().into_any().unbind();
-        Ok(Edit::new(whole, Arc::clone(&map.open), key, default))
+        Ok(Edit::new(whole, Arc::clone(&map.open), key, default.object()))
     }
 
     /// The keys, all or from `start` to before `stop`, or those that begin with `prefix`.
@@ -405,8 +388,9 @@ impl Map {
         self.open.remove_range(py, &Bounds::ALL).map(drop)
     }
 
-    /// The values of keys, as a list, with `default` for those that are missing. For a NumPy array of keys, in a map of
-    /// numbers: two arrays, the values and which of them were found. Other threads run Python meanwhile.
+    /// The values of keys, as a list, with `default` for those that are missing. For a NumPy array of keys: two arrays, the
+    /// values and which of them were found; among numbers 0 stands for `default` if that is `None`. Of an iterator some 1,000
+    /// keys are taken before they are looked up. Other threads run Python meanwhile.
     #[pyo3(signature = (keys, default=None))]
     fn get_many<'py>(
         &self,
@@ -418,7 +402,8 @@ impl Map {
     }
 
     /// Gives each of `keys` the value beside it in `values`, one after the other; returns how many. Takes iterables, and
-    /// arrays of numbers; or a mapping alone. Other threads run Python meanwhile.
+    /// arrays of numbers; or a mapping alone. Of iterators an entry is written before the next one is taken; of lists, tuples
+    /// and a `dict` some 1,000 at once. Other threads run Python meanwhile.
     #[pyo3(signature = (keys, values=None))]
     fn put_many(
         &self,
@@ -431,7 +416,8 @@ impl Map {
         }
     }
 
-    /// Puts the entries of a mapping, or the pairs of an iterable, one after the other: as `dict.update`.
+    /// Puts the entries of a mapping, or the pairs of an iterable, one after the other: as `dict.update`. An entry is written
+    /// before an iterator is asked for the next one.
     #[pyo3(signature = (other=None, /, **more))]
     fn update(
         &self,
@@ -445,31 +431,5 @@ impl Map {
             Some(more) => self.open.put_pairs(more.items().as_any()).map(drop),
             None => Ok(()),
         }
-    }
-}
-
-/// The pairs of what `dict` makes a dictionary of.
-fn pairs_of<'py>(entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let py = entries.py();
-    if entries.hasattr(intern!(py, "items"))? {
-        return call(&entries.getattr(intern!(py, "items"))?, PyTuple::empty(py));
-    }
-    if entries.hasattr(intern!(py, "keys"))? {
-        return call(&py.get_type::<PyDict>(), (entries,))?.call_method0(intern!(py, "items"));
-    }
-    Ok(entries.clone())
-}
-
-impl Map {
-    /// `last` may be any object: 0 and -1 mean the first and the last, as for `SortedDict`.
-    fn end<'py>(
-        &self,
-        py: Python<'py>,
-        last: Option<Bound<'py, PyAny>>,
-        takes: bool,
-    ) -> PyResult<Pair<'py>> {
-        let is_last = last.map_or(Ok(true), |last| last.is_truthy())?;
-        let found = self.open.end(py, is_last, takes)?;
-        found.ok_or_else(|| PyKeyError::new_err(format!("the map `{}` is empty", self.name())))
     }
 }

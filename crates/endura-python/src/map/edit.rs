@@ -35,9 +35,20 @@ impl Edit {
         Self { map, open, key, default, under_way: Mutex::default() }
     }
 
-    fn replace(&self, py: Python<'_>, read: Option<Read>) -> Option<Read> {
+    /// Keeps what was read, unless there is something: then that stays, and this comes back.
+    fn begin(&self, py: Python<'_>, read: Read) -> Result<(), Read> {
         let mut place = self.under_way.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *place, read)
+        match *place {
+            Some(_) => Err(read),
+            None => {
+                *place = Some(read);
+                Ok(())
+            }
+        }
+    }
+
+    fn end(&self, py: Python<'_>) -> Option<Read> {
+        self.under_way.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -56,14 +67,18 @@ impl Edit {
         let old = self.open.read(&self.key)?.map(Vec::from);
         let value = match (&old, &self.default) {
             (Some(old), _) => self.open.value.decode(py, old)?,
-            (None, Some(default)) => default.bind(py).clone(),
+            // A copy: the block changes it, and the caller may give the same object again.
+            (None, Some(default)) => {
+                let encoded = self.open.value.encode(default.bind(py))?.constant();
+                self.open.value.decode(py, &encoded)?
+            }
             (None, None) => {
                 return Err(missing(&self.open.key.decode(py, &self.key)?));
             }
         };
-        match self.replace(py, Some((old, value.clone().unbind()))) {
-            None => Ok(value),
-            Some(_) => Err(PyRuntimeError::new_err("this edit is under way: make another one")),
+        match self.begin(py, (old, value.clone().unbind())) {
+            Ok(()) => Ok(value),
+            Err(_) => Err(PyRuntimeError::new_err("this edit is under way: make another one")),
         }
     }
 
@@ -74,7 +89,7 @@ impl Edit {
         _error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
-        let Some((old, value)) = self.replace(py, None) else { return Ok(false) };
+        let Some((old, value)) = self.end(py) else { return Ok(false) };
         if !kind.is_none() {
             return Ok(false);
         }

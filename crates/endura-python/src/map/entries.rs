@@ -61,12 +61,12 @@ impl Entries {
 
     /// The next entry: where it is in what was fetched.
     #[inline]
-    fn step(&self, py: Python<'_>) -> PyResult<Option<(Arc<Fetched>, usize)>> {
+    fn step(&self, py: Python<'_>) -> endura::Result<Option<(Arc<Fetched>, usize)>> {
         // In a fork, the lock may be one of a thread that is not there.
         if self.process != Process::this() {
-            return Err(failure(endura::Error::Forked));
+            return Err(endura::Error::Forked);
         }
-        // No object is made under the lock, for that may run any code of Python, and this iterator in it.
+        // No object is made under the lock, nor an exception: that may run any code of Python, and this iterator in it.
         let cursor = &mut *self.cursor.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let is_old = cursor.stamp != self.open.changes.stamp();
         if cursor.next == cursor.fetched.len() || is_old {
@@ -84,7 +84,7 @@ impl Entries {
     }
 
     #[cold]
-    fn fetch(&self, py: Python<'_>, cursor: &mut Cursor) -> PyResult<()> {
+    fn fetch(&self, py: Python<'_>, cursor: &mut Cursor) -> endura::Result<()> {
         if let Some((key, _)) =
             cursor.next.checked_sub(1).and_then(|last| cursor.fetched.entry(last))
         {
@@ -123,7 +123,8 @@ impl Entries {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some((fetched, index)) = self.step(py)? else { return Ok(None) };
+        let next = self.step(py).map_err(failure)?;
+        let Some((fetched, index)) = next else { return Ok(None) };
         let Some((key, value)) = fetched.entry(index) else { return Ok(None) };
         let OpenMap { key: keys, value: values, .. } = &*self.open;
         Ok(Some(match self.part {

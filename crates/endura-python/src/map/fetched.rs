@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 
 use super::bounds::Bounds;
 use super::open_map::OpenMap;
-use crate::error::failure;
 use pyo3::prelude::*;
 
 /// The most entries that are fetched at once.
@@ -63,7 +62,7 @@ impl Fetched {
         bounds: &Bounds,
         upwards: bool,
         most: usize,
-    ) -> PyResult<()> {
+    ) -> endura::Result<()> {
         self.bytes.clear();
         self.ends.clear();
         py.detach(|| match part {
@@ -76,7 +75,6 @@ impl Fetched {
                 bounds.range(open).visit(upwards, visit).map(drop)
             }
         })
-        .map_err(failure)
     }
 
     /// The same without values, which may be long and are not read.

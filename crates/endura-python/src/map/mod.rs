@@ -1,5 +1,7 @@
 //! Maps: the class, what its methods do, and its iterators.
 
+mod arguments;
+mod arrays;
 mod bounds;
 mod bulk;
 mod change;
@@ -8,6 +10,7 @@ mod edit;
 mod entries;
 mod fetched;
 mod open_map;
+mod runs;
 
 pub(crate) use class::Map;
 pub(crate) use edit::Edit;

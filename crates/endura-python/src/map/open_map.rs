@@ -4,6 +4,7 @@ use endura::dynamic::{DynamicMap, Encoding, UntypedMap};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::runs::Runs;
 use crate::convert::Side;
 use crate::error::failure;
 use crate::shared::Changes;
@@ -117,35 +118,87 @@ impl OpenMap {
         Ok(deleted)
     }
 
-    /// Removes a key; returns the value it had.
+    /// The entry with the first key or the last, as encodings.
+    fn end(&self, is_last: bool) -> PyResult<Option<(Encoding, Encoding)>> {
+        let found = match is_last {
+            true => self.map.last_key_value(),
+            false => self.map.first_key_value(),
+        };
+        found.map_err(failure)
+    }
+
+    fn entry<'py>(
+        &self,
+        py: Python<'py>,
+        (key, value): &(Encoding, Encoding),
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        Ok((self.key.decode(py, key)?, self.value.decode(py, value)?))
+    }
+
+    /// The entry with the first key or the last.
+    pub(crate) fn peek<'py>(
+        &self,
+        py: Python<'py>,
+        is_last: bool,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        self.end(is_last)?.map(|found| self.entry(py, &found)).transpose()
+    }
+
+    /// Removes the entry with the first key or the last, and returns it. Its objects are made first: an entry of which none
+    /// can be made stays.
+    pub(crate) fn pop<'py>(
+        &self,
+        py: Python<'py>,
+        is_last: bool,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        let mut runs = Runs::default();
+        loop {
+            let Some(found) = self.end(is_last)? else { return Ok(None) };
+            runs.begin();
+            let entry = self.entry(py, &found)?;
+            let popped = match is_last {
+                true => self.map.pop_last_if(&found.0, &found.1),
+                false => self.map.pop_first_if(&found.0, &found.1),
+            };
+            if popped.map_err(failure)? {
+                self.changes.note();
+                return Ok(Some(entry));
+            }
+            runs.end(py)?;
+        }
+    }
+
+    /// Removes a key; returns the value it had. The object is made first, as in [`pop`](Self::pop).
     pub(crate) fn remove<'py>(
         &self,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let removed = self.map.remove(&self.key.encode(key)?).map_err(failure)?;
-        self.changes.note();
-        removed.map(|value| self.value.decode(key.py(), &value)).transpose()
+        // A codec may write to the buffer that a key is.
+        let (py, key) = (key.py(), self.key.encode(key)?.constant());
+        let (mut found, mut runs) = (self.read(&key)?.map(Vec::from), Runs::default());
+        while let Some(old) = found {
+            runs.begin();
+            let value = self.value.decode(py, &old)?;
+            match self.exchange(&key, Some(&old), None)? {
+                Ok(()) => return Ok(Some(value)),
+                Err(now) => found = now,
+            }
+            runs.end(py)?;
+        }
+        Ok(None)
     }
 
-    /// The entry with the first key or the last; taken out, if `takes`.
-    pub(crate) fn end<'py>(
+    /// Replaces the encoding of a value, if it is `expected`; else returns what it is.
+    pub(crate) fn exchange(
         &self,
-        py: Python<'py>,
-        is_last: bool,
-        takes: bool,
-    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
-        let found = match (takes, is_last) {
-            (false, false) => self.map.first_key_value(),
-            (false, true) => self.map.last_key_value(),
-            (true, false) => self.map.pop_first(),
-            (true, true) => self.map.pop_last(),
-        };
-        let found = found.map_err(failure)?;
-        if takes {
+        key: &[u8],
+        expected: Option<&[u8]>,
+        new: Option<&[u8]>,
+    ) -> PyResult<Result<(), Option<Vec<u8>>>> {
+        let exchanged = self.map.compare_exchange(key, expected, new).map_err(failure)?;
+        if exchanged.is_ok() {
             self.changes.note();
         }
-        found
-            .map(|(key, value)| Ok((self.key.decode(py, &key)?, self.value.decode(py, &value)?)))
-            .transpose()
+        Ok(exchanged.map_err(|found| found.map(Vec::from)))
     }
 }

@@ -1,5 +1,6 @@
 //! The class `Pool`.
 
+use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,13 +8,14 @@ use std::time::{Duration, Instant};
 use endura::dynamic::{DynamicMap, Type};
 use endura::{Error, Kind, MapOptions, Types};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::options::{checkpoints, seconds, with};
 use super::{events, report};
 use crate::convert::{Codec, Side};
-use crate::error::failure;
+use crate::error::{failure, text as error_text};
 use crate::map::{Map, OpenMap};
 use crate::shared::Shared;
 
@@ -31,7 +33,7 @@ impl Pool {
     #[new]
     #[pyo3(signature = (
         path, *, read_only=false, create=true, timeout=0.0, max_size=None, checkpoints=None, checkpoint_file=None,
-        restore=true, accept_unclean=false, allow_any_filesystem=false
+        checkpoint_must_exist=false, restore=true, accept_unclean=false, allow_any_filesystem=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are given by name")]
     fn new(
@@ -43,6 +45,7 @@ impl Pool {
         max_size: Option<u64>,
         checkpoints: Option<&Bound<'_, PyAny>>,
         checkpoint_file: Option<PathBuf>,
+        checkpoint_must_exist: bool,
         restore: bool,
         accept_unclean: bool,
         allow_any_filesystem: bool,
@@ -55,7 +58,7 @@ impl Pool {
             .allow_any_filesystem(allow_any_filesystem)
             .on_event(move |event| events::log(&name, event));
         options = with(options, max_size, endura::PoolOptions::max_size);
-        let kept = self::checkpoints(checkpoints, checkpoint_file)?;
+        let kept = self::checkpoints(checkpoints, checkpoint_file, checkpoint_must_exist)?;
         options = with(options, kept, endura::PoolOptions::checkpoints);
         let until = Instant::now().checked_add(seconds("timeout", timeout)?);
         loop {
@@ -192,16 +195,41 @@ impl Pool {
         report::check(py, &report)
     }
 
-    /// Closes the pool: waits for operations of other threads, and raises `endura.Closed` in all later ones. A second call
-    /// does nothing.
+    /// What the open did if it took the pool back to a checkpoint, or made it of one: when the checkpoint was made, the bytes
+    /// written, the reason, and where the pool is kept as it was found (`None` if it is not). `None` if it did not.
+    #[getter]
+    fn restored<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.shared.pool.restored().map(|restored| report::restored(py, restored)).transpose()
+    }
+
+    /// Closes the pool: waits for operations of other threads, and raises `endura.Closed` in all later ones. Its memory, its
+    /// files and the disk space of a removed one are free at once. A second call does nothing.
+    ///
+    /// Raises an exception if the data may not survive, and warns with `endura.CheckpointWarning` if the pool is closed, but
+    /// without a checkpoint of the last writes.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let closed = py.detach(|| self.shared.pool.close());
         self.shared.closed();
         match closed {
             Err(Error::Closed) => Ok(()),
-            closed => closed.map(drop).map_err(failure),
+            closed => match closed.map_err(failure)?.checkpoint_error {
+                Some(error) => warn_of_checkpoint(py, &error),
+                None => Ok(()),
+            },
         }
     }
+}
+
+/// A closed pool is whole, but its checkpoint is an older one.
+fn warn_of_checkpoint(py: Python<'_>, error: &Error) -> PyResult<()> {
+    let category =
+        py.import(intern!(py, "endura._errors"))?.getattr(intern!(py, "CheckpointWarning"))?;
+    let text = format!(
+        "the pool is closed, but no checkpoint could be made of its last writes ({}): until a later session makes one, a \
+         power loss leaves a pool that is refused",
+        error_text(error)
+    );
+    PyErr::warn(py, &category, &CString::new(text.replace('\0', ""))?, 2)
 }
 
 /// A type that the library does not know is the name of a codec, or a mistake.

@@ -88,11 +88,24 @@ fn record(event: &Event) -> (u8, String) {
             WARNING,
             format!("{waiting_bytes} freed bytes wait for a thread that stays inside an operation"),
         ),
-        Event::CheckpointEnded { held, written_bytes, .. } => {
+        Event::CheckpointEnded { held, written_bytes, failed_before: 0 } => {
             (DEBUG, format!("checkpoint: {written_bytes} bytes, writers held for {held:?}"))
         }
-        Event::CheckpointFailed { code, .. } => {
-            (WARNING, format!("no checkpoint could be made ({code}): the one before stays"))
+        Event::CheckpointEnded { failed_before, .. } => {
+            (WARNING, format!("a checkpoint was made again, after {failed_before} failures"))
+        }
+        // The first failure is told, and the first success after it.
+        Event::CheckpointFailed { code, in_a_row } => {
+            let level = if in_a_row == 1 { WARNING } else { DEBUG };
+            (
+                level,
+                format!(
+                    "no checkpoint could be made ({code}, {in_a_row} in a row): the one before stays"
+                ),
+            )
+        }
+        Event::CloseFailed { code } => {
+            (ERROR, format!("closing failed when the last object of the pool went ({code})"))
         }
         Event::WritersHeld { held } => (WARNING, format!("writers were held for {held:?}")),
         Event::Restored { age, written_bytes } => (

@@ -8,13 +8,14 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-/// What says when checkpoints are made: `True`, `False`, seconds.
+/// What says when checkpoints are made (`True`, `False`, seconds), where they are, and whether they must be there.
 pub(super) fn checkpoints(
     when: Option<&Bound<'_, PyAny>>,
     file: Option<PathBuf>,
+    must_exist: bool,
 ) -> PyResult<Option<Checkpoints>> {
     let chosen = match when {
-        None => file.is_some().then(Checkpoints::as_left),
+        None => (file.is_some() || must_exist).then(Checkpoints::as_left),
         Some(when) => Some(match when.cast::<PyBool>() {
             Ok(is_on) if is_on.is_true() => Checkpoints::as_left(),
             Ok(_) => Checkpoints::off(),
@@ -29,10 +30,11 @@ pub(super) fn checkpoints(
             },
         }),
     };
-    Ok(match (chosen, file) {
+    let chosen = match (chosen, file) {
         (Some(chosen), Some(file)) => Some(chosen.in_file(file)),
         (chosen, _) => chosen,
-    })
+    };
+    Ok(if must_exist { chosen.map(Checkpoints::must_exist) } else { chosen })
 }
 
 /// A duration that an option has in seconds.

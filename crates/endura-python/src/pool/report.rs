@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use endura::{Checkpoint, CheckpointStats, MapInfo, Report, Stats};
+use endura::{Checkpoint, CheckpointFailure, CheckpointStats, MapInfo, Report, Restored, Stats};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -27,9 +27,27 @@ pub(super) fn stats<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     dict.set_item("filesystem", stats.filesystem)?;
     let kept = stats.checkpoints.as_ref().map(|kept| checkpoints(py, kept)).transpose()?;
     dict.set_item("checkpoints", kept)?;
-    let restored = stats.restored.as_ref().map(|restored| at(restored.at));
-    dict.set_item("restored_to", restored)?;
+    let restored = stats.restored.as_ref();
+    dict.set_item("restored_to", restored.map(|restored| at(restored.at)))?;
+    dict.set_item("restored", restored.map(|what| self::restored(py, what)).transpose()?)?;
     dict.set_item("warnings", PyList::new(py, &stats.warnings)?)?;
+    Ok(dict)
+}
+
+pub(super) fn restored<'py>(py: Python<'py>, what: &Restored) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("at", at(what.at))?;
+    dict.set_item("written_bytes", what.written_bytes)?;
+    dict.set_item("reason", what.reason)?;
+    dict.set_item("kept", &what.kept)?;
+    Ok(dict)
+}
+
+fn failure<'py>(py: Python<'py>, failure: &CheckpointFailure) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("at", at(failure.at))?;
+    dict.set_item("code", failure.code)?;
+    dict.set_item("reason", &failure.reason)?;
     Ok(dict)
 }
 
@@ -40,6 +58,9 @@ fn checkpoints<'py>(py: Python<'py>, kept: &CheckpointStats) -> PyResult<Bound<'
     dict.set_item("newest", kept.newest.map(at))?;
     dict.set_item("bytes", kept.bytes)?;
     dict.set_item("changed_bytes", kept.changed_bytes)?;
+    let last = kept.last_failure.as_ref().map(|last| failure(py, last)).transpose()?;
+    dict.set_item("last_failure", last)?;
+    dict.set_item("failures_in_a_row", kept.failures_in_a_row)?;
     Ok(dict)
 }
 

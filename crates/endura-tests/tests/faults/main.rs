@@ -32,6 +32,7 @@ mod process;
 mod random;
 mod readers;
 mod refused;
+mod released;
 mod restore;
 mod sequences;
 mod stays;

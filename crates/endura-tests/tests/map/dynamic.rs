@@ -374,6 +374,17 @@ fn prefixes_and_ends() {
         assert_eq!(map.iter().values().next_back().unwrap().unwrap()[..], [(599_u16 % 256) as u8]);
         let (first, last) = (map.pop_first().unwrap().unwrap(), map.pop_last().unwrap().unwrap());
         assert_eq!((first.0.to_vec(), last.0.to_vec()), (vec![0, 0, 0], vec![0, 199, 87]));
+        // It is removed only as the caller has seen it, and only as long as it is at that end.
+        let seen = map.first_key_value().unwrap().unwrap();
+        assert!(!map.pop_last_if(&seen.0, &seen.1).unwrap());
+        assert!(!map.pop_first_if(&seen.0, &[!seen.1[0]]).unwrap());
+        map.put(&first.0, &first.1).unwrap();
+        assert!(!map.pop_first_if(&seen.0, &seen.1).unwrap());
+        assert!(map.pop_first_if(&first.0, &first.1).unwrap());
+        assert!(!map.pop_first_if(&first.0, &first.1).unwrap());
+        assert!(map.pop_first_if(&seen.0, &seen.1).unwrap());
+        map.put(&seen.0, &seen.1).unwrap();
+        assert!(map.pop_first_if(&seen.0, &seen.1[..0]).is_err());
         assert_eq!((map.len().unwrap(), map.approximate_len().unwrap()), (598, 598));
         assert_eq!(map.retain(|key, _| key[1] < 100).unwrap(), 299);
         map.clear().unwrap();

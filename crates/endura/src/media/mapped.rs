@@ -1,9 +1,9 @@
 //! A mapped file as a medium.
 
 use std::fs::File;
-use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::dirty_pages::DirtyPages;
@@ -20,13 +20,13 @@ use crate::os::own_file::OwnFile;
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
+mod holes;
+
+use holes::{holes, map_around};
+
 /// The step in which a file grows, in bytes: no less than a page of any kernel, so that no page of a mapping has bytes on
 /// both sides of the file's end.
 pub const STEP: u64 = 64 << 10;
-
-/// The most holes of a file that a reader maps zeros over. Each makes two mappings, and a process has
-/// 65,530.
-const MOST_HOLES: usize = 8_192;
 
 /// Properties of the memory below a mapped file, and how the mapping may be used.
 #[derive(Debug, Clone, Copy)]
@@ -80,10 +80,20 @@ pub struct Mapped {
     mapping: Mapping,
     folios: Folios,
     is_tmpfs: bool,
-    /// Held by the one thread that changes the file's length. True once the file was cut: it then grows no more.
-    growth: Mutex<bool>,
-    file: OwnFile,
+    /// Held by the one thread that changes the file's length.
+    growth: Mutex<Growth>,
+    id: FileId,
+    /// `None` once it was released.
+    file: Mutex<Option<Arc<OwnFile>>>,
     reservation: Reservation,
+}
+
+/// How far a file has grown.
+struct Growth {
+    /// Whether the file was cut, or released: it then grows no more.
+    has_ended: bool,
+    /// Bytes of the reservation that were ever mapped.
+    mapped: u64,
 }
 
 // SAFETY: all access to the mapped words is atomic, and everything else is `Send`.
@@ -155,8 +165,9 @@ impl Mapped {
             mapping,
             folios,
             is_tmpfs,
-            growth: Mutex::new(false),
-            file,
+            growth: Mutex::new(Growth { has_ended: false, mapped: to }),
+            id: file.id(),
+            file: Mutex::new(Some(Arc::new(file))),
             reservation,
         })
     }
@@ -167,13 +178,33 @@ impl Mapped {
     }
 
     /// The file that is mapped, for what is read and written beside the mapping.
-    pub(crate) fn file(&self) -> &OwnFile {
-        &self.file
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`] once it was [released](Self::release).
+    pub(crate) fn file(&self) -> Result<Arc<OwnFile>> {
+        self.file.lock().clone().ok_or(Error::Closed)
+    }
+
+    /// Gives up the file: its descriptor, and all pages of it in memory. So a pool that is closed keeps no disk space of a
+    /// removed file, however long its handles live. The addresses stay reserved, and [`len`](Media::len) is 0.
+    ///
+    /// The caller has ended all operations, and lets no new one begin. As after a [cut](Media::cut), an old `Span` that is
+    /// used all the same finds the file or zeros.
+    pub(crate) fn release(&self) {
+        let mut growth = self.growth.lock();
+        growth.has_ended = true;
+        // Pairs with the load in `len`.
+        self.len.store(0, Ordering::Release);
+        // SAFETY: the caller's promise, and the kernel replaces one by the other in one step. If it has no memory for that,
+        // the file stays mapped until the medium is dropped.
+        let _ = unsafe { self.reservation.blank(&(0..growth.mapped)) };
+        self.file.lock().take();
     }
 
     /// The file, if its pages are read from a disk.
-    pub(crate) fn file_on_disk(&self) -> Option<&File> {
-        (!self.mapping.direct && !self.is_tmpfs).then_some(&self.file)
+    pub(crate) fn file_on_disk(&self) -> Option<Arc<OwnFile>> {
+        if self.mapping.direct || self.is_tmpfs { None } else { self.file().ok() }
     }
 
     /// The pages that were flushed, if they are noted.
@@ -224,21 +255,22 @@ impl Mapped {
     }
 
     /// Makes the file `grown` bytes long, a multiple of [`STEP`], and maps what is new of it.
-    fn extend_to(&self, have: u64, grown: u64) -> Result<()> {
-        let sharing = sharing(self.mapping);
+    fn extend_to(&self, growth: &mut Growth, have: u64, grown: u64) -> Result<()> {
+        let (file, sharing) = (self.file()?, sharing(self.mapping));
         let [mapped, to] = [have, grown].map(|len| len.next_multiple_of(HUGE_PAGE));
+        growth.mapped = growth.mapped.max(to);
         // SAFETY: `mapped..to` is beyond `len`, so that nothing refers into it, and no thread accesses
         // it before `len` says so: then all of it is allocated.
-        unsafe { self.reservation.map(&self.file, mapped, to, sharing, self.folios) }
+        unsafe { self.reservation.map(&file, mapped, to, sharing, self.folios) }
             .map_err(|error| Error::io("mapping the pool's growth", error))?;
         if self.is_tmpfs {
-            self.extend_by_huge_pages(have, grown)?;
+            self.extend_by_huge_pages(&file, have, grown)?;
         } else {
-            disk::extend(&self.file, have, grown)?;
+            disk::extend(&file, have, grown)?;
         }
         if self.mapping.direct {
             // On persistent memory a later store may be durable at once: so must be its block.
-            self.file.sync_all().map_err(|e| Error::io("syncing the pool's new length", e))?;
+            file.sync_all().map_err(|e| Error::io("syncing the pool's new length", e))?;
         }
         if let Some(pages) = &self.dirty_pages {
             pages.cover(have, grown)?;
@@ -252,18 +284,18 @@ impl Mapped {
     /// is one small page. So a new piece that the growth covers gets its huge page first. A piece that grows in steps
     /// gets it with its last one: before, it would take memory that the file may never need. Wherever the process is
     /// killed, the file ends inside the piece that is being extended, and has no hole before that.
-    fn extend_by_huge_pages(&self, have: u64, grown: u64) -> Result<()> {
-        let before = disk::length(&self.file)?;
+    fn extend_by_huge_pages(&self, file: &File, have: u64, grown: u64) -> Result<()> {
+        let before = disk::length(file)?;
         let mut from = have;
         while from < grown {
             let (piece, end) = (from - from % HUGE_PAGE, from - from % HUGE_PAGE + HUGE_PAGE);
             let to = grown.min(end);
             let is_new = from == piece && to == end;
-            if is_new && disk::sow(&self.file, from) {
+            if is_new && disk::sow(file, from) {
                 self.reservation.collapse(piece, end);
             }
-            if let Err(error) = disk::extend(&self.file, from, to) {
-                return Err(disk::give_back(&self.file, before).err().unwrap_or(error));
+            if let Err(error) = disk::extend(file, from, to) {
+                return Err(disk::give_back(file, before).err().unwrap_or(error));
             }
             if !is_new && to == end {
                 // The kernel moves what is there; threads that access it meanwhile wait.
@@ -275,49 +307,6 @@ impl Mapped {
     }
 }
 
-/// The holes among the first `len` bytes of a file on tmpfs, in whose place a reader maps zeros: to read a hole, tmpfs
-/// needs memory that it may not have. A writer's holes are filled at once, so that it has none.
-fn holes(file: &File, len: u64, read_only: bool) -> Result<Vec<Range<u64>>> {
-    let holes = disk::holes(file, len)?;
-    if !read_only && !holes.is_empty() {
-        let missing = holes.iter().map(|hole| hole.end - hole.start).sum();
-        disk::fill_holes(file, len, missing)?;
-        return Ok(Vec::new());
-    }
-    if holes.len() > MOST_HOLES {
-        return Err(Error::Unsupported {
-            what: "thousands of holes in a file on tmpfs that is opened only to be read; open it for \
-                   writing once, or copy it without holes (`cp --sparse=never`)",
-        });
-    }
-    Ok(holes)
-}
-
-/// Maps bytes `0..to` of the file, and zeros in place of these holes. A hole is never mapped, not even for a
-/// moment: in a process that locks all its future mappings (`mlockall`) that would fill it.
-///
-/// # Safety
-///
-/// Nothing refers into the range, and no thread accesses what is behind the end of the file.
-unsafe fn map_around(
-    holes: &[Range<u64>],
-    file: &File,
-    range: &Reservation,
-    to: u64,
-    (sharing, folios): (Sharing, Folios),
-) -> std::io::Result<()> {
-    let mut from = 0;
-    for hole in holes.iter().chain([&(to..to)]) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            range.map(file, from, hole.start, sharing, folios)?;
-            range.blank(hole)?;
-        }
-        from = hole.end;
-    }
-    Ok(())
-}
-
 fn sharing(mapping: Mapping) -> Sharing {
     match mapping {
         Mapping { read_only: true, .. } => Sharing::ReadOnly,
@@ -326,12 +315,12 @@ fn sharing(mapping: Mapping) -> Sharing {
     }
 }
 
-// SAFETY: `0..len` is mapped and stays so until the medium is dropped, `len` only grows until `cut`, which replaces what it
-// takes away by zeros, and every access is one atomic operation.
+// SAFETY: `0..len` is mapped and stays so until the medium is dropped, `len` only grows until `cut` and `release`, which
+// replace what they take away by zeros, and every access is one atomic operation.
 unsafe impl Media for Mapped {
     #[inline(always)]
     fn len(&self) -> u64 {
-        // Pairs with the stores in `extend_to` and `cut`.
+        // Pairs with the stores in `extend_to`, `cut` and `release`.
         self.len.load(Ordering::Acquire)
     }
 
@@ -342,24 +331,24 @@ unsafe impl Media for Mapped {
         if self.mapping.read_only {
             return Err(Error::ReadOnly);
         }
-        let is_cut = self.growth.lock();
-        if *is_cut {
+        let mut growth = self.growth.lock();
+        if growth.has_ended {
             return Err(Error::Closed);
         }
         let have = self.len();
         if len <= have {
             return Ok(());
         }
-        self.file.expect_own()?;
+        self.file()?.expect_own()?;
         // Against other media of the same file, whose growth might fail and be taken back meanwhile.
-        let FileId { device, inode } = self.file.id();
+        let FileId { device, inode } = self.id;
         let _length = Claim::wait(Right::Length, device, inode, true);
         let limit = self.limit();
         let need = len.checked_next_multiple_of(STEP).filter(|&need| need <= limit);
         let need = need.ok_or(Error::Full { need: len - have, free: limit - have })?;
         // No more than that: some operation waits for it, and where the kernel clears what is new, as on tmpfs,
         // 2 MiB take milliseconds.
-        self.extend_to(have, need)
+        self.extend_to(&mut growth, have, need)
     }
 
     /// Rounds `len` up to a whole [`STEP`]. The order of its steps, and what a reader of the memory or a crash finds
@@ -377,22 +366,22 @@ unsafe impl Media for Mapped {
         if self.mapping.read_only {
             return Err(Error::ReadOnly);
         }
-        let mut is_cut = self.growth.lock();
-        self.file.expect_own()?;
-        let FileId { device, inode } = self.file.id();
-        let _length = Claim::wait(Right::Length, device, inode, true);
+        let mut growth = self.growth.lock();
+        let file = self.file()?;
+        file.expect_own()?;
+        let _length = Claim::wait(Right::Length, self.id.device, self.id.inode, true);
         let have = self.len();
         let Some(to) = len.checked_next_multiple_of(STEP).filter(|&to| to <= have) else {
             return Ok(());
         };
-        *is_cut = true;
+        growth.has_ended = true;
         // Pairs with the load in `len`.
         self.len.store(to, Ordering::Release);
         // SAFETY: the caller has ended all operations, and new ones are refused by `len`. An old `Span` that is used
         // all the same finds the file or zeros, because the kernel replaces one by the other in one step.
         unsafe { self.reservation.blank(&(to..have.next_multiple_of(HUGE_PAGE))) }
             .map_err(|error| Error::io("unmapping the end of the pool's file", error))?;
-        disk::give_back(&self.file, to)
+        disk::give_back(&file, to)
     }
 
     #[inline(always)]
@@ -492,7 +481,7 @@ unsafe impl Media for Mapped {
             return Ok(());
         }
         // On Linux this also writes back what was stored through the mapping, as `msync` would.
-        self.file.sync_data().map_err(|error| Error::io("syncing the pool's file", error))
+        self.file()?.sync_data().map_err(|error| Error::io("syncing the pool's file", error))
     }
 }
 

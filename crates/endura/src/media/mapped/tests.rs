@@ -1,6 +1,7 @@
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 
+use super::holes::MOST_HOLES;
 use super::*;
 use crate::media::Region;
 
@@ -289,6 +290,35 @@ fn a_cut_gives_back_the_end_of_the_file() {
         again.grow((1 << 20) + 1).unwrap();
         let new = Region::new(&again, 1 << 20, STEP as usize / 8).unwrap();
         assert!((0..new.words()).all(|word| new.load(word, Ordering::Acquire) == 0));
+    }
+}
+
+#[test]
+fn a_release_leaves_nothing_of_the_file() {
+    for file in both() {
+        let medium = map(&file, false).unwrap();
+        medium.grow(9 << 20).unwrap();
+        // A growth that fails has mapped what it did not add.
+        assert!(matches!(medium.grow(65 << 20), Err(Error::Full { .. })));
+        marks(&medium).store(0, 7, Ordering::Release);
+        let old = [0, (9 << 20) - STEP].map(|at| Region::new(&medium, at, 1).unwrap());
+        let inode = file.metadata().unwrap().ino();
+        let is_mapped = || {
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            maps.lines().any(|line| line.split_whitespace().nth(4) == Some(&inode.to_string()))
+        };
+        assert!(is_mapped());
+        medium.release();
+        assert!(!is_mapped());
+        assert!(matches!(medium.file(), Err(Error::Closed)));
+        // As after a cut; the file has all its bytes.
+        assert_eq!((medium.len(), file.metadata().unwrap().len()), (0, 9 << 20));
+        assert_eq!(old.map(|word| word.load(0, Ordering::Acquire)), [0, 0]);
+        assert!(Region::new(&medium, 0, 1).is_err());
+        assert!(matches!(medium.grow(10 << 20), Err(Error::Closed)));
+        medium.release();
+        drop(medium);
+        assert_eq!(marks(&map(&file, false).unwrap()).load(0, Ordering::Acquire), 7);
     }
 }
 

@@ -197,7 +197,9 @@ impl Copier {
         // knows of that by then, and tells it. Damage that was met until then may be in what was copied as well.
         let refused = Cell::new(false);
         let is_wrong = || {
-            refused.set(disk::were_pages_refused(media.file(), NEWEST_NUMBER));
+            // A round ends before the file is released.
+            refused
+                .set(media.file().is_ok_and(|file| disk::were_pages_refused(&file, NEWEST_NUMBER)));
             refused.get() || space.met_damage().is_some()
         };
         let written = round.commit_unless(moment, is_wrong);
@@ -268,7 +270,8 @@ fn copy_all_ahead<F: DiskFile>(
     compares: bool,
 ) -> Result<(), NoRound> {
     let all = pages_of(media.len())?;
-    let mut ahead = ReadAhead::of(media.file_on_disk());
+    let file = media.file_on_disk();
+    let mut ahead = ReadAhead::of(file.as_deref().map(|file| &**file));
     for from in (FIRST..all).step_by(SWEEP as usize) {
         let end = all.min(from.saturating_add(SWEEP));
         let read = ahead.reach(u64::from(end) * DIRTY_GRAIN - 1);

@@ -43,6 +43,30 @@ impl DynamicMap {
         }
     }
 
+    /// Removes the entry with the smallest key if it still is this one; returns whether it did. For a caller that must know
+    /// that it can use an entry before it removes it: it reads the entry ([`first_key_value`](Self::first_key_value)), and
+    /// repeats both until the removal succeeds. Together they are one [`pop_first`](Self::pop_first), at the moment of the
+    /// removal.
+    pub fn pop_first_if(&self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.pop_entry(true, key, value)
+    }
+
+    /// The same for the entry with the largest key.
+    pub fn pop_last_if(&self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.pop_entry(false, key, value)
+    }
+
+    fn pop_entry(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<bool> {
+        match &self.map {
+            UntypedMap::Words(map) => {
+                map.pop_entry(smallest, self.key_word(key)?, self.value_word(value)?)
+            }
+            UntypedMap::Bytes(map) => {
+                map.pop_entry(smallest, self.checked_key(key)?, self.checked_value(value)?)
+            }
+        }
+    }
+
     /// [`Map::pop_first_key`](crate::Map::pop_first_key)
     pub fn pop_first_key(&self) -> Result<Option<Encoding>> {
         match &self.map {

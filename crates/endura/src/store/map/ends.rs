@@ -4,7 +4,7 @@ use crate::Result;
 use crate::media::Mapped;
 use crate::store::encoding::value::{Key, Value};
 use crate::store::index::WordTree;
-use crate::store::map::convert::{decode, from_word, read};
+use crate::store::map::convert::{decode, encoded, from_word, read};
 use crate::store::map::handle::Map;
 use crate::tree::{Len, Popped};
 
@@ -94,6 +94,29 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             Some(words) => Self::pop_words(words, smallest, of_words),
             None => self.pop_bytes(smallest, of_bytes),
         }
+    }
+
+    /// Removes the entry at one end if it still is this one; returns whether it did. The caller chooses again if not.
+    pub(crate) fn pop_entry(
+        &self,
+        smallest: bool,
+        key: K::Ref<'_>,
+        value: V::Ref<'_>,
+    ) -> Result<bool> {
+        let popped = match self.words() {
+            Some(words) => words.pop(smallest, (K::to_word(key), V::to_word(value)))?,
+            None => encoded::<V, _>(value, |value| {
+                encoded::<K, _>(key, |key| self.bytes().pop(smallest, key, value))
+            })?,
+        };
+        if popped == Popped::Missed {
+            // Where only scans reach the key, all attempts would fail.
+            match self.words() {
+                Some(words) => words.check_ends()?,
+                None => self.bytes().check_ends()?,
+            }
+        }
+        Ok(popped == Popped::Taken)
     }
 
     fn pop_words<R>(

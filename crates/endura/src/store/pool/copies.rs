@@ -52,7 +52,7 @@ impl PoolOptions {
         fill: impl FnOnce(&Pool) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         let to = to.as_ref();
-        let draft = Draft::of_pool(to, self.access(), from.space().media().file())?;
+        let draft = Draft::of_pool(to, self.access(), &*from.space().media().file()?)?;
         let new = self.clone().checkpoints(Checkpoints::off()).open_existing(draft.path())?;
         let done = fill(&new)?;
         new.close()?;
@@ -109,9 +109,9 @@ impl Pool {
             ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
         };
         let options = Self::options().recovery_threads(0);
-        let of = self.space().media().file();
+        let of = self.space().media().file()?;
         let mut write =
-            |source: Source<'_>| options.write_copy(to.as_ref(), (source, of), &mut told);
+            |source: Source<'_>| options.write_copy(to.as_ref(), (source, &of), &mut told);
         match self.keeper() {
             Some(keeper) => keeper.with_checkpoint(|from| write(Source::Checkpoint(from))),
             None => write(Source::Pool(self.space(), &self.superblock()?)),

@@ -83,15 +83,17 @@ impl Inner {
         // No operation is running any more. Another thread that closes the pool waits here until this one is done.
         let mut open = self.file.lock();
         let mut file = open.take().ok_or(Error::Closed)?;
-        if self.session.read_only {
-            return Ok(Closed::default());
-        }
-        let ended = self.end(&mut file);
+        let ended = match self.session.read_only {
+            true => Ok(Closed::default()),
+            false => self.end(&mut file),
+        };
         if ended.is_err() && self.keeper.as_ref().is_some_and(Keeper::is_suspect) {
             // Where that could be written then, it is there already.
             let _ = file.suspect();
         }
         self.keeper.iter().for_each(Keeper::let_go);
+        // No operation is inside, no round runs, and what comes later is turned away. Before the file is unlocked.
+        self.space.media().release();
         ended
     }
 

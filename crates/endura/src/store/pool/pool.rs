@@ -363,7 +363,8 @@ impl Pool {
     }
 
     /// Ends the session: waits for running operations, syncs everything to the disk, marks the pool clean and unlocks
-    /// it. From then on all handles of the pool and of its maps fail with [`Error::Closed`].
+    /// it. From then on all handles of the pool and of its maps fail with [`Error::Closed`]. The memory that maps the file, its
+    /// descriptor, and the disk space of a removed file are free on return, whatever handles live on.
     ///
     /// A thread cannot wait for an operation of its own. So `close` and [`verify`](Self::verify) fail with
     /// [`Error::InsideOperation`] in all code that a method of one of the pool's maps, of any kind, runs for its

@@ -81,9 +81,10 @@ fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<
     let failed = |error| Error::io("writing a copy of the pool", error);
     let length = space.media().len();
     progress(0, length).map_err(failed)?;
-    let hold = match space.session().read_only {
-        true => None,
-        false => Some(space.hold(PATIENCE)?.ok_or_else(|| space.writers_stay())?),
+    // Either keeps a close waiting until all is copied.
+    let (pin, hold) = match space.session().read_only {
+        true => (Some(space.pin()?), None),
+        false => (None, Some(space.hold(PATIENCE)?.ok_or_else(|| space.writers_stay())?)),
     };
     let (media, mut bytes) = (space.media(), vec![0; PIECE]);
     let length = media.len();
@@ -93,7 +94,7 @@ fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<
         disk::refuse_beyond_limit(at + piece.len() as u64).map_err(failed)?;
         to.write_all_at(piece, at).map_err(failed)?;
     }
-    drop(hold);
+    drop((pin, hold));
     if let Some((offset, what)) = space.met_damage() {
         // A copy of that would say that it was closed.
         return Err(Error::Corrupt { offset, what });

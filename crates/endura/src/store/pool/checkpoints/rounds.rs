@@ -143,13 +143,13 @@ impl Shared {
         if std::mem::replace(&mut self.known.lock().is_suspect, true) {
             return;
         }
-        let file = self.space.media().file();
-        if own::expect_own(file, &self.superblock, 0, None).is_err() {
+        let Ok(file) = self.space.media().file() else { return };
+        if own::expect_own(&file, &self.superblock, 0, None).is_err() {
             // It is somebody else's file now.
             return;
         }
         let suspect = self.superblock.half();
-        let _ = Superblock { suspect, ..self.superblock }.write(file);
+        let _ = Superblock { suspect, ..self.superblock }.write(&file);
         if maker.kept.is_there()
             && let Some(kept) = maker.kept.file()
         {
@@ -188,7 +188,7 @@ impl Shared {
         // The file of the newest may be gone.
         let number = maker.newest.map(|newest| newest.number).max(maker.kept.newest());
         let number = number.unwrap_or_default();
-        if maker.kept.ready(self.space.media().file(), most_pages, number)? {
+        if maker.kept.ready(&*self.space.media().file()?, most_pages, number)? {
             let newest = maker.kept.file().and_then(|file| file.newest());
             let mut known = self.known.lock();
             known.pages = Pages::All;
@@ -224,7 +224,8 @@ impl Shared {
             return;
         }
         let media = self.space.media();
-        let (mut ahead, length) = (ReadAhead::of(media.file_on_disk()), media.len());
+        let (file, length) = (media.file_on_disk(), media.len());
+        let mut ahead = ReadAhead::of(file.as_deref().map(|file| &**file));
         if read_ahead::memory().is_none_or(|memory| length > memory / 2) {
             return;
         }
@@ -241,7 +242,7 @@ impl Shared {
     fn expect_own_pool(&self, newest: Option<Newest>) -> Result<()> {
         let media = self.space.media();
         let length = media.len();
-        let own = own::expect_own(media.file(), &self.superblock, length, Some(newest));
+        let own = own::expect_own(&*media.file()?, &self.superblock, length, Some(newest));
         own.inspect_err(|error| {
             if matches!(error, Error::Corrupt { .. }) || own_file::is_lost(error) {
                 self.space.poison_with(error);
@@ -305,7 +306,8 @@ impl Shared {
     /// Writes into the pool which checkpoint is the newest.
     fn say(&self, maker: &mut Maker, newest: Newest) -> Result<()> {
         if maker.newest != Some(newest) {
-            Newest::write(Some(newest), self.space.media().file()).map_err(number_not_written)?;
+            Newest::write(Some(newest), &*self.space.media().file()?)
+                .map_err(number_not_written)?;
             maker.newest = Some(newest);
         }
         Ok(())
@@ -315,10 +317,11 @@ impl Shared {
     /// process where the disk is full.
     pub(super) fn own_blocks(&self) {
         if let Some(watch) = &self.watch
-            && self.space.media().file().is_own()
+            && let Ok(file) = self.space.media().file()
+            && file.is_own()
         {
             let goes_on = || !self.space.is_closed();
-            let blocks = watch.lock().look(self.space.media().file(), goes_on);
+            let blocks = watch.lock().look(&file, goes_on);
             self.known.lock().blocks = blocks;
         }
     }

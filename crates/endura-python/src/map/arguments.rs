@@ -1,0 +1,82 @@
+//! Arguments of methods that are more than objects.
+
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
+
+use crate::call::call;
+use crate::convert::absent;
+
+/// What `keys`, `values` and `items` take.
+pub(super) struct ViewArguments<'py> {
+    pub(super) start: Option<Bound<'py, PyAny>>,
+    pub(super) stop: Option<Bound<'py, PyAny>>,
+    pub(super) prefix: Option<Bound<'py, PyAny>>,
+    pub(super) inclusive: (bool, bool),
+    pub(super) reverse: bool,
+}
+
+/// An argument that is any object, also `None`, or is not given: then, too, if it is `ABSENT`.
+pub(super) struct Given(Option<Py<PyAny>>);
+
+impl Given {
+    pub(super) const NO: Self = Self(None);
+
+    pub(super) fn object(self) -> Option<Py<PyAny>> {
+        self.0
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Given {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let is_absent = object.is(absent(object.py())?);
+        Ok(Self((!is_absent).then(|| object.to_owned().unbind())))
+    }
+}
+
+/// Which end of a map is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    First,
+    Last,
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for End {
+    type Error = PyErr;
+
+    /// `True` or -1 for the last, `False` or 0 for the first: `last` of `OrderedDict.popitem`, and what the index of
+    /// `SortedDict.peekitem` means. Entries have no other index.
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(is_last) = object.cast::<PyBool>() {
+            return Ok(if is_last.is_true() { Self::Last } else { Self::First });
+        }
+        if !object.is_instance_of::<PyInt>() {
+            return Err(PyTypeError::new_err("`last` is True or False"));
+        }
+        match object.extract::<i64>() {
+            Ok(0) => Ok(Self::First),
+            Ok(-1) => Ok(Self::Last),
+            _ => Err(PyIndexError::new_err(
+                "entries have no index: only 0 (False), the first, and -1 (True), the last, are meant",
+            )),
+        }
+    }
+}
+
+/// The pairs of what `dict` makes a dictionary of.
+pub(super) fn pairs_of<'py>(entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = entries.py();
+    if let Ok(dict) = entries.cast_exact::<PyDict>() {
+        return Ok(dict.items().into_any());
+    }
+    if entries.hasattr(intern!(py, "items"))? {
+        return call(&entries.getattr(intern!(py, "items"))?, PyTuple::empty(py));
+    }
+    if entries.hasattr(intern!(py, "keys"))? {
+        return call(&py.get_type::<PyDict>(), (entries,))?.call_method0(intern!(py, "items"));
+    }
+    Ok(entries.clone())
+}
