@@ -10,7 +10,9 @@ fn an_export_over_a_pool_or_a_checkpoint_is_refused() {
     let place = Place::new();
     let [pool, other] = ["pool", "other"].map(|name| place.text(name));
     works(&["put", &pool, "1", "1"]);
+    // Two sessions, and so two roots.
     works(&["put", &other, "2", "2"]);
+    works(&["put", &other, "3", "3"]);
     for what in ["other", "other.checkpoint"] {
         let before = fs::read(place.path(what)).expect("a file");
         // A damaged one is one still.
