@@ -26,6 +26,17 @@ enum End {
     Close,
 }
 
+impl End {
+    fn any(random: &mut Random) -> Self {
+        match random.below(10) {
+            0 => Self::PowerInOpen,
+            1..=4 => Self::Power,
+            5..=6 => Self::Kill,
+            _ => Self::Close,
+        }
+    }
+}
+
 /// A machine with one disk.
 struct Machine {
     folder: PathBuf,
@@ -123,12 +134,7 @@ impl Machine {
         let mut command = role("role_run_the_programme", &self.pool());
         command.env(EVERY, every.to_string());
         let mut load = Process::start(command);
-        let end = match self.random.below(10) {
-            0 => End::PowerInOpen,
-            1..=4 => End::Power,
-            5..=6 => End::Kill,
-            _ => End::Close,
-        };
+        let end = End::any(&mut self.random);
         let what = format!("{what}, every {every} ms, {end:?}");
         if end == End::PowerInOpen {
             std::thread::sleep(Duration::from_millis(self.random.below(40)));
