@@ -279,7 +279,7 @@ fn forks_in_the_middle_of_opens() {
             let mut opens = 0;
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
                 match Pool::options().read_only(true).open_existing(&path) {
-                    Ok(pool) => pool.close().unwrap(),
+                    Ok(pool) => drop(pool.close().unwrap()),
                     Err(error) => panic!("after {opens} opens: {error}"),
                 }
                 let writer = Pool::options().open_existing(&path);

@@ -105,7 +105,7 @@ fn role_with_closed_descriptors() {
         let told = match what {
             "a round" => pool.checkpoint().map(drop),
             "growth" => (100..1_000_000).try_for_each(|key| map.put(key, key).map(drop)),
-            "a close" => pool.close(),
+            "a close" => pool.close().map(drop),
             _ => Err(Error::Poisoned),
         };
         let error = told.unwrap_err();

@@ -77,7 +77,7 @@ fn role_run_the_programme() {
         Err(error) => say(&format!("failed {error}")),
     }
     match pool.close() {
-        Ok(()) => say("closed"),
+        Ok(_) => say("closed"),
         Err(error) => say(&format!("not closed: {error}")),
     }
 }

@@ -55,8 +55,8 @@ impl State {
             3 => self.turns = turn + 1,
             4 => self.seen = Some(turn),
             5 if turn % 4 == 3 => _ = self.ascending.remove(&((turn - 3) % NUMBERS)),
-            6 if turn % 3 == 0 => _ = self.words.remove(&((turn + WORDS / 2) % WORDS)),
-            7 if turn % LIFE == 0 => self.young = Some(BTreeMap::new()),
+            6 if turn.is_multiple_of(3) => _ = self.words.remove(&((turn + WORDS / 2) % WORDS)),
+            7 if turn.is_multiple_of(LIFE) => self.young = Some(BTreeMap::new()),
             8 if turn % LIFE < DROPPED => {
                 let map = if turn % LIFE <= RENAMED { &mut self.young } else { &mut self.old };
                 map.as_mut().unwrap().insert(turn, turn);

@@ -1,5 +1,5 @@
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use super::holes::MOST_HOLES;
 use super::*;
