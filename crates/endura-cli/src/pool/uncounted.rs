@@ -3,9 +3,8 @@
 
 use endura::{MapInfo, Pool};
 use endura_console::outcome::{Failure, Result};
-use endura_console::text::grouped;
+use endura_console::text::{grouped, printable};
 
-use crate::pool::pool_args::shown_name;
 use crate::values::map::OpenMap;
 
 /// Fails if a pass over the whole map has found another number of entries than is recorded. `left` says what the command
@@ -13,7 +12,7 @@ use crate::values::map::OpenMap;
 pub(crate) fn check_len(map: &OpenMap, found: u64, left: &str) -> Result<()> {
     map.check_len(found).map_err(|error| {
         let recorded = map.len().map_or_else(|_| "the".into(), |len| grouped(len as u64));
-        let (name, found) = (shown_name(map.name()), grouped(found));
+        let (name, found) = (printable(map.name(), false), grouped(found));
         Failure::from(error)
             .noted(format!("{name}: {found} of {recorded} entries were found; {left}"))
     })

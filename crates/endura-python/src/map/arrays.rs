@@ -1,4 +1,4 @@
-//! Lookups of the keys in an array of NumPy.
+//! Lookups of many keys, and of those in an array of NumPy.
 
 use endura::dynamic::{UntypedMap, word};
 use pyo3::exceptions::PyValueError;
@@ -8,13 +8,26 @@ use pyo3::types::PyTuple;
 
 use super::bulk::{NUMBERS, encoded, slices, taken};
 use super::open_map::OpenMap;
-use crate::convert::{Numbers, absent, bools, expect_unmasked, objects};
+use crate::convert::{Numbers, absent, bools, expect_unmasked, is_numpy, objects};
 use crate::error::failure;
 
 impl OpenMap {
+    /// The values of keys: a list with `default` for those that are missing. Of a NumPy array of keys: the array of the
+    /// values, and one that says which are there.
+    pub(crate) fn get_many<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        default: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if is_numpy(keys)? {
+            return self.get_array(keys, default);
+        }
+        self.get_list(keys, default).map(Bound::into_any)
+    }
+
     /// The array of the values, and the one of which keys are there: whatever the keys are an array of, and whatever the
     /// values are. Those that are no numbers are objects.
-    pub(super) fn get_array<'py>(
+    fn get_array<'py>(
         &self,
         keys: &Bound<'py, PyAny>,
         default: &Bound<'py, PyAny>,

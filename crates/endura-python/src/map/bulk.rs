@@ -8,7 +8,7 @@ use pyo3::types::{PyIterator, PyList, PyRange, PyTuple};
 use super::bounds::Bounds;
 use super::open_map::OpenMap;
 use crate::call::next;
-use crate::convert::{Encoded, Numbers, Side, is_numpy};
+use crate::convert::{Encoded, Numbers, Side};
 use crate::error::failure;
 
 /// Objects that are taken at once, from a container or for a lookup; and the entries between two looks at signals.
@@ -17,19 +17,6 @@ const OBJECTS: usize = 1_024;
 pub(super) const NUMBERS: usize = 1 << 16;
 
 impl OpenMap {
-    /// The values of keys: a list with `default` for those that are missing. Of a NumPy array of keys: the array of the
-    /// values, and one that says which are there.
-    pub(crate) fn get_many<'py>(
-        &self,
-        keys: &Bound<'py, PyAny>,
-        default: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if is_numpy(keys)? {
-            return self.get_array(keys, default);
-        }
-        self.get_list(keys, default).map(Bound::into_any)
-    }
-
     /// The values of keys, with `default` for those that are missing.
     pub(super) fn get_list<'py>(
         &self,

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::dirty_pages::DirtyPages;
 use super::domain::Domain;
+use super::holes::{holes, map_around};
 use super::medium::Media;
 use crate::cpu::flush::{self, FlushInstruction};
 use crate::cpu::pair::{self, Pair};
@@ -19,10 +20,6 @@ use crate::os::memory::{Folios, HUGE_PAGE, Reservation, Sharing};
 use crate::os::own_file::OwnFile;
 use crate::sync::Mutex;
 use crate::{Error, Result};
-
-mod holes;
-
-use holes::{holes, map_around};
 
 /// The step in which a file grows, in bytes: no less than a page of any kernel, so that no page of a mapping has bytes on
 /// both sides of the file's end.

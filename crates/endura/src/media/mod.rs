@@ -4,6 +4,7 @@
 mod dirty_pages;
 mod domain;
 mod heap;
+mod holes;
 #[cfg(all(test, loom))]
 pub(crate) mod loom;
 mod mapped;

@@ -1,9 +1,9 @@
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use super::holes::MOST_HOLES;
 use super::*;
 use crate::media::Region;
+use crate::media::holes::MOST_HOLES;
 
 fn map(file: &File, read_only: bool) -> Result<Mapped> {
     map_in(Domain::PageCache, file, read_only)
