@@ -59,7 +59,9 @@ pub(crate) fn damaged_backup(bytes: &[u8]) {
         if !is_sealed {
             assert_eq!(Contents::of(&pool).unwrap(), scene.own);
         }
-        pool.close().unwrap();
+        // On tmpfs nothing but the checkpoint outlives the machine: that it could not be made is the error of the close.
+        let closed = pool.close();
+        assert!(matches!(closed, Ok(_) | Err(Error::BadCheckpoint { .. })), "{closed:?}");
     }
     history.expect_no_leavings();
 }

@@ -87,6 +87,7 @@ mod tests {
         pool.space().poison();
         assert_eq!(next(), Event::Poisoned);
         drop(pool);
+        assert_eq!(next(), Event::CloseFailed { code: "poisoned" });
         let _pool = options.open_existing(&path).unwrap();
         assert_eq!(next(), Event::OpenedUnclean { generation: 2 });
     }
