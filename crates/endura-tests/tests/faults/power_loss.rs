@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use endura::{Checkpoints, Error, Pool, PoolOptions};
-
 use tempfile::TempDir;
 
 use crate::process::*;
