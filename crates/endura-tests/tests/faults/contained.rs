@@ -86,7 +86,7 @@ fn role_containers() {
 
 #[test]
 fn containers_that_are_killed_lose_nothing() {
-    with_own_mounts("role_containers");
+    with_own_mounts_alone("role_containers");
 }
 
 /// At the limit of descriptors nothing is known of the boot, and that is no answer.

@@ -13,12 +13,14 @@ use endura::lab::media::{
 use endura::lab::pool::PAGE;
 use endura::{Error, Pool};
 
+use crate::mounts::beside_others;
 use crate::process::*;
 
 /// Runs the test `role` with a small file system of its own in the folder, or says why not.
 ///
 /// The process gets a private view of the mounts, so that nothing is left when it ends.
 fn on_small_disks(test: &str) {
+    let _mounting = beside_others();
     for disk in ["tmpfs", "ext4"] {
         let folder = &folders()[0];
         let mut command = role(test, folder.path());
@@ -304,6 +306,7 @@ fn role_close_on_a_failing_disk() {
 
 #[test]
 fn a_failed_sync_does_not_close_a_pool() {
+    let _mounting = beside_others();
     let folder = &folders()[0];
     let mut command = role("role_close_on_a_failing_disk", folder.path());
     command.env("ENDURA_TEST_DISK", "tmpfs");

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use endura::Error;
 
+use crate::mounts::{alone, beside_others};
 use crate::process::*;
 
 #[test]
@@ -319,6 +320,7 @@ fn role_mount_anew() {
 
 #[test]
 fn a_killed_writer_and_a_file_system_that_is_mounted_anew() {
+    let _mounting = beside_others();
     mounting("role_mount_anew", folders()[0].path());
 }
 
@@ -357,6 +359,7 @@ fn role_restart_a_container() {
 
 #[test]
 fn a_container_that_is_restarted_after_a_kill() {
+    let _mounting = alone();
     mounting("role_restart_a_container", folders()[0].path());
 }
 

@@ -10,14 +10,40 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rustix::fs::{FallocateFlags, fallocate};
 use tempfile::TempDir;
 
 use crate::process::*;
 
+/// Held by tests that mount file systems, and alone by those of a pool on an overlay, whose proof that the one below is the same is
+/// that none was mounted meanwhile.
+static MOUNTING: RwLock<()> = RwLock::new(());
+
+/// To be held while file systems are mounted.
+pub(crate) fn beside_others() -> RwLockReadGuard<'static, ()> {
+    MOUNTING.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// To be held while no other test may mount one.
+pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
+    MOUNTING.write().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs the test `role` as a process with mounts of its own. It says that all is as it should be, or calls [`leave_out`].
 pub(crate) fn with_own_mounts(role: &str) {
+    let _mounting = beside_others();
+    run_with_own_mounts(role);
+}
+
+/// The same while no other test mounts anything.
+pub(crate) fn with_own_mounts_alone(role: &str) {
+    let _mounting = alone();
+    run_with_own_mounts(role);
+}
+
+fn run_with_own_mounts(role: &str) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut process = Process::start(in_own_mounts(&crate::process::role(role, folder.path())));
     let said = process.hear();

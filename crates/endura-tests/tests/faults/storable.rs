@@ -200,6 +200,7 @@ fn loop_until_full(map: &Map<u64, u64>) -> Error {
 
 #[test]
 fn a_quota_is_an_error() {
+    let _mounting = beside_others();
     let folder = &folders()[0];
     let mut process = Process::start(in_own_mounts(&role("role_with_a_quota", folder.path())));
     // No file system of a kernel may know quotas, also in CI.
