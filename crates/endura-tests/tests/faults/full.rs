@@ -20,18 +20,20 @@ use crate::process::*;
 ///
 /// The process gets a private view of the mounts, so that nothing is left when it ends.
 fn on_small_disks(test: &str) {
+    ["tmpfs", "ext4"].into_iter().for_each(|disk| on_a_small_disk(test, disk));
+}
+
+fn on_a_small_disk(test: &str, disk: &str) {
     let _mounting = beside_others();
-    for disk in ["tmpfs", "ext4"] {
-        let folder = &folders()[0];
-        let mut command = role(test, folder.path());
-        command.env("ENDURA_TEST_DISK", disk);
-        let mut process = Process::start(command);
-        let said = process.hear();
-        println!("{test} on {disk}: {said}");
-        process.finish();
-        if said.starts_with("skipped") {
-            left_out(&said);
-        }
+    let folder = &folders()[0];
+    let mut command = role(test, folder.path());
+    command.env("ENDURA_TEST_DISK", disk);
+    let mut process = Process::start(command);
+    let said = process.hear();
+    println!("{test} on {disk}: {said}");
+    process.finish();
+    if said.starts_with("skipped") {
+        left_out(&said);
     }
 }
 
@@ -306,16 +308,7 @@ fn role_close_on_a_failing_disk() {
 
 #[test]
 fn a_failed_sync_does_not_close_a_pool() {
-    let _mounting = beside_others();
-    let folder = &folders()[0];
-    let mut command = role("role_close_on_a_failing_disk", folder.path());
-    command.env("ENDURA_TEST_DISK", "tmpfs");
-    let mut process = Process::start(command);
-    let said = process.hear();
-    process.finish();
-    if said.starts_with("skipped") {
-        left_out(&said);
-    }
+    on_a_small_disk("role_close_on_a_failing_disk", "tmpfs");
 }
 
 /// Whether all addresses of the medium's reservation are mapped, as `/proc/self/maps` shows it. What is not
