@@ -226,7 +226,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if the medium has no such word.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the medium has no such word.
     pub(crate) fn has_voided_locks(&self) -> Result<bool> {
         // Acquire: pairs with the Release of the open that has voided them.
         let turn = Region::new(&self.media, LOCK_TURN, 1)?.load(0, Ordering::Acquire);
