@@ -184,8 +184,8 @@ impl Session {
     }
 }
 
-/// Makes a key; what a file had under its name is replaced, also in the append-only file. By now some keys are made, so the server ends if it does not
-/// take this one: the pool has all.
+/// Makes a key; what a file had under its name is replaced, also in the append-only file. By now some keys are made, so
+/// the server ends if it does not take this one: the pool has all.
 fn make(context: &Context<'_>, (value, database, record): Opened) {
     let name = OwnText::new(&record.name);
     let made = context.in_database(database, || {

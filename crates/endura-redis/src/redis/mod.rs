@@ -1,4 +1,4 @@
-//! The module API of Redis, as safe as it gets: the only folder with `unsafe` besides the callbacks in `keys`.
+//! The module API of Redis, as safe as it gets: the only folder with `unsafe` besides the callbacks that Redis runs.
 //!
 //! What each function of the API may answer besides what was asked for, and what is done then. Those that answer a
 //! [`Status`](api::Status) cannot be called without a look at it.

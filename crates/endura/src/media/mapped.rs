@@ -79,7 +79,6 @@ pub struct Mapped {
     is_tmpfs: bool,
     /// Held by the one thread that changes the file's length.
     growth: Mutex<Growth>,
-    id: FileId,
     /// `None` once it was released.
     file: Mutex<Option<Arc<OwnFile>>>,
     reservation: Reservation,
@@ -163,7 +162,6 @@ impl Mapped {
             folios,
             is_tmpfs,
             growth: Mutex::new(Growth { has_ended: false, mapped: to }),
-            id: file.id(),
             file: Mutex::new(Some(Arc::new(file))),
             reservation,
         })
@@ -252,18 +250,18 @@ impl Mapped {
     }
 
     /// Makes the file `grown` bytes long, a multiple of [`STEP`], and maps what is new of it.
-    fn extend_to(&self, growth: &mut Growth, have: u64, grown: u64) -> Result<()> {
-        let (file, sharing) = (self.file()?, sharing(self.mapping));
+    fn extend_to(&self, growth: &mut Growth, file: &File, have: u64, grown: u64) -> Result<()> {
+        let sharing = sharing(self.mapping);
         let [mapped, to] = [have, grown].map(|len| len.next_multiple_of(HUGE_PAGE));
         growth.mapped = growth.mapped.max(to);
         // SAFETY: `mapped..to` is beyond `len`, so that nothing refers into it, and no thread accesses
         // it before `len` says so: then all of it is allocated.
-        unsafe { self.reservation.map(&file, mapped, to, sharing, self.folios) }
+        unsafe { self.reservation.map(file, mapped, to, sharing, self.folios) }
             .map_err(|error| Error::io("mapping the pool's growth", error))?;
         if self.is_tmpfs {
-            self.extend_by_huge_pages(&file, have, grown)?;
+            self.extend_by_huge_pages(file, have, grown)?;
         } else {
-            disk::extend(&file, have, grown)?;
+            disk::extend(file, have, grown)?;
         }
         if self.mapping.direct {
             // On persistent memory a later store may be durable at once: so must be its block.
@@ -336,16 +334,17 @@ unsafe impl Media for Mapped {
         if len <= have {
             return Ok(());
         }
-        self.file()?.expect_own()?;
+        let file = self.file()?;
+        file.expect_own()?;
         // Against other media of the same file, whose growth might fail and be taken back meanwhile.
-        let FileId { device, inode } = self.id;
+        let FileId { device, inode } = file.id();
         let _length = Claim::wait(Right::Length, device, inode, true);
         let limit = self.limit();
         let need = len.checked_next_multiple_of(STEP).filter(|&need| need <= limit);
         let need = need.ok_or(Error::Full { need: len - have, free: limit - have })?;
         // No more than that: some operation waits for it, and where the kernel clears what is new, as on tmpfs,
         // 2 MiB take milliseconds.
-        self.extend_to(&mut growth, have, need)
+        self.extend_to(&mut growth, &file, have, need)
     }
 
     /// Rounds `len` up to a whole [`STEP`]. The order of its steps, and what a reader of the memory or a crash finds
@@ -366,7 +365,8 @@ unsafe impl Media for Mapped {
         let mut growth = self.growth.lock();
         let file = self.file()?;
         file.expect_own()?;
-        let _length = Claim::wait(Right::Length, self.id.device, self.id.inode, true);
+        let FileId { device, inode } = file.id();
+        let _length = Claim::wait(Right::Length, device, inode, true);
         let have = self.len();
         let Some(to) = len.checked_next_multiple_of(STEP).filter(|&to| to <= have) else {
             return Ok(());

@@ -144,7 +144,7 @@ fn take_standard() -> Vec<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::{FromRawFd, IntoRawFd};
+    use std::os::fd::FromRawFd;
 
     use super::*;
 
@@ -162,9 +162,11 @@ mod tests {
         // SAFETY: nobody else has it.
         let left = unsafe { File::from_raw_fd(number) };
         assert!(left.metadata().is_ok());
-        let number = OwnFile::new(left.try_clone().unwrap()).unwrap().as_raw_fd();
-        // SAFETY: the command only asks.
-        assert_eq!(unsafe { libc::fcntl(number, libc::F_GETFD) }, -1, "what is its own is closed");
-        let _ = left.into_raw_fd();
+        let own = OwnFile::new(left).unwrap();
+        let (number, id) = (own.as_raw_fd(), own.id());
+        drop(own);
+        // Another test may have a file of that number by now.
+        let found = std::fs::metadata(format!("/proc/self/fd/{number}"));
+        assert!(found.map_or(true, |facts| FileId::of(&facts) != id), "what is its own is closed");
     }
 }

@@ -58,12 +58,15 @@ impl<M: Media> Space<M> {
     ///
     /// Those of [`pin`](Self::pin).
     pub(crate) fn is_walked(&self, is_closed: bool) -> Result<bool> {
-        match self.allocator.marks() {
-            Some(marks) if !marks.has_met_all() => {
-                let shut_by = if is_closed { NO_STATE } else { NO_READERS };
-                self.finish_walks.get().map_or(Ok(false), |walk| walk(shut_by))
-            }
-            _ => Ok(true),
+        if !self.has_walks_left() {
+            return Ok(true);
         }
+        let shut_by = if is_closed { NO_STATE } else { NO_READERS };
+        self.finish_walks.get().map_or(Ok(false), |walk| walk(shut_by))
+    }
+
+    /// Whether these walks have not ended.
+    pub(crate) fn has_walks_left(&self) -> bool {
+        self.allocator.marks().is_some_and(|marks| !marks.has_met_all())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | step | a crash after it finds |
 //! | --- | --- |
-//! | R2 how long the pool was, by its own words in the checkpoint; whether there is room | the torn pool |
+//! | R1 how long the pool was, by its own words in the checkpoint; whether there is room | the torn pool |
 //! | R2 read all pages of the file, and of those that differ their slots: if one of these is damaged, nothing is written | the torn pool |
 //! | R4 write those pages; the length; sync | the torn pool: its superblock is untouched |
 //! | R5 superblock: this boot, not closed, the checkpoint's session as its base | what `kill -9` would have left at the checkpoint |

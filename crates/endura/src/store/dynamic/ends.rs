@@ -47,6 +47,11 @@ impl DynamicMap {
     /// that it can use an entry before it removes it: it reads the entry ([`first_key_value`](Self::first_key_value)), and
     /// repeats both until the removal succeeds. Together they are one [`pop_first`](Self::pop_first), at the moment of the
     /// removal.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pop_first`](Self::pop_first), and of [`put`](Self::put) if the key or the value is no encoding of the map's
+    /// types.
     pub fn pop_first_if(&self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.pop_entry(true, key, value)
     }

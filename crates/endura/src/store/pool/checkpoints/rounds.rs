@@ -216,11 +216,10 @@ impl Shared {
         Ok((made, kept.bytes()))
     }
 
-    /// Brings a pool that has to be walked and compared into the page cache, in the order in which a disk is fast, if half of the
-    /// memory has room for it. What cannot be read is for the walks to meet.
+    /// Brings a pool that has to be walked into the page cache, in the order in which a disk is fast, if half of the memory has
+    /// room for it. What cannot be read is for the walks to meet.
     fn read_in(&self) {
-        let is_first = self.known.lock().last.is_none();
-        if !is_first || !self.is_in_doubt {
+        if !self.is_in_doubt || !self.space.has_walks_left() {
             return;
         }
         let media = self.space.media();
