@@ -75,7 +75,7 @@ impl Killed {
             "loader".into(),
             self.contender.argument().into(),
             dir.clone().into_os_string(),
-            path.into_os_string(),
+            path.clone().into_os_string(),
             entries.to_string().into(),
             writes.to_string().into(),
         ];
@@ -92,6 +92,8 @@ impl Killed {
             std::thread::sleep(Duration::from_millis(2));
         }
         child.kill()?;
+        // The next kill in this folder begins with a ledger of its own.
+        std::fs::remove_file(&path)?;
         Ok(())
     }
 

@@ -182,6 +182,8 @@ impl Victim {
             found.acknowledged += acknowledged;
         }
         found.in_flight += in_flight.len() as u64;
+        // The next round begins with a ledger of its own.
+        std::fs::remove_file(Self::ledger(dir))?;
         *contents = self.contents(dir)?;
         for (key, after) in in_flight {
             if contents.get(&key).copied() == after && expected.get(&key).copied() != after {
