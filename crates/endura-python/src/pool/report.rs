@@ -68,6 +68,7 @@ pub(super) fn checkpoint<'py>(py: Python<'py>, made: &Checkpoint) -> PyResult<Bo
     let dict = PyDict::new(py);
     dict.set_item("at", at(made.at))?;
     dict.set_item("held", made.held.as_secs_f64())?;
+    dict.set_item("slowed", made.slowed.as_secs_f64())?;
     dict.set_item("written_bytes", made.written_bytes)?;
     Ok(dict)
 }

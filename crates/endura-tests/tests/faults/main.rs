@@ -12,6 +12,7 @@ mod down;
 mod durable;
 mod full;
 mod generation_turn;
+mod holds;
 mod identity;
 mod idle;
 mod intervals;

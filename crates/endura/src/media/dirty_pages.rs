@@ -122,10 +122,10 @@ impl DirtyPages {
     }
 
     /// Notes pages again that [`take`](Self::take) gave, because they could not be copied.
-    pub fn put_back(&self, pages: &[u64]) {
-        for &page in pages {
+    pub fn put_back(&self, pages: impl Iterator<Item = u32>) {
+        for page in pages {
             // SAFETY: `take` gave it. Release: as in `note`.
-            unsafe { self.byte(page) }.store(1, Ordering::Release);
+            unsafe { self.byte(page.into()) }.store(1, Ordering::Release);
         }
     }
 
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(pages.take(1 << 20), all[..3]);
         assert_eq!(pages.take(limit), all[3..]);
         assert!(pages.take(limit).is_empty());
-        pages.put_back(&all[2..4]);
+        pages.put_back(all[2..4].iter().map(|&page| page as u32));
         assert_eq!(pages.take(limit), all[2..4]);
     }
 }

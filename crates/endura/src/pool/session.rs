@@ -16,12 +16,13 @@ pub(crate) const POISONED: u64 = 2;
 pub(crate) const READ_ONLY: u64 = 4;
 pub(crate) const QUIESCED: u64 = 8;
 pub(crate) const HELD: u64 = 16;
+pub(crate) const SLOWED: u64 = 32;
 
 /// States that keep readers out.
 pub(crate) const NO_READERS: u64 = CLOSED | POISONED;
 /// States that keep writers out.
 pub(crate) const NO_WRITERS: u64 = NO_READERS | READ_ONLY | NOT_NOW;
 /// States that end soon: writers wait for that.
-pub(crate) const NOT_NOW: u64 = QUIESCED | HELD;
+pub(crate) const NOT_NOW: u64 = QUIESCED | HELD | SLOWED;
 /// Lets in whom no state keeps out: who does what is left to do in a closed pool.
 pub(crate) const NO_STATE: u64 = 0;

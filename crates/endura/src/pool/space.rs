@@ -64,7 +64,7 @@ pub struct Space<M: Media> {
     pub(crate) kept_out: AtomicU64,
     /// Whether writers park: see [`parked`](Self::parked).
     pub(crate) parks: AtomicBool,
-    /// 1 while writers are held: what they sleep on. The kernel's, and of no model.
+    /// 1 while writers are held or slowed down: what they sleep on. The kernel's, and of no model.
     pub(crate) held: AtomicU32,
     /// Finishes a pending collection; returns whether it is done.
     pub(crate) finish_collection: OnceLock<Box<Finish>>,

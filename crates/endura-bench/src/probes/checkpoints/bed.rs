@@ -91,7 +91,7 @@ impl Bed {
         Ok(bed)
     }
 
-    fn empty(place: Place<'_>) -> Result<Self> {
+    pub(super) fn empty(place: Place<'_>) -> Result<Self> {
         let (folder, elsewhere) =
             (temporary(place.pool)?, place.checkpoint.map(temporary).transpose()?);
         Ok(Self { folder, elsewhere, keys: 0, used_bytes: 0 })

@@ -30,6 +30,8 @@ pub struct HoldsPlan {
 pub struct Round {
     /// For how long writers were held.
     pub held_ms: f64,
+    /// For how long they were slowed down before that.
+    pub slowed_ms: f64,
     /// Bytes that were copied meanwhile.
     pub copied_bytes: u64,
     /// Bytes that were written to the checkpoint's file.
@@ -69,7 +71,7 @@ pub fn holds(bed: &Bed, plan: HoldsPlan, watch: &Watch<'_>) -> Result<Holds> {
     pool.checkpoint()?;
     let begun = Instant::now();
     let ((rounds, failed), updates) =
-        beside_writers(&map, spread, || make_rounds(&pool, plan, watch))?;
+        beside_writers(&map, spread, || make_rounds(&pool, (plan.rounds, plan.interval), watch))?;
     let updates_per_second = updates.count as f64 / begun.elapsed().as_secs_f64();
     watch("plain copies".into());
     let mut copied: Vec<u64> = rounds.iter().map(|round| round.copied_bytes / PAGE).collect();
@@ -83,17 +85,22 @@ pub fn holds(bed: &Bed, plan: HoldsPlan, watch: &Watch<'_>) -> Result<Holds> {
 }
 
 /// At least one round, and how many failed.
-fn make_rounds(pool: &Pool, plan: HoldsPlan, watch: &Watch<'_>) -> Result<(Vec<Round>, u32)> {
+pub(super) fn make_rounds(
+    pool: &Pool,
+    (count, interval): (u32, Duration),
+    watch: &Watch<'_>,
+) -> Result<(Vec<Round>, u32)> {
     let begun = Instant::now();
     let (mut rounds, mut error) = (Vec::new(), None);
-    for n in 1..=plan.rounds {
+    for n in 1..=count {
         // The first is due when writers have been at work for as long as before any other.
-        let due = begun + n * plan.interval;
+        let due = begun + n * interval;
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let called = Instant::now();
         match pool.checkpoint() {
             Ok(made) => rounds.push(Round {
                 held_ms: made.held.as_secs_f64() * 1e3,
+                slowed_ms: made.slowed.as_secs_f64() * 1e3,
                 copied_bytes: made.copied_bytes,
                 written_bytes: made.written_bytes,
                 tries: made.tries,
@@ -101,9 +108,9 @@ fn make_rounds(pool: &Pool, plan: HoldsPlan, watch: &Watch<'_>) -> Result<(Vec<R
             }),
             Err(failure) => error = Some(failure),
         }
-        watch(format!("{} %: round {n} of {}", 100.0 * plan.share, plan.rounds));
+        watch(format!("round {n} of {count}"));
     }
-    let failed = plan.rounds - rounds.len() as u32;
+    let failed = count - rounds.len() as u32;
     match error {
         Some(error) if rounds.is_empty() => Err(error.into()),
         _ if rounds.is_empty() => Err(Error::Config("at least one round")),

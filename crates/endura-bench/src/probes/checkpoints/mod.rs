@@ -5,6 +5,7 @@ mod bed;
 mod holds;
 mod longest;
 mod peers;
+mod records;
 mod restore;
 #[cfg(test)]
 mod tests;
@@ -15,5 +16,6 @@ pub use bed::{Bed, Place, Watch};
 pub use holds::{Holds, HoldsPlan, Round, holds};
 pub use longest::{Longest, LongestPlan, LongestTurn, longest};
 pub use peers::{Peer, Peers, PeersPlan, peers};
+pub use records::{Records, RecordsPlan, records};
 pub use restore::{Restore, restore};
 pub use throughput::{Pace, Throughput, ThroughputPlan, ThroughputTurn, throughput};

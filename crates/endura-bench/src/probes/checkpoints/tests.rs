@@ -41,6 +41,19 @@ fn a_round_changes_the_share_of_pages_that_was_asked_for() {
 }
 
 #[test]
+fn records_are_put_at_the_rate_that_was_asked_for() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let rate = 2 << 20;
+    let interval = Duration::from_millis(250);
+    let plan = RecordsPlan { bytes: BYTES, rate, rounds: 4, interval };
+    let found = records(beside(dir.path()), plan, &|_| ()).expect("rounds");
+    assert_eq!((found.rounds.len(), found.failed), (4, 0), "{found:?}");
+    // As few as 32 puts: the first of each writer is due at once.
+    assert!((0.5..1.5).contains(&(found.bytes_per_second / rate as f64)), "{found:?}");
+    assert!(found.longest_ms > 0.0 && found.rounds.iter().all(|round| round.copied_bytes > 0));
+}
+
+#[test]
 fn checkpoints_are_made_in_the_turns_that_have_them() {
     let (_dir, bed) = bed();
     let [turn, interval] = [500, 20].map(Duration::from_millis);

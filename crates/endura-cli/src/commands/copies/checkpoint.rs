@@ -60,6 +60,7 @@ fn print(args: &Args, made: &Checkpoint, kept: &CheckpointStats) -> Result<()> {
             "written_bytes": made.written_bytes,
             "copied_bytes": made.copied_bytes,
             "held_ns": made.held.as_nanos() as u64,
+            "slowed_ns": made.slowed.as_nanos() as u64,
             "tries": made.tries,
         });
         writeln!(out, "{whole}")?;

@@ -3,9 +3,9 @@
 //! | step | what | writers |
 //! | --- | --- | --- |
 //! | K1 | room in the file for what is noted | go on |
-//! | K2 | while much is noted, and each pass halves it: take the notes, barrier, copy and write | go on |
+//! | K2 | while much is noted: take the notes, barrier, copy and write ([`ahead`]) | go on, or are slowed down |
 //! | K3 | [`Space::hold`]: wait until nobody stores, for 2 ms at the most; else later again | wait |
-//! | K4 | length, superblock; take the notes, copy into memory | wait |
+//! | K4 | length, superblock; take the notes, copy into memory, 64 MiB at the most | wait |
 //! | K5 to K7 | write, sync, root, sync (the [file](super)) | go on |
 //!
 //! A page that K2 copies beside writers is a mixture. But whoever stores to it notes it, and K4 copies it again: in
@@ -17,10 +17,10 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::media::{DIRTY_GRAIN, DirtyPages, Mapped, Media, Region};
+use crate::media::{DIRTY_GRAIN, Mapped, Media};
 use crate::os::disk;
 use crate::os::door::DiskFile;
-use crate::os::read_ahead::ReadAhead;
+use crate::pool::checkpoint::ahead::{self, Ahead, pages_of, read_page};
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::CheckpointFile;
 use crate::pool::checkpoint::file::root::{Moment, SLOT};
@@ -32,11 +32,7 @@ use crate::{Error, Result};
 
 /// The first page that is copied.
 pub(crate) const FIRST: u32 = 2;
-/// Pages that are copied and written at once where writers go on.
-const PIECE: usize = 256;
-/// Pages of a pool that are read ahead at once where all are copied.
-const SWEEP: u32 = 2 << 10;
-/// Pages that may wait for the hold: 64 MiB.
+/// Pages that may be left for the hold: 64 MiB. It copies more only where single operations change more than that.
 const MOST_IN_HOLD: u64 = 16 << 10;
 /// How long a hold waits for the writers.
 const PATIENCE: Duration = Duration::from_millis(2);
@@ -69,6 +65,8 @@ pub(crate) enum When {
 pub(crate) struct Outcome {
     /// For how long writers were held.
     pub(crate) held: Duration,
+    /// For how long they were kept from beginning operations before that, so that the copier kept up with them.
+    pub(crate) slowed: Duration,
     /// Pages that were copied in the hold.
     pub(crate) copied: u64,
     /// Bytes written.
@@ -110,20 +108,32 @@ struct Held {
 }
 
 /// Makes rounds of one pool.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Copier {
     /// What is copied in a hold: kept, because fresh memory takes longer to fill than to copy to.
     copied: Vec<u8>,
-    /// The notes that this round has taken.
-    taken: Vec<u64>,
+    /// Pages that it takes.
+    most: u64,
     /// The hash of the pool's path.
     path: u64,
+}
+
+impl Default for Copier {
+    fn default() -> Self {
+        Self { copied: Vec::new(), most: MOST_IN_HOLD, path: 0 }
+    }
 }
 
 impl Copier {
     /// Makes rounds of the pool whose path has this hash.
     pub(crate) fn of(path: u64) -> Self {
         Self { path, ..Self::default() }
+    }
+
+    /// The same, with so many pages in a hold.
+    #[cfg(test)]
+    pub(crate) fn with_most_in_hold(self, most: u64) -> Self {
+        Self { most, ..self }
     }
 
     /// Makes one checkpoint. `superblock` is that of the session, or the coming one of the close.
@@ -138,14 +148,11 @@ impl Copier {
             let what = "a checkpoint of a pool that notes no pages";
             return Err(NoRound::Pool(Error::Unsupported { what }));
         };
-        self.taken.clear();
-        let made = self.try_round(space, file, noted, (superblock, pages, when));
+        let mut ahead = Ahead::new(space, noted, self.most);
+        let made = self.try_round(space, file, &mut ahead, (superblock, pages, when));
         if made.is_err() {
-            noted.put_back(&self.taken);
+            ahead.put_back();
         }
-        self.taken = Vec::new();
-        self.copied.truncate(2 * MOST_IN_HOLD as usize * SLOT);
-        self.copied.shrink_to(2 * MOST_IN_HOLD as usize * SLOT);
         made
     }
 
@@ -153,40 +160,35 @@ impl Copier {
         &mut self,
         space: &Space<Mapped>,
         file: &mut CheckpointFile<F>,
-        noted: &DirtyPages,
+        ahead: &mut Ahead<'_>,
         (superblock, pages, when): (&Superblock, Pages, When),
     ) -> Result<Outcome, NoRound> {
         let media = space.media();
         let is_new = file.newest().is_none();
         let mut round = file.begin()?;
-        let mut left = noted.count(media.len());
         // K1
-        round.reserve(left as u32)?;
-        if pages == Pages::All {
-            // What they stand for is looked at with all others.
-            let _ = self.take(noted, media.len())?;
-            copy_all_ahead(media, &mut round, !is_new)?;
-            left = noted.count(media.len());
-        }
+        round.reserve(ahead.left() as u32)?;
         // K2
-        while when == When::Open && left > MOST_IN_HOLD {
-            let took = self.take(noted, media.len())?;
-            copy_ahead(media, &mut round, took, false)?;
-            let before = std::mem::replace(&mut left, noted.count(media.len()));
-            if left > before / 2 {
-                break;
-            }
+        if pages == Pages::All {
+            ahead.copy_all(&mut round, !is_new)?;
+        }
+        if when == When::Open {
+            ahead.copy_noted(&mut round)?;
         }
         // Touched before the hold.
-        self.copied.resize(self.copied.len().max((left + left / 8) as usize * SLOT), 0);
+        let left = ahead.left();
+        let room = (left + left / 8).min(self.most) as usize * SLOT;
+        self.copied.resize(self.copied.len().max(room), 0);
         let mut outcome = Outcome::default();
-        let Held { pages: in_hold, bytes, made } = match when {
-            When::Open => self.hold(space, noted, &mut outcome)?,
+        let held = match when {
+            When::Open => self.hold(space, &mut round, ahead, &mut outcome)?,
             When::Closed { length } => {
-                Held { made: now(), pages: self.copy_in_hold(media, noted)?, bytes: length }
+                let (made, taken) = (now(), ahead.take_in_hold());
+                Held { pages: self.copy_in_hold(media, &mut round, taken)?, bytes: length, made }
             }
         };
-        outcome.copied = in_hold.len() as u64;
+        let Held { pages: in_hold, bytes, made } = held;
+        outcome.slowed = ahead.slowed;
         // K5
         round.add(&in_hold, &self.copied[..in_hold.len() * SLOT])?;
         // K6, K7
@@ -211,10 +213,11 @@ impl Copier {
     }
 
     /// K3 and K4.
-    fn hold(
+    fn hold<F: DiskFile>(
         &mut self,
         space: &Space<Mapped>,
-        noted: &DirtyPages,
+        round: &mut Round<'_, F>,
+        ahead: &mut Ahead<'_>,
         outcome: &mut Outcome,
     ) -> Result<Held, NoRound> {
         let mut pause = PAUSES[0];
@@ -224,95 +227,43 @@ impl Copier {
             if let Some(hold) = space.hold(PATIENCE)? {
                 // A later time would be that of stores which are not in the checkpoint.
                 let made = now();
-                let pages = self.copy_in_hold(space.media(), noted);
+                let taken = ahead.take_in_hold();
+                if taken.len() as u64 > self.most && ahead.slow_down() {
+                    drop(hold);
+                    ahead.copy_taken(round, taken)?;
+                    ahead.copy_noted(round)?;
+                    continue;
+                }
+                outcome.copied = taken.len() as u64;
+                let pages = self.copy_in_hold(space.media(), round, taken);
                 let bytes = space.media().len();
                 drop(hold);
                 outcome.held = begun.elapsed();
                 return Ok(Held { pages: pages?, bytes, made });
             }
-            std::thread::sleep(pause);
+            ahead.pause(pause)?;
             pause = PAUSES[1].min(2 * pause);
         }
         Err(NoRound::Pool(space.writers_stay()))
     }
 
-    fn copy_in_hold(&mut self, media: &Mapped, noted: &DirtyPages) -> Result<Vec<u32>, NoRound> {
-        // The hold, or the close, has waited for all that stored: it is the barrier.
-        let taken = noted.take(media.len());
-        self.taken.extend_from_slice(&taken);
-        let pages: Vec<u32> =
-            taken.iter().map(|&page| page as u32).filter(|&page| page >= FIRST).collect();
+    /// Copies pages into memory, and gives their numbers. Where they are too many, they are written at once, and none is given.
+    fn copy_in_hold<F: DiskFile>(
+        &mut self,
+        media: &Mapped,
+        round: &mut Round<'_, F>,
+        pages: Vec<u32>,
+    ) -> Result<Vec<u32>, NoRound> {
+        if pages.len() as u64 > self.most {
+            ahead::copy(media, round, pages.into_iter(), false)?;
+            return Ok(Vec::new());
+        }
         self.copied.resize(self.copied.len().max(pages.len() * SLOT), 0);
         for (&page, out) in pages.iter().zip(self.copied.chunks_exact_mut(SLOT)) {
             read_page(media, page, out)?;
         }
         Ok(pages)
     }
-
-    /// Takes the notes, such that what is read from now on has all stores that they stood for, or is noted again.
-    fn take(&mut self, noted: &DirtyPages, len: u64) -> Result<impl Iterator<Item = u32> + use<>> {
-        let taken = noted.take(len);
-        self.taken.extend_from_slice(&taken);
-        // Pairs with the light barrier in `DirtyPages::note`.
-        if !noted.barrier() {
-            return Err(Error::Unsupported {
-                what: "the kernel took membarrier(2) away after the pool was opened; allow it",
-            });
-        }
-        Ok(taken.into_iter().map(|page| page as u32).filter(|&page| page >= FIRST))
-    }
-}
-
-/// Copies all pages beside writers into the file, in the order of the pool's, whose read-ahead finds them on the disk.
-fn copy_all_ahead<F: DiskFile>(
-    media: &Mapped,
-    round: &mut Round<'_, F>,
-    compares: bool,
-) -> Result<(), NoRound> {
-    let all = pages_of(media.len())?;
-    let file = media.file_on_disk();
-    let mut ahead = ReadAhead::of(file.as_deref().map(|file| &**file));
-    for from in (FIRST..all).step_by(SWEEP as usize) {
-        let end = all.min(from.saturating_add(SWEEP));
-        let read = ahead.reach(u64::from(end) * DIRTY_GRAIN - 1);
-        read.map_err(|error| Error::io("reading the pool for its checkpoint", error))?;
-        copy_ahead(media, round, from..end, compares)?;
-    }
-    Ok(())
-}
-
-/// Copies pages beside writers into the file, but those that it `has` already.
-fn copy_ahead<F: DiskFile>(
-    media: &Mapped,
-    round: &mut Round<'_, F>,
-    pages: impl Iterator<Item = u32>,
-    compares: bool,
-) -> Result<(), NoRound> {
-    let (mut numbers, mut bytes) = (Vec::with_capacity(PIECE), vec![0; PIECE * SLOT]);
-    for page in pages {
-        let (pieces, _) = bytes.as_chunks_mut::<SLOT>();
-        let out = &mut pieces[numbers.len()];
-        read_page(media, page, out)?;
-        if compares && round.has(page, out) {
-            continue;
-        }
-        numbers.push(page);
-        if numbers.len() == PIECE {
-            round.add(&numbers, &bytes)?;
-            numbers.clear();
-        }
-    }
-    round.add(&numbers, &bytes[..numbers.len() * SLOT])?;
-    Ok(())
-}
-
-fn read_page(media: &Mapped, page: u32, out: &mut [u8]) -> Result<()> {
-    Region::new(media, u64::from(page) * DIRTY_GRAIN, SLOT / 8)?.read(0, out);
-    Ok(())
-}
-
-fn pages_of(bytes: u64) -> Result<u32, Failure> {
-    u32::try_from(bytes / DIRTY_GRAIN).map_err(|_| Failure::TooLarge)
 }
 
 /// Nanoseconds since 1970.

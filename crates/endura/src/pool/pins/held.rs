@@ -1,4 +1,4 @@
-//! The sleep of writers that a hold keeps out.
+//! The sleep of writers that a hold keeps out, or that are slowed down.
 
 use std::time::Duration;
 

@@ -6,3 +6,4 @@ pub(crate) mod park;
 pub(crate) mod pin;
 pub(crate) mod quiesce;
 pub(crate) mod seat;
+pub(crate) mod slow;

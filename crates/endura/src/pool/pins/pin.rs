@@ -5,6 +5,7 @@
 //! | READ_ONLY | enter | [`Error::ReadOnly`] | the open |
 //! | QUIESCED | enter | wait | [`Space::quiesce`], cleared when its guard is dropped, or after a second in vain |
 //! | HELD | enter | wait | [`Space::hold`], cleared when its guard is dropped, or when its time is up |
+//! | SLOWED | enter | wait, for 60 ms at the most | [`Space::slow_down`], cleared when its guard is dropped |
 //! | POISONED | [`Error::Poisoned`], [`Error::Corrupt`] | the same | a panic, an I/O error, damage found |
 //! | CLOSED | [`Error::Closed`] | the same | [`Space::close`] |
 //!
@@ -17,7 +18,8 @@ use crate::media::Media;
 use crate::pool::alloc::events::Event;
 use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::pins::guard::Guard;
-use crate::pool::session::{CLOSED, HELD, NO_READERS, NO_WRITERS, NOT_NOW, POISONED};
+use crate::pool::pins::slow::SlowWait;
+use crate::pool::session::{CLOSED, HELD, NO_READERS, NO_WRITERS, NOT_NOW, POISONED, SLOWED};
 use crate::pool::space::Space;
 use crate::runtime::epoch::{Mode, Slot};
 use crate::runtime::thread;
@@ -43,7 +45,8 @@ impl<M: Media> Space<M> {
         self.enter(Mode::Reader, NO_READERS)
     }
 
-    /// Enters an operation that may write. Waits while the pool is [quiesced](Self::quiesce) or [held](Self::hold).
+    /// Enters an operation that may write. Waits while the pool is [quiesced](Self::quiesce) or [held](Self::hold), and a little
+    /// while writers are [slowed down](Self::slow_down).
     ///
     /// # Errors
     ///
@@ -83,7 +86,7 @@ impl<M: Media> Space<M> {
     }
 
     /// Admits a pin that the gate turned away if another one is around it that it is part of. Otherwise ends the pin, and takes
-    /// it again as soon as the pool is no longer quiesced or held.
+    /// it again as soon as the pool is no longer quiesced or held, nor slowed down for it.
     #[cold]
     #[inline(never)]
     fn stay_in_shut(
@@ -104,10 +107,10 @@ impl<M: Media> Space<M> {
         &self,
         slot: &Slot<Mutex<ThreadCache>>,
         mode: Mode,
-        shut_by: u64,
+        mut shut_by: u64,
         mut gate: u64,
     ) -> Result<()> {
-        let mut backoff = Backoff::default();
+        let (mut backoff, mut slow) = (Backoff::default(), SlowWait::default());
         while !is_admitted(slot, mode, gate) {
             slot.unpin(mode);
             if gate & !NOT_NOW != 0 {
@@ -118,10 +121,17 @@ impl<M: Media> Space<M> {
             // The threads that set these bits wait for no other for long, so that this wait ends.
             loop {
                 let gate = self.epochs.gate() & shut_by;
+                if slow.is_over(gate) {
+                    shut_by &= !SLOWED;
+                    continue;
+                }
                 if gate & ends == 0 || gate & !NOT_NOW != 0 {
                     break;
                 }
-                if gate & HELD != 0 { self.sleep_while_held(&mut backoff) } else { backoff.wait() }
+                match gate & (HELD | SLOWED) {
+                    0 => backoff.wait(),
+                    _ => self.sleep_while_held(&mut backoff),
+                }
             }
             gate = self.epochs.pin(slot, mode) & shut_by;
         }

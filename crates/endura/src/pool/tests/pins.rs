@@ -1,7 +1,7 @@
 //! The gate: close, quiesce, poison, read-only.
 
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::*;
 use crate::Error;
@@ -109,11 +109,78 @@ fn a_nested_pin_passes_a_gate_that_was_shut_meanwhile() {
 }
 
 #[test]
+fn writers_that_are_slowed_down_wait_a_little_and_readers_do_not() {
+    let space = pool(2);
+    let begun = Instant::now();
+    let slowed = space.slow_down().unwrap();
+    drop(space.pin().unwrap());
+    std::thread::scope(|s| {
+        // Nobody opens the gate: the writer goes in when it has waited for long enough, and then waits no more inside.
+        let writer = s.spawn(|| {
+            let _guard = space.pin_mut().unwrap();
+            let waited = begun.elapsed();
+            drop(space.pin_mut().unwrap());
+            waited
+        });
+        let waited = writer.join().unwrap();
+        assert!(waited >= Duration::from_millis(60), "{waited:?}");
+    });
+    drop(slowed);
+    drop(space.pin_mut().unwrap());
+}
+
+#[test]
+fn writers_that_were_slowed_down_go_on_at_once_when_that_ends() {
+    let space = pool(2);
+    std::thread::scope(|s| {
+        let slowed = space.slow_down().unwrap();
+        let writer = s.spawn(|| {
+            let _guard = space.pin_mut().unwrap();
+            Instant::now()
+        });
+        while space.kept_out.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        let opened = Instant::now();
+        drop(slowed);
+        // A second time: who was kept out the first time goes in before.
+        drop(space.slow_down().unwrap());
+        assert!(writer.join().unwrap() >= opened);
+    });
+}
+
+#[test]
+fn what_is_under_way_goes_on_in_a_pool_that_is_slowed_down() {
+    let space = pool(2);
+    let (entered, wait_entered) = mpsc::channel();
+    let (go, wait_go) = mpsc::channel();
+    std::thread::scope(|s| {
+        let space = &space;
+        let writer = s.spawn(move || {
+            let _guard = space.pin_mut().unwrap();
+            assert!(matches!(space.slow_down(), Err(Error::InsideOperation)));
+            entered.send(()).unwrap();
+            wait_go.recv().unwrap();
+            let begun = Instant::now();
+            drop(space.pin_mut().unwrap());
+            begun.elapsed()
+        });
+        wait_entered.recv().unwrap();
+        let slowed = space.slow_down().unwrap();
+        go.send(()).unwrap();
+        assert!(writer.join().unwrap() < Duration::from_millis(50));
+        drop(slowed);
+    });
+    assert!(space.close().unwrap());
+    assert!(matches!(space.slow_down(), Err(Error::Closed)));
+}
+
+#[test]
 #[ignore = "a measurement: cargo test --release -- --ignored --nocapture cost_of_a_pin"]
 fn cost_of_a_pin() {
     let space = pool(2);
     for (name, mutable) in [("pin", false), ("pin_mut", true)] {
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         for _ in 0..100_000_000 {
             let guard = if mutable { space.pin_mut() } else { space.pin() };
             std::hint::black_box(&guard);

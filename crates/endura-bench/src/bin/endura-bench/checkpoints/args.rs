@@ -14,7 +14,9 @@ Without options all five run:
   holds       two writers that never rest update keys in evenly spread pages, such that the share --changed of
               all pages changes from checkpoint to checkpoint; Pool::checkpoint each --interval. For how long
               it held the writers, what it copied meanwhile, what it wrote, how often it tried, how long the
-              call took; beside it a plain copy of as many pages at the same distances.
+              call took; beside it a plain copy of as many pages at the same distances. With --rate they replace
+              values of 64 KiB instead, --bytes in all, so many bytes a second: also the longest put, and by how
+              much the memory of the process grew.
   longest     the same writers for --seconds without checkpoints and with one each --interval, in turn: the
               longest update, and how many took more than 20 ms.
   throughput  half updates, half gets, zipfian with 0.99, with a checkpoint a second after the last, with one
@@ -50,6 +52,9 @@ pub(crate) struct Args {
     /// Seconds from one checkpoint to the next, in `holds` and `longest`
     #[arg(long, value_parser = parse_seconds, default_value = "1")]
     pub(super) interval: Duration,
+    /// Bytes that the writers of `holds` put each second, as values of 64 KiB, in place of shares of pages
+    #[arg(long, value_parser = parse_size)]
+    pub(super) rate: Option<u64>,
     /// Checkpoints of `holds`
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) rounds: u32,

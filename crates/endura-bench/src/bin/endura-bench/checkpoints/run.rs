@@ -3,8 +3,8 @@
 use std::io::{Write, stdout};
 
 use endura_bench::probes::checkpoints::{
-    Bed, HoldsPlan, LongestPlan, PeersPlan, ThroughputPlan, holds, longest, peers, restore,
-    throughput,
+    Bed, HoldsPlan, LongestPlan, PeersPlan, RecordsPlan, ThroughputPlan, holds, longest, peers,
+    records, restore, throughput,
 };
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
@@ -45,12 +45,18 @@ type Tell<'t> = dyn FnMut(&str, Value, &dyn Fn(&mut dyn Write) -> Result<()>) ->
 
 /// The parts whose pool has so many bytes.
 fn on_bytes(args: &Args, watch: &dyn Fn(String), tell: &mut Tell<'_>) -> Result<()> {
-    if ![Part::Holds, Part::Longest, Part::Restore].into_iter().any(|part| args.wants(part)) {
+    let (rounds, interval) = (args.rounds, args.interval);
+    if let Some(rate) = args.rate.filter(|_| args.wants(Part::Holds)) {
+        let plan = RecordsPlan { bytes: args.bytes, rate, rounds, interval };
+        let found = records(args.place(), plan, watch)?;
+        tell("holds_at_rate", json!(found), &|out| tables::records(out, &found))?;
+    }
+    let wants_holds = args.wants(Part::Holds) && args.rate.is_none();
+    if !wants_holds && ![Part::Longest, Part::Restore].into_iter().any(|part| args.wants(part)) {
         return Ok(());
     }
     let bed = Bed::of_bytes(args.place(), args.bytes, watch)?;
-    if args.wants(Part::Holds) {
-        let (rounds, interval) = (args.rounds, args.interval);
+    if wants_holds {
         let of = |share| holds(&bed, HoldsPlan { share, rounds, interval }, watch);
         let found = args.shares().map(of).collect::<endura_bench::Result<Vec<_>>>()?;
         tell("holds", json!(found), &|out| tables::holds(out, &found))?;

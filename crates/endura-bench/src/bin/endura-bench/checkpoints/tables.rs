@@ -4,7 +4,7 @@ use std::io::Write;
 
 use endura_bench::figures::Median;
 use endura_bench::probes::checkpoints::{
-    Holds, Longest, LongestTurn, Pace, Peers, Restore, Throughput,
+    Holds, Longest, LongestTurn, Pace, Peers, Records, Restore, Round, Throughput,
 };
 use endura_bench::store::Survives;
 use endura_console::outcome::Result;
@@ -37,22 +37,13 @@ pub(super) fn holds(out: &mut dyn Write, all: &[Holds]) -> Result<()> {
         let title =
             format!("Holds: {share} of {} pages, {rounds}, two writers", grouped(found.pages));
         writeln!(out, "{}", bold(&title))?;
-        let rounds = || found.rounds.iter();
-        let rows = [
-            ("held, ms", three(rounds().map(|round| round.held_ms))),
-            ("a plain copy of as many pages, ms", three(found.memcpy_ms.iter().copied())),
-            ("read as the pool reads, nobody writing, ms", three(found.read_ms.iter().copied())),
-            ("copied in the hold, MiB", three(rounds().map(|r| r.copied_bytes as f64 / MIB))),
-            ("written to the file, MiB", three(rounds().map(|r| r.written_bytes as f64 / MIB))),
-            ("tries", three(rounds().map(|round| f64::from(round.tries)))),
-            ("the call, s", three(rounds().map(|round| round.seconds))),
+        let [memcpy, read] = [&found.memcpy_ms, &found.read_ms].map(|ms| three(ms.iter().copied()));
+        let plain = [
+            ("a plain copy of as many pages, ms", memcpy),
+            ("read as the pool reads, nobody writing, ms", read),
         ];
-        let mut table = Table::new(1, &["", "median", "95th percentile", "maximum"]);
-        for (name, figures) in rows {
-            table.row([name.to_string()].into_iter().chain(figures.map(number)));
-        }
-        table.write(out)?;
-        let [held, plain] = [rows[0].1[0], rows[1].1[0]];
+        let [held, ..] = write_rounds(out, &found.rounds, &plain)?;
+        let [plain, ..] = memcpy;
         let updates = grouped(found.updates_per_second as u64);
         let ratio = number(held / plain);
         writeln!(
@@ -62,6 +53,45 @@ pub(super) fn holds(out: &mut dyn Write, all: &[Holds]) -> Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// What happened in the rounds, with a few lines more: the figures of the holds.
+fn write_rounds(
+    out: &mut dyn Write,
+    rounds: &[Round],
+    more: &[(&str, [f64; 3])],
+) -> Result<[f64; 3]> {
+    let of = |figure: fn(&Round) -> f64| three(rounds.iter().map(figure));
+    let held = of(|round| round.held_ms);
+    let rows = [
+        ("slowed down before, ms", of(|round| round.slowed_ms)),
+        ("copied in the hold, MiB", of(|round| round.copied_bytes as f64 / MIB)),
+        ("written to the file, MiB", of(|round| round.written_bytes as f64 / MIB)),
+        ("tries", of(|round| f64::from(round.tries))),
+        ("the call, s", of(|round| round.seconds)),
+    ];
+    let mut table = Table::new(1, &["", "median", "95th percentile", "maximum"]);
+    for &(name, figures) in [("held, ms", held)].iter().chain(more).chain(&rows) {
+        table.row([name.to_string()].into_iter().chain(figures.map(number)));
+    }
+    table.write(out)?;
+    Ok(held)
+}
+
+/// The holds beside writers of large values.
+pub(super) fn records(out: &mut dyn Write, found: &Records) -> Result<()> {
+    let (rounds, rate) = (counted(found.rounds.len() as u64, "checkpoint"), bytes(found.rate));
+    let values = bytes(found.bytes);
+    let title = format!("Holds: values of 64 KiB, {values} in all, {rate} a second, {rounds}");
+    writeln!(out, "{}", bold(&title))?;
+    write_rounds(out, &found.rounds, &[])?;
+    let (longest, grown) = (number(found.longest_ms), bytes(found.grown_bytes));
+    let put = bytes(found.bytes_per_second as u64);
+    Ok(writeln!(
+        out,
+        "  longest put {longest} ms, memory grew by {grown}, {} failed, {put} a second\n",
+        found.failed
+    )?)
 }
 
 /// A row for each turn.

@@ -26,7 +26,7 @@
 //! A root that is torn may have been durable once, and have rotted since. Then the slots of the checkpoint before it were
 //! free, and may have been written: every page of that one is compared with its hash before it counts.
 
-mod bits;
+pub(super) mod bits;
 pub(super) mod failure;
 pub(super) mod newest;
 pub(super) mod root;

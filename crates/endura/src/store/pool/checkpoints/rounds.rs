@@ -201,7 +201,7 @@ impl Shared {
         }
         let outcome = self.write_round(maker, superblock, (pages, when))?;
         self.settle(maker)?;
-        let Outcome { held, copied, written, tries } = outcome;
+        let Outcome { held, slowed, copied, written, tries } = outcome;
         let Some(kept) = maker.kept.file() else { return Err(Error::Closed) };
         let at = kept.newest().map_or(SystemTime::UNIX_EPOCH, |moment| beside::time_of(&moment));
         let copied_bytes = copied * restore::PAGE_BYTES;
@@ -209,6 +209,7 @@ impl Shared {
             at,
             took: Duration::ZERO,
             held,
+            slowed,
             copied_bytes,
             written_bytes: written,
             tries,

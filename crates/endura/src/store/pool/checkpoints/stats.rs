@@ -14,6 +14,9 @@ pub struct Checkpoint {
     pub took: Duration,
     /// How long they were held.
     pub held: Duration,
+    /// For how long they were kept from beginning operations before that, for some milliseconds at a time, because they
+    /// changed pages faster than the disk took them. Zero if they did not.
+    pub slowed: Duration,
     /// Bytes of pages that were copied meanwhile.
     pub copied_bytes: u64,
     /// Bytes that were written to the file.
