@@ -290,3 +290,19 @@ def test_an_iterator_that_is_stepped_while_it_raises(path, program, who, ended):
         """
         + STEPS_ITSELF[who]
     )
+
+
+def test_an_iterator_over_a_whole_map_misses_entries(path):
+    with endura.open(path, checkpoints=None) as pool:
+        pool.map("numbers", key="u64", value="u64").put_many((n, n) for n in range(5_000))
+    # The number of entries, in the first entry of the directory: one more than there are.
+    with open(path, "r+b") as file:
+        file.seek(16_384 + 24)
+        file.write((5_001).to_bytes(8, "little"))
+    with endura.open(path, read_only=True) as pool:
+        numbers = pool.map("numbers", key="u64", value="u64")
+        for entries in (numbers, reversed(numbers), numbers.values(), numbers.items()):
+            with pytest.raises(endura.Corrupt, match="fewer entries"):
+                for _ in entries:
+                    pass
+        assert len(list(numbers.keys(0))) == 5_000

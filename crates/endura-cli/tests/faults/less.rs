@@ -215,3 +215,50 @@ fn no_command_ends_with_0_and_with_less() {
     }
     assert!(cells > 8 * KINDS.len() * DAMAGES.len() * PLACES / 2, "{cells}");
 }
+
+/// The first entry of the directory, and its bytes.
+const DIRECTORY: usize = 16_384;
+const ENTRY: usize = 1024;
+
+/// What hides a map, if that is damaged.
+const HIDING: [(&str, std::ops::Range<usize>); 5] = [
+    ("the state of the first map", DIRECTORY..DIRECTORY + 8),
+    ("the first map", DIRECTORY..DIRECTORY + ENTRY),
+    ("the second map", DIRECTORY + ENTRY..DIRECTORY + 2 * ENTRY),
+    ("a sector", DIRECTORY + ENTRY..DIRECTORY + ENTRY + SECTOR),
+    ("a page", DIRECTORY..DIRECTORY + PAGE),
+];
+
+#[test]
+fn no_command_ends_with_0_and_without_a_map() {
+    let place = Place::in_memory();
+    let (pool, damaged) = (&*place.pool(), &*place.text("damaged"));
+    let (folder, copy) = (&*place.text("folder"), &*place.text("copy"));
+    for map in ["a", "b"] {
+        let import = ["import", pool, "-", "--format", "tsv", "--no-checkpoints", "--map", map];
+        assert_eq!(code(&endura_with(&import, b"1\t1\n")), 0);
+    }
+    let whole = fs::read(pool).expect("the pool");
+    for (name, zeros) in HIDING {
+        let mut bytes = whole.clone();
+        bytes[zeros].fill(0);
+        fs::write(damaged, &bytes).expect("the damage");
+        let commands: [&[&str]; 7] = [
+            &["count", damaged],
+            &["count", damaged, "--verify"],
+            &["check", damaged],
+            &["export", damaged, "--all", folder],
+            &["compact", damaged, copy],
+            &["backup", damaged, copy],
+            &["put", damaged, "--map", "a", "2", "2"],
+        ];
+        for command in commands {
+            let output = endura(command);
+            // A check answers no.
+            let refused = if command[0] == "check" { 1 } else { 3 };
+            assert_eq!(code(&output), refused, "{name}: {command:?}: {}", text(&output.stderr));
+        }
+        assert_eq!(fs::read(damaged).expect("the pool"), bytes, "{name}: it was written to");
+        assert!(!Path::new(copy).exists(), "{name}");
+    }
+}

@@ -4,6 +4,7 @@
 //! was fetched before a change through this process is fetched again, so that a loop sees its own writes: never a key twice,
 //! and none is left out that stays.
 
+use std::ops::Bound as End;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -38,6 +39,10 @@ struct Cursor {
     stamp: u64,
     ahead: Ahead,
     is_at_end: bool,
+    /// Whether the iterator goes over the whole map.
+    is_whole: bool,
+    /// How many entries it has returned before these.
+    returned: u64,
 }
 
 impl Entries {
@@ -48,6 +53,7 @@ impl Entries {
         bounds: Bounds,
         upwards: bool,
     ) -> Self {
+        let is_whole = matches!(bounds.ends(), (End::Unbounded, End::Unbounded));
         let cursor = Cursor {
             bounds,
             fetched: Arc::default(),
@@ -55,6 +61,8 @@ impl Entries {
             stamp: 0,
             ahead: Ahead::START,
             is_at_end: false,
+            is_whole,
+            returned: 0,
         };
         Self { map, open, part, upwards, process: Process::this(), cursor: Mutex::new(cursor) }
     }
@@ -76,6 +84,9 @@ impl Entries {
             self.fetch(py, cursor)?;
             if cursor.fetched.len() == 0 {
                 cursor.is_at_end = true;
+                if cursor.is_whole {
+                    self.open.map.check_len(cursor.returned)?;
+                }
                 return Ok(None);
             }
         }
@@ -97,6 +108,7 @@ impl Entries {
         }
         // Before the entries are read: a change meanwhile makes them old.
         cursor.stamp = self.open.changes.stamp();
+        cursor.returned += cursor.next as u64;
         cursor.next = 0;
         let mut fetched = std::mem::take(&mut cursor.fetched);
         // Another thread may still make an object of an entry.

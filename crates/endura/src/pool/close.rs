@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 impl<M: Media> Space<M> {
     /// Closes the pool, if it is not closed yet, and writes down what the next session need not
-    /// find out again: how many entries each map has, and what is free. All of it is durable on
+    /// find out again: how many maps there are, how many entries each has, and what is free. All of it is durable on
     /// return (in the sense of the medium); what remains is to say that the pool was closed, and then to
     /// [cut](Media::cut) the medium to as many bytes as this returns.
     ///
@@ -32,9 +32,11 @@ impl<M: Media> Space<M> {
         if self.is_poisoned() {
             return Err(self.doubt());
         }
-        for map in self.all_maps() {
-            lengths::record(&self.media, &map, self.session)?;
+        let maps = self.all_maps();
+        for map in &maps {
+            lengths::record(&self.media, map, self.session)?;
         }
+        lengths::record_maps(&self.media, self.session, maps.len())?;
         // Fences the lengths as well.
         self.allocator.save(&self.media, self.session.generation)
     }

@@ -46,6 +46,8 @@ pub(crate) const UNCOLLECTED: u64 = 8224;
 pub(crate) const GROW_TO: u64 = 8232;
 /// Session word: how many bytes the file has at least. All spans in use lie below it.
 pub(crate) const LENGTH: u64 = 8240;
+/// Session word: how many maps the last clean close has counted, and the lower half of its generation, in the upper half.
+pub(crate) const MAPS: u64 = 8248;
 
 /// The place of a map's new name until it is in the map's entry. Laid out as an entry.
 pub(crate) const NEW_NAME: u64 = TABLE - ENTRY;

@@ -1,7 +1,9 @@
-//! How many entries each map has, as a clean close writes it down for the next session.
+//! How many maps there are, and how many entries each has, as a clean close writes it down for the next session. An entry of
+//! the directory that damage has made an empty one is a map less.
 
-use crate::media::{Media, Ordering, Span};
+use crate::media::{Media, Ordering, Region, Span};
 use crate::pool::directory::map_state::{Counted, MapState};
+use crate::pool::layout::{DIRECTORY, MAPS};
 use crate::pool::session::Session;
 use crate::{Error, Result};
 
@@ -11,6 +13,9 @@ type Header<'m, M> = Span<'m, M, 8>;
 /// Words of it: the number, and the generation that wrote it.
 const LEN: usize = 3;
 const LEN_GENERATION: usize = 4;
+
+/// Half a word.
+const MASK: u64 = u32::MAX as u64;
 
 /// An entry takes at least so many bytes of the pool: a key and a value, or a record of its own.
 const LEAST_BYTES: u64 = 16;
@@ -34,6 +39,30 @@ pub(crate) fn recorded<M: Media>(media: &M, entry: u64, session: Session) -> Res
         return Err(Error::Corrupt { offset: entry, what });
     }
     Ok(Some(len))
+}
+
+/// Fails if the last session was closed, and recorded another number of maps than these that were found.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`].
+pub(crate) fn check_maps<M: Media>(media: &M, session: Session, found: usize) -> Result<()> {
+    let word = Region::new(media, MAPS, 1)?.load(0, Ordering::Acquire);
+    let is_recorded = session.clean && word >> 32 == session.generation.wrapping_sub(1) & MASK;
+    if is_recorded && word & MASK != found as u64 & MASK {
+        let what = "a directory in which other maps are found than the last close has counted";
+        return Err(Error::Corrupt { offset: DIRECTORY, what });
+    }
+    Ok(())
+}
+
+/// Records how many maps there are. The caller fences.
+pub(crate) fn record_maps<M: Media>(media: &M, session: Session, maps: usize) -> Result<()> {
+    let word = Region::new(media, MAPS, 1)?;
+    // Relaxed: as in `record`.
+    word.store(0, session.generation << 32 | maps as u64 & MASK, Ordering::Relaxed);
+    word.flush(0, 1);
+    Ok(())
 }
 
 /// Records how many entries a map has, if it knows. The caller fences.

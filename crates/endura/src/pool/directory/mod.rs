@@ -46,8 +46,8 @@
 //! | new span: header DIRECTORY stored and drained; entries cleared and fenced | no link | a full directory; the span is free after a collection |
 //! | new span: link stored | no link or link | the same, or a directory with room |
 //! | new span: fenced with the words of its first entry, or drained if that create fails | link | a directory with room |
-//! | close: words 3 and 4 stored | any of their values | the superblock says unclean: they do not count |
-//! | close: fenced with the list of free space; the superblock says clean | words 3 and 4 | the numbers of entries |
+//! | close: words 3 and 4, and MAPS, stored | any of their values | the superblock says unclean: they do not count |
+//! | close: fenced with the list of free space; the superblock says clean | words 3 and 4, MAPS | the numbers of entries, and of maps |
 //!
 //! The place of new names (`NEW_NAME`) is laid out as an entry, in front of the first one, and counts only
 //! while an entry is RENAMED. At most one is: the next new name is written when LIVE is durable. Everything else

@@ -97,6 +97,7 @@ impl<M: Media> Directory<M> {
             }
             block = Block::in_span(at);
         }
+        lengths::check_maps(media, session, registry.maps.len())?;
         if !session.read_only {
             // Before a collection frees the nodes of a map whose drop a killed process had not made
             // durable, and before the first use of a map that a killed process had just made. And before space is

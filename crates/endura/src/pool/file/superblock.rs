@@ -63,7 +63,7 @@ use crate::{Error, Result};
 pub const BYTES: usize = 256;
 /// The number of the file format that this build reads and writes. A pool of another one is refused
 /// ([`Error::Version`]).
-pub const FORMAT: u32 = 7;
+pub const FORMAT: u32 = 8;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
 /// Where the checksums are.
 const SUM: usize = 124;

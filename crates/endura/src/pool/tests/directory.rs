@@ -182,6 +182,36 @@ fn damaged_entries_are_reported_and_end() {
     }
 }
 
+/// An entry of zeros is one that was never used, and one that is free has no map: the number of maps tells.
+#[test]
+fn a_map_whose_entry_is_gone_is_missed_after_a_clean_close() {
+    use crate::pool::layout::{DIRECTORY, ENTRY};
+    let space = pool(2);
+    for name in ["a", "b", "c"] {
+        space.open_map(name, 1, 0, no_nodes).unwrap();
+    }
+    space.save().unwrap();
+    let found = |zeros: std::ops::Range<u64>, session: Session| {
+        let medium = copy(space.media());
+        for at in zeros.step_by(8) {
+            Region::new(&medium, at, 1).unwrap().store(0, 0, Ordering::Relaxed);
+        }
+        Space::mount(medium, session).map(|space| space.all_maps().len())
+    };
+    let next = Session { generation: 2, ..FRESH };
+    assert_eq!(found(0..0, next).unwrap(), 3);
+    for n in 0..3 {
+        let at = DIRECTORY + n * ENTRY;
+        for zeros in [at..at + ENTRY, at..at + 8] {
+            assert!(matches!(found(zeros, next), Err(Error::Corrupt { .. })), "{n}");
+        }
+    }
+    // No number is known after a kill, nor after a session that has not written one.
+    let all = DIRECTORY..DIRECTORY + 3 * ENTRY;
+    assert_eq!(found(all.clone(), Session { clean: false, ..next }).unwrap(), 0);
+    assert_eq!(found(all, Session { generation: 3, ..FRESH }).unwrap(), 0);
+}
+
 /// A map of many chunks is told of and freed in many pins, between which the epoch moves on; what is left
 /// counts as waiting.
 #[test]
