@@ -188,6 +188,8 @@ fn memory_is_bounded_by_eviction_of_keys() {
         client.call(&format!("EXPIRE k{key} 1000"));
     }
     client.call("CONFIG SET maxmemory-policy volatile-lru");
+    // Without a limit to the time that it takes.
+    client.call("CONFIG SET maxmemory-eviction-tenacity 100");
     client.call("CONFIG SET maxmemory 1");
     let refused = client.call("EN.SET more a 1").text();
     assert!(refused.starts_with("OOM "), "{refused}");

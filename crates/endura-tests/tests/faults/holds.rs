@@ -16,6 +16,15 @@ const MOST: u64 = 64 << 20;
 /// that has other things to do.
 const LONG: Duration = Duration::from_secs(1);
 
+/// Ends the writers, also when the test fails.
+struct Stop<'e>(&'e AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn fast_writers_are_slowed_down_and_not_held() {
     for folder in folders() {
@@ -37,6 +46,7 @@ fn fast_writers_are_slowed_down_and_not_held() {
         };
         std::thread::scope(|scope| {
             let writers = [0, 1].map(|first| scope.spawn(move || write(first)));
+            let stop = Stop(&ends);
             let changed = || pool.stats().unwrap().checkpoints.unwrap().changed_bytes;
             for round in 0..3 {
                 while changed() < 2 * MOST {
@@ -46,7 +56,7 @@ fn fast_writers_are_slowed_down_and_not_held() {
                 assert!(made.copied_bytes <= MOST, "round {round}: {made:?}");
                 assert!(made.held < LONG, "round {round}: {made:?}");
             }
-            ends.store(true, Ordering::Relaxed);
+            drop(stop);
             for writer in writers {
                 let longest = writer.join().unwrap();
                 assert!(longest < LONG, "an operation took {longest:?}");

@@ -4,12 +4,22 @@
 //!
 //! `ENDURA_ROUNDS` is another number of copies of each kind.
 
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
 use endura::{Error, Pool};
 
 use crate::load::*;
 use crate::mounts::*;
 use crate::process::*;
 use crate::random::Random;
+
+/// What is in a folder: names, and bytes.
+fn entries_of(folder: &Path) -> Vec<(OsString, u64)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries.map(|entry| (entry.file_name(), entry.metadata().map_or(0, |it| it.len()))).collect()
+}
 
 #[test]
 fn role_live_images() {
@@ -50,11 +60,13 @@ fn role_live_images() {
                 seen[3] += 1;
                 continue;
             };
-            match Pool::open(copy.path().join("pool")) {
+            let there = entries_of(&copy.path());
+            match Pool::options().open_existing(copy.path().join("pool")) {
                 Ok(pool) => {
                     let (found, is_told) = (operations_in(&pool), pool.restored().is_some());
                     seen[usize::from(is_told)] += 1;
-                    assert!(is_told || found >= before, "{kind} {round}: {found} of {before}");
+                    let is_right = is_told || found >= before;
+                    assert!(is_right, "{kind} {round}: {found} of {before}, {there:?}");
                 }
                 Err(
                     Error::NeedsRestore { .. }
@@ -63,7 +75,7 @@ fn role_live_images() {
                     | Error::Corrupt { .. }
                     | Error::NotAPool { .. },
                 ) => seen[2] += 1,
-                Err(error) => panic!("{kind} {round}: {error}"),
+                Err(error) => panic!("{kind} {round}: {error}, {there:?}"),
             }
         }
         drop(load.kill());
