@@ -4,7 +4,7 @@
 //! copier takes the notes and copies those pages, again and again, until no more than that are noted. This ends only if
 //! writers change fewer pages in a pass than it has copied. Where a pass has not halved what is noted, writers are
 //! [slowed down](crate::pool::pins::slow): kept out for 40 ms, let in for 4, and so on. If the next pass does not help either, they are
-//! let in for less, until each of them gets one operation done at a time. Only single operations that change more than the
+//! let in for less, in which each of them gets one operation done at least. Only single operations that change more than the
 //! disk takes in 40 ms can be too much even then. The hold then writes what is left into the file while it lasts.
 
 use std::time::{Duration, Instant};
@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use crate::media::{DIRTY_GRAIN, DirtyPages, Mapped, Media, Region};
 use crate::os::door::DiskFile;
 use crate::os::read_ahead::ReadAhead;
-use crate::pool::checkpoint::copy::{FIRST, NoRound};
 use crate::pool::checkpoint::file::bits::Bits;
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::root::SLOT;
@@ -20,6 +19,8 @@ use crate::pool::checkpoint::file::round::Round;
 use crate::pool::space::Space;
 use crate::{Error, Result};
 
+/// The first page that is copied.
+pub(crate) const FIRST: u32 = 2;
 /// Pages that are copied and written at once.
 const PIECE: usize = 256;
 /// Pages of a pool that are read ahead at once where all are copied.
@@ -28,6 +29,29 @@ const SWEEP: u32 = 2 << 10;
 const OUT: Duration = Duration::from_millis(40);
 /// For how long they are let in between: at first, and after passes that did not help.
 const IN: [Duration; 3] = [Duration::from_millis(4), Duration::from_millis(1), Duration::ZERO];
+
+/// Why a round made no checkpoint.
+#[derive(Debug)]
+pub(crate) enum NoRound {
+    /// The pool: closed, poisoned, or a writer stayed inside.
+    Pool(Error),
+    /// The file.
+    File(Failure),
+    /// The disk below the pool: it has refused pages, and what was copied may be older than what was stored.
+    Refused,
+}
+
+impl From<Failure> for NoRound {
+    fn from(failure: Failure) -> Self {
+        Self::File(failure)
+    }
+}
+
+impl From<Error> for NoRound {
+    fn from(error: Error) -> Self {
+        Self::Pool(error)
+    }
+}
 
 /// What a round does before its hold, and remembers of that.
 pub(super) struct Ahead<'s> {

@@ -20,8 +20,8 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::media::{DIRTY_GRAIN, Mapped, Media};
 use crate::os::disk;
 use crate::os::door::DiskFile;
+pub(crate) use crate::pool::checkpoint::ahead::NoRound;
 use crate::pool::checkpoint::ahead::{self, Ahead, pages_of, read_page};
-use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::CheckpointFile;
 use crate::pool::checkpoint::file::root::{Moment, SLOT};
 use crate::pool::checkpoint::file::round::Round;
@@ -30,8 +30,6 @@ use crate::pool::layout::NEWEST_NUMBER;
 use crate::pool::space::Space;
 use crate::{Error, Result};
 
-/// The first page that is copied.
-pub(crate) const FIRST: u32 = 2;
 /// Pages that may be left for the hold: 64 MiB. It copies more only where single operations change more than that.
 const MOST_IN_HOLD: u64 = 16 << 10;
 /// How long a hold waits for the writers.
@@ -73,29 +71,6 @@ pub(crate) struct Outcome {
     pub(crate) written: u64,
     /// Holds that were tried.
     pub(crate) tries: u32,
-}
-
-/// Why a round made no checkpoint.
-#[derive(Debug)]
-pub(crate) enum NoRound {
-    /// The pool: closed, poisoned, or a writer stayed inside.
-    Pool(Error),
-    /// The file.
-    File(Failure),
-    /// The disk below the pool: it has refused pages, and what was copied may be older than what was stored.
-    Refused,
-}
-
-impl From<Failure> for NoRound {
-    fn from(failure: Failure) -> Self {
-        Self::File(failure)
-    }
-}
-
-impl From<Error> for NoRound {
-    fn from(error: Error) -> Self {
-        Self::Pool(error)
-    }
 }
 
 /// What a hold has copied.

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::os::disk;
 use crate::os::door::DiskFile;
 use crate::pool::alloc::pages;
-use crate::pool::checkpoint::copy::FIRST;
+use crate::pool::checkpoint::ahead::FIRST;
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::CheckpointFile;
 use crate::pool::checkpoint::file::root::SLOT;

@@ -1,14 +1,28 @@
 //! The sleep of writers that a hold keeps out, or that are slowed down.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::media::Media;
 use crate::os::futex;
+use crate::pool::session::SLOWED;
 use crate::pool::space::Space;
 use crate::sync::{Backoff, Ordering, is_scheduled};
 
+/// How long an operation waits at most because writers are slowed down.
+const LONGEST: Duration = Duration::from_millis(60);
 /// A wake-up that is lost costs this.
 const MOST: Duration = Duration::from_millis(20);
+
+/// How long an operation has waited at a gate that is shut by SLOWED.
+#[derive(Debug, Default)]
+pub(super) struct SlowWait(Option<Instant>);
+
+impl SlowWait {
+    /// Whether that was long enough. `gate` is what it finds there now.
+    pub(super) fn is_over(&mut self, gate: u64) -> bool {
+        gate & SLOWED != 0 && self.0.get_or_insert_with(Instant::now).elapsed() >= LONGEST
+    }
+}
 
 impl<M: Media> Space<M> {
     /// Sleeps until the writers go on, or a little.

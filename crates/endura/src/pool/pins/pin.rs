@@ -18,7 +18,7 @@ use crate::media::Media;
 use crate::pool::alloc::events::Event;
 use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::pins::guard::Guard;
-use crate::pool::pins::slow::SlowWait;
+use crate::pool::pins::held::SlowWait;
 use crate::pool::session::{CLOSED, HELD, NO_READERS, NO_WRITERS, NOT_NOW, POISONED, SLOWED};
 use crate::pool::space::Space;
 use crate::runtime::epoch::{Mode, Slot};

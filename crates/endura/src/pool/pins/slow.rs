@@ -5,10 +5,8 @@
 //! while it copies for some milliseconds, opens it for a few, shuts it again, and so on.
 //!
 //! Unlike a [hold](super::park), this waits for nobody: operations that are under way go on, also those nested in them. And it
-//! promises nothing but leisure. So a writer that has waited for [`LONGEST`] goes in all the same, whatever the copier does:
+//! promises nothing but leisure. So a writer that has waited for [60 ms](super::held) goes in all the same, whatever the copier does:
 //! its disk may have stopped.
-
-use std::time::{Duration, Instant};
 
 use crate::media::Media;
 use crate::pool::session::{NO_READERS, SLOWED};
@@ -16,10 +14,7 @@ use crate::pool::space::Space;
 use crate::sync::MutexGuard;
 use crate::{Error, Result};
 
-/// How long an operation waits at most because writers are slowed down.
-const LONGEST: Duration = Duration::from_millis(60);
-
-/// Proof that writing operations are kept from beginning. They may when it is dropped, or after [`LONGEST`].
+/// Proof that writing operations are kept from beginning. They may when it is dropped, or after 60 ms.
 #[must_use = "writers go on when it is dropped"]
 pub struct Slowed<'s, M: Media> {
     space: &'s Space<M>,
@@ -30,17 +25,6 @@ impl<M: Media> Drop for Slowed<'_, M> {
     fn drop(&mut self) {
         self.space.epochs.open(SLOWED);
         self.space.wake_held();
-    }
-}
-
-/// How long an operation has waited at a gate that is shut by SLOWED.
-#[derive(Debug, Default)]
-pub(super) struct SlowWait(Option<Instant>);
-
-impl SlowWait {
-    /// Whether that was long enough. `gate` is what it finds there now.
-    pub(super) fn is_over(&mut self, gate: u64) -> bool {
-        gate & SLOWED != 0 && self.0.get_or_insert_with(Instant::now).elapsed() >= LONGEST
     }
 }
 

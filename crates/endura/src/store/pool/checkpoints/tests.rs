@@ -220,7 +220,7 @@ fn cut_once(folder: &Path, seed: u64) {
     let was = superblock_of(&path);
     let disk = Losing::ending_at(random.below(120));
     // In half of the runs nearly all pages are copied before the hold, beside writers that are slowed down for that.
-    let most = if seed % 2 == 0 { 16 << 10 } else { 4 };
+    let most = if seed.is_multiple_of(2) { 16 << 10 } else { 4 };
     let spans = run_until_cut(&pool, &disk, Copier::default().with_most_in_hold(most));
     drop(pool);
     tear(&path, &was, &mut random);
