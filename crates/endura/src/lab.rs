@@ -3,8 +3,8 @@
 //! Nothing here is part of the API, and there is no promise of stability: any version may change or take away
 //! any of it. All others start at [`Pool`](crate::Pool).
 
+pub use crate::index::{NarrowLeaves, NbTree, Wide, default_layout};
 pub use crate::runtime::arena::Arena;
-pub use crate::store::index::{NarrowLeaves, NbTree, Wide, default_layout};
 
 /// What the processor offers.
 pub mod cpu {
@@ -22,7 +22,7 @@ pub mod media {
 
 /// Space and lifetime.
 pub mod pool {
-    pub use crate::pool::{
+    pub use crate::space::{
         Collector, Counted, GcStep, GcWalk, Guard, Hold, Inventory, LeakRecovery,
         LeakRecoveryState, MapState, PAGE, Quiesced, Session, Shares, SizeUse, Space, SpaceCheck,
         SpaceStats, Worker, set_waiting, superblock,
@@ -41,8 +41,8 @@ pub mod pool {
 
 /// The file of a pool's checkpoints.
 pub mod checkpoint {
+    pub use crate::checkpoint::file::{CheckpointFile, Failure, Moment, Round, SLOT};
     pub use crate::os::door::DiskFile;
-    pub use crate::pool::checkpoint::file::{CheckpointFile, Failure, Moment, Round, SLOT};
 }
 
 /// The papers' indexes, over any medium.

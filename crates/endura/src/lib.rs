@@ -47,9 +47,9 @@
 //!
 //! Data flows one way: a layer uses only those to its left.
 //!
-//! | `cpu`, `os` | `media`, `runtime` | `pool` | `tree` | the crate's root |
-//! | --- | --- | --- | --- | --- |
-//! | processor and system | bytes that survive; threads and epochs | space and lifetime | the papers' indexes | [`Pool`], [`Map`] |
+//! | `cpu`, `os` | `media`, `runtime` | `space` | `checkpoint` | `tree`, `index` | `encoding`, `pool`, `map` |
+//! | --- | --- | --- | --- | --- | --- |
+//! | processor and system | bytes that survive; threads and epochs | space and lifetime | the way back after a power loss | the papers' indexes | [`Pool`], [`Map`] |
 //!
 //! The first four are the only doors for `unsafe`.
 //!
@@ -61,41 +61,41 @@ compile_error!("endura runs on 64-bit little-endian Linux");
 #[doc(hidden)]
 pub mod lab;
 
-/// Maps whose types are known only at run time: for the command and for bindings. No promise of stability.
 #[doc(hidden)]
-pub mod dynamic {
-    pub use crate::store::dynamic::{
-        Datum, DynamicKeys, DynamicMap, DynamicRange, DynamicValues, Encoding, Type, UntypedMap,
-        behind, word,
-    };
-}
+pub mod dynamic;
 
+mod checkpoint;
 mod cpu;
+mod encoding;
 mod error;
+mod index;
 mod kind;
+mod map;
 mod media;
 mod os;
 mod pool;
 mod runtime;
-mod store;
+mod space;
 mod sync;
 mod tree;
 mod types;
 
-pub use error::{BoxError, Error, Result};
-pub use kind::Kind;
-pub use pool::FORMAT;
+pub use checkpoint::{Checkpoint, CheckpointFailure, CheckpointStats, Checkpoints, Restored};
+pub use encoding::bound::KeyRange;
 #[cfg(feature = "json")]
-pub use store::Json;
+pub use encoding::codecs::Json;
 #[cfg(feature = "postcard")]
-pub use store::Postcard;
-pub use store::{
-    Bytes, Checkpoint, CheckpointFailure, CheckpointStats, Checkpoints, Closed, Domain, Event, Key,
-    KeyBound, KeyRange, Keys, LONGEST_KEY, LONGEST_VALUE, LeakRecovery, LeakRecoveryState, Map,
-    MapInfo, MapOptions, MapReport, MediaChoice, Newtype, NodeLayout, Pool, PoolOptions, PrefixKey,
-    Range, Repairs, Report, Restored, Shares, SizeUse, Stats, Value, Values, Visit,
-    explain_bus_errors,
-};
+pub use encoding::codecs::Postcard;
+pub use encoding::newtype::Newtype;
+pub use encoding::value::{Key, KeyBound, PrefixKey, Value};
+pub use error::{BoxError, Error, Result};
+pub use index::NodeLayout;
+pub use kind::Kind;
+pub use map::{Keys, Map, MapOptions, Range, Values, Visit};
+pub use media::{Domain, MediaChoice, explain_bus_errors};
+pub use pool::{Closed, MapInfo, MapReport, Pool, PoolOptions, Report, Stats};
+pub use space::{Event, FORMAT, LeakRecovery, LeakRecoveryState, Shares, SizeUse};
+pub use tree::{Bytes, LONGEST_KEY, LONGEST_VALUE, Repairs};
 pub use types::Types;
 
 /// The README's example is a test.

@@ -17,7 +17,7 @@ use crate::subject::Finding;
 /// A folder of the product whose calls are faulted.
 #[derive(Debug, Clone, Copy)]
 pub struct Area {
-    /// Its name, wherever it lies below the handles.
+    /// Its name, wherever it lies.
     pub folder: &'static str,
     /// Fewer faults than these mean that the campaign does not see them.
     pub least: usize,
@@ -29,16 +29,11 @@ const TESTS: [&str; 3] = ["tests", "tests.rs", "loom.rs"];
 /// Where the sources of the product begin.
 const PRODUCT: &str = "crates/endura/src/";
 
-/// The layer of the handles, in which folders may be called like those below that they stand for.
-const HANDLES: &str = "store/";
-
 impl Area {
     /// Whether a source lies in it.
     pub(super) fn holds(self, file: &str) -> bool {
         let inside = file.strip_prefix(PRODUCT);
-        inside.is_some_and(|path| {
-            !path.starts_with(HANDLES) && format!("/{path}").contains(&format!("/{}/", self.folder))
-        })
+        inside.is_some_and(|path| format!("/{path}").contains(&format!("/{}/", self.folder)))
     }
 }
 

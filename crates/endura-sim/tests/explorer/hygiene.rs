@@ -55,9 +55,9 @@ fn nearly_nothing_is_flushed_for_nothing() {
     }
     let is_in = |site: &Site, files: &[&str]| files.iter().any(|file| site.file().ends_with(file));
     let walks =
-        |site: &Site| is_in(site, &["pool/collect/collector.rs", "fast_fair/upkeep/mark.rs"]);
+        |site: &Site| is_in(site, &["space/collect/collector.rs", "fast_fair/upkeep/mark.rs"]);
     // So does an open, of the directory and of the headers of pages and spans.
-    let opens = ["pool/directory/registry.rs", "pool/alloc/tails.rs"];
+    let opens = ["space/directory/registry.rs", "space/alloc/tails.rs"];
     let waits = |site: &Site| walks(site) || is_in(site, &opens);
     let flushes = hygiene.flushes.iter().filter(|(site, _)| !waits(site));
     assert_eq!(flushes.map(|(_, count)| count.redundant).sum::<u64>(), 0);

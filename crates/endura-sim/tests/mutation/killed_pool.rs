@@ -130,7 +130,7 @@ fn completed_by_opens(mut harness: Harness) -> Result<usize, String> {
             if ops.is_empty() && thread < 5 {
                 let stores = (from..end).filter(|&i| whole.events[i].changes_words());
                 let entry =
-                    |i: &usize| whole.events[*i].site.file().ends_with("pool/directory/entry.rs");
+                    |i: &usize| whole.events[*i].site.file().ends_with("space/directory/entry.rs");
                 for i in stores.filter(entry) {
                     let mut events = whole.events.clone();
                     events.truncate(i + 1);
@@ -175,7 +175,7 @@ fn opens_that_are_killed_while_they_complete_a_renaming() {
     let before = [Make("first", 3)];
     let mut trace = with(None).up_to(adr(), &before, &RENAMES[..1], "pool.rename.renamed").unwrap();
     end_in_a_store(&mut trace.events);
-    let is_of_entry = |call: &Call| call.site.file().ends_with("pool/directory/entry.rs");
+    let is_of_entry = |call: &Call| call.site.file().ends_with("space/directory/entry.rs");
     let calls = calls_of_an_open(&visible(&trace, trace.events.len()));
     let calls = calls.filter(|call| call.what != Use::Load);
     let calls: Vec<Call> = calls.filter(is_of_entry).collect();
@@ -191,12 +191,12 @@ fn opens_that_are_killed_while_they_complete_a_renaming() {
 fn an_open_that_flushes_nothing_is_noticed() {
     let made = [Make("first", 3)];
     // By their places: that of links stands before that of entries.
-    let [link, state] = flushes_of_an_open(&made, "pool/directory/registry.rs")[..] else {
+    let [link, state] = flushes_of_an_open(&made, "space/directory/registry.rs")[..] else {
         panic!("two")
     };
     let pages = [full(), vec![Link { slot: 0, size: 4 }]].concat();
     // That of a page's header stands before that of a span's.
-    let [header, _] = flushes_of_an_open(&pages, "pool/alloc/tails.rs")[..] else { panic!("two") };
+    let [header, _] = flushes_of_an_open(&pages, "space/alloc/tails.rs")[..] else { panic!("two") };
     for op in [Make("another", 4), Drop("first"), Rename("first", LONG)] {
         assert!(killed(&op, with(Mutant::Drop(state))).is_err(), "{op:?}");
     }

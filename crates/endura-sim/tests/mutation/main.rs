@@ -23,7 +23,7 @@ use endura_sim::mutate::{Area, Campaign};
 use parts::Part;
 
 const AREAS: &[Area] =
-    &[Area { folder: "fast_fair", least: 80 }, Area { folder: "pool", least: 45 }];
+    &[Area { folder: "fast_fair", least: 80 }, Area { folder: "space", least: 45 }];
 
 fn campaign() -> Campaign<Part> {
     Campaign::new(env!("CARGO_MANIFEST_DIR"), "tests/mutation", AREAS, parts::all())

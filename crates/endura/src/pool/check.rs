@@ -1,319 +1,83 @@
-//! The check that every byte of a pool has exactly one owner.
+//! Verification of everything in a pool, used by [`Pool::verify`](crate::Pool::verify), the command and the tests.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
-
-use crate::media::{LINE, Media};
-use crate::pool::alloc::bitmap::Bitmap;
-use crate::pool::alloc::class::{Class, Room};
-use crate::pool::alloc::page::header;
-use crate::pool::alloc::page::header::PageKind;
-use crate::pool::alloc::page::table;
-use crate::pool::alloc::page::table::{Found, SpanKind};
-use crate::pool::directory::registry::directory_spans;
-use crate::pool::layout::{PAGE, UNIT, UNITS};
-use crate::pool::pins::quiesce::Quiesced;
-use crate::pool::space::Space;
+use crate::index::table;
+use crate::kind::Kind;
+use crate::media::Media;
+use crate::space::{Counted, Shares, Space};
+use crate::tree::Repairs;
 use crate::{Error, Result};
 
-/// The state in which the check found a chunk.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    Free,
-    Limbo,
-    Map,
-}
-
-impl Owner {
-    const ALL: [Self; 3] = [Self::Free, Self::Limbo, Self::Map];
-}
-
-/// The chunks of a span by owner: a bit is set where the chunk is that one's.
-struct Slab {
-    class: Class,
-    owned: [Bitmap; 3],
-}
-
-impl Slab {
-    /// A span of which only the free chunks are known.
-    fn new(class: Class, free: Bitmap) -> Self {
-        let none = || Bitmap::all_used(free.chunks());
-        Self { class, owned: [free.clone(), none(), none()] }
-    }
-
-    fn claim(&mut self, chunk: usize, owner: Owner) -> Option<Owner> {
-        let is_owner = |owner: &Owner| self.owned[*owner as usize].is_free(chunk);
-        let before = Owner::ALL.into_iter().find(is_owner);
-        if before.is_none() {
-            let _ = self.owned[owner as usize].give(chunk);
-        }
-        before
-    }
-
-    /// Bytes of chunks that are in use but unreachable, as far as is known.
-    fn leaked(&self) -> u64 {
-        let owned: usize = self.owned.iter().map(Bitmap::free).sum();
-        (self.owned[0].chunks() - owned) as u64 * self.class.size()
-    }
-}
-
-/// How the bytes of a pool's spans are divided.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The result of a verification.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Shares {
-    /// Bytes of chunks that maps reach.
-    pub reached: u64,
-    /// Bytes of free chunks, free units and free pages, those that the file does not have yet among them.
-    pub free: u64,
-    /// Bytes of chunks that wait for a grace period, those of dropped maps included.
-    pub limbo: u64,
-    /// Bytes that are none of these: stranded when a session ended uncleanly. None when the collection
-    /// after it is complete ([`Space::collection`]).
-    pub leaked: u64,
+pub struct Report {
+    /// Every map, by name.
+    pub maps: Vec<MapReport>,
+    /// How the bytes of the pages are divided among maps, free space and retired memory.
+    pub shares: Shares,
 }
 
-/// A running check of the pool's space. Given every chunk that maps reach, it finds those that have another owner as
-/// well.
-pub struct SpaceCheck<'q, M: Media> {
-    space: &'q Space<M>,
-    /// By first unit.
-    slabs: BTreeMap<u64, Slab>,
-    /// Chunks that lie by themselves, by offset.
-    alone: BTreeMap<u64, Owner>,
-    /// Runs of free pages and of free units: first unit and end.
-    free: BTreeMap<u64, u64>,
-    /// The offsets of further spans of the map directory.
-    directory: BTreeSet<u64>,
-    /// The span that was asked for last: most chunks that follow one another lie in the same.
-    last: Option<Found>,
-    shares: Shares,
+impl Report {
+    /// States that later writers repair, in all maps.
+    pub fn repairs_pending(&self) -> u64 {
+        self.maps.iter().map(|map| map.repairs.total()).sum()
+    }
 }
 
-fn damage<T>(offset: u64, what: &'static str) -> Result<T> {
-    Err(Error::Corrupt { offset, what })
+/// The result of a verification for one map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MapReport {
+    /// Its name.
+    pub name: String,
+    /// The kind of its index.
+    pub kind: Kind,
+    /// Entries, counted one by one.
+    pub entries: u64,
+    /// Nodes of all levels.
+    pub nodes: u64,
+    /// Levels.
+    pub height: u64,
+    /// States that an interrupted session left. Readers handle them, and the next writer that locks the node repairs
+    /// them.
+    pub repairs: Repairs,
 }
 
-impl<M: Media> Quiesced<'_, M> {
-    /// Begins a check of the space: it knows what is free and what waits.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupt`] if that overlaps already.
-    pub fn check(&self) -> Result<SpaceCheck<'_, M>> {
-        let space = self.space();
-        let pages = space.allocator.pages();
-        let mut check = SpaceCheck {
-            space,
-            slabs: BTreeMap::new(),
-            alone: BTreeMap::new(),
-            free: pages.free_pages().into_iter().chain(pages.free_units()).collect(),
-            directory: directory_spans(&space.media)?,
-            last: None,
-            shares: Shares::default(),
-        };
-        check.add_partial_spans()?;
-        let (mut free, mut limbo) = (Vec::new(), Vec::new());
-        for slot in space.epochs.slots() {
-            let cache = slot.contents.lock();
-            free.extend(cache.cached().map(|(class, at)| (at, class.size())));
-            limbo.extend(cache.limbo());
+/// Checks all maps of a pool while writers wait.
+pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
+    let quiesced = space.quiesce()?;
+    let guard = space.pin()?;
+    let mut maps = Vec::new();
+    let mut chunks = Vec::new();
+    for (name, map) in space.named_maps()? {
+        let structure = table::of(&map)?;
+        let found = structure.check(&guard, &map, &mut |at, bytes| chunks.push((at, bytes)))?;
+        if map.counted() == Counted::All && map.sum() != found.entries {
+            let what = "a recorded number of entries that is not the true one";
+            return Err(Error::Corrupt { offset: map.entry(), what });
         }
-        limbo.extend(space.chunks_of_drops());
-        free.iter().try_for_each(|&(at, bytes)| check.claim(at, bytes, Owner::Free))?;
-        limbo.iter().try_for_each(|&(at, bytes)| check.claim(at, bytes, Owner::Limbo))?;
-        Ok(check)
-    }
-}
-
-impl<M: Media> SpaceCheck<'_, M> {
-    /// Adds a chunk of `bytes` bytes, as requested, that a map reaches.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupt`] if there is no such chunk in the pool, or it is free, or waits for a grace
-    /// period, or was reached before.
-    pub fn reach(&mut self, at: u64, bytes: u64) -> Result<()> {
-        self.claim(at, bytes, Owner::Map)
-    }
-
-    /// Adds a chunk of `bytes` bytes, as requested, of a map that was dropped: it waits as well.
-    ///
-    /// # Errors
-    ///
-    /// As for [`reach`](Self::reach).
-    pub(crate) fn wait(&mut self, at: u64, bytes: u64) -> Result<()> {
-        self.claim(at, bytes, Owner::Limbo)
-    }
-
-    /// Free chunks of partly used spans, a span at a time.
-    fn add_partial_spans(&mut self) -> Result<()> {
-        let space = self.space;
-        space.allocator.for_each_partial(|class, _, first, free| {
-            self.shares.free += free.free() as u64 * class.size();
-            self.slabs.insert(first, Slab::new(class, free.clone()));
+        maps.push(MapReport {
+            name,
+            kind: structure.kind(),
+            entries: found.entries,
+            nodes: found.nodes,
+            height: found.height,
+            repairs: found.repairs,
         });
-        for (&first, slab) in &self.slabs {
-            let found = space.allocator.pages().find_span(&space.media, first)?;
-            if found.first != first || found.header.kind != SpanKind::Slab(slab.class) {
-                return damage(first * UNIT, "a chunk in a span that has none of its size");
-            }
-        }
-        Ok(())
     }
-
-    fn claim(&mut self, at: u64, bytes: u64, owner: Owner) -> Result<()> {
-        let room = Room::of(bytes);
-        let before = match room {
-            Room::Slab(class) => self.claim_in_slab(at, class, owner)?,
-            Room::Run(_) | Room::Large(_) => self.claim_alone(at, room, owner)?,
+    let mut check = quiesced.check()?;
+    chunks.into_iter().try_for_each(|(at, bytes)| check.reach(at, bytes))?;
+    for map in space.dropped_maps() {
+        let (mut inventory, mut waited) = (table::of(&map)?.inventory(), Ok(()));
+        let mut wait = |at, bytes| {
+            if waited.is_ok() {
+                waited = check.wait(at, bytes);
+            }
+            // The walk stops at the first damage.
+            waited.is_ok()
         };
-        let what = match before {
-            None => {
-                self.shares.add(owner, room.bytes());
-                return Ok(());
-            }
-            Some(Owner::Free) => "a chunk in use that is also free",
-            Some(Owner::Limbo) => "a chunk in use that also waits to be free",
-            Some(Owner::Map) => "a chunk that is reached twice",
-        };
-        damage(at, what)
+        while !inventory(space.media(), &map, &mut wait, usize::MAX)? {}
+        waited?;
     }
-
-    /// The span that unit `unit` is part of.
-    fn span(&mut self, unit: u64) -> Result<Found> {
-        if let Some(found) = self.last
-            && (found.first..found.first + found.header.units).contains(&unit)
-        {
-            return Ok(found);
-        }
-        let found = self.space.allocator.pages().find_span(&self.space.media, unit)?;
-        self.last = Some(found);
-        Ok(found)
-    }
-
-    fn claim_in_slab(&mut self, at: u64, class: Class, owner: Owner) -> Result<Option<Owner>> {
-        let found = self.span(at / UNIT)?;
-        let inside = at - found.first * UNIT;
-        let chunks = class.chunks(found.header.units);
-        if found.header.kind != SpanKind::Slab(class) {
-            return damage(at, "a chunk in a span that has none of its size");
-        }
-        let Some(number) = class.number(inside).filter(|&number| number < chunks) else {
-            return damage(at, "a chunk that starts nowhere");
-        };
-        if inside >= found.tail {
-            return damage(at, "a chunk in use where none was ever handed out");
-        }
-        let fresh = || Slab::new(class, Bitmap::all_used(chunks));
-        Ok(self.slabs.entry(found.first).or_insert_with(fresh).claim(number, owner))
-    }
-
-    fn claim_alone(&mut self, at: u64, room: Room, owner: Owner) -> Result<Option<Owner>> {
-        self.space.allocator.check(&self.space.media, at, room)?;
-        match self.alone.entry(at) {
-            Entry::Occupied(owned) => Ok(Some(*owned.get())),
-            Entry::Vacant(free) => {
-                free.insert(owner);
-                Ok(None)
-            }
-        }
-    }
-
-    fn is_free(&self, unit: u64) -> bool {
-        self.free.range(..=unit).next_back().is_some_and(|(_, &end)| unit < end)
-    }
-
-    /// Whether any of the units `first..end` is free.
-    fn touches_free(&self, first: u64, end: u64) -> bool {
-        self.is_free(first) || self.free.range(first..end).next().is_some()
-    }
-
-    /// Walks all pages and sums up.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupt`] if a page or a span has no header, or one lies inside a run and is used on its own.
-    pub fn finish(mut self) -> Result<Shares> {
-        let next = self.space.allocator.pages().next();
-        let mut page = 0;
-        while page < next {
-            if self.is_free(page * UNITS) {
-                self.shares.free += PAGE;
-                page += 1;
-                continue;
-            }
-            page = match header::read(&self.space.media, page)? {
-                PageKind::Large(count) => self.finish_large(page, count, next)?,
-                PageKind::Free => {
-                    self.shares.leaked += PAGE;
-                    page + 1
-                }
-                PageKind::Cut => {
-                    for found in table::walk(&self.space.media, page) {
-                        self.finish_span(found?)?;
-                    }
-                    page + 1
-                }
-            }
-        }
-        Ok(self.shares)
-    }
-
-    /// A run of pages, none of which may have another use; the page behind it.
-    fn finish_large(&mut self, page: u64, count: u64, next: u64) -> Result<u64> {
-        let end = page.saturating_add(count);
-        if end > next {
-            return damage(page * PAGE, "a run of pages that goes beyond the last one");
-        }
-        let owned = self.alone.contains_key(&(page * PAGE + LINE));
-        self.check_sole(page * UNITS, end * UNITS, owned)?;
-        if !owned {
-            self.shares.leaked += count * PAGE - LINE;
-        }
-        Ok(end)
-    }
-
-    fn finish_span(&mut self, found: Found) -> Result<()> {
-        let (first, units) = (found.first, found.header.units);
-        if found.header.kind == SpanKind::Free && self.is_free(first) {
-            self.shares.free += units * UNIT;
-            return Ok(());
-        }
-        if self.touches_free(first, first + units) {
-            return damage(first * UNIT, "a span in use where units are free");
-        }
-        let leaked = match found.header.kind {
-            SpanKind::Slab(class) => match self.slabs.get(&first) {
-                Some(slab) => slab.leaked(),
-                None => class.chunks(units) as u64 * class.size(),
-            },
-            SpanKind::Run if self.alone.contains_key(&(first * UNIT)) => 0,
-            SpanKind::Directory if self.directory.contains(&(first * UNIT)) => 0,
-            SpanKind::Run | SpanKind::Directory | SpanKind::Free => units * UNIT,
-        };
-        self.shares.leaked += leaked;
-        Ok(())
-    }
-
-    /// Nothing but the chunk itself, if it is `owned`, may have a use inside a run of pages.
-    fn check_sole(&self, first: u64, end: u64, owned: bool) -> Result<()> {
-        let chunks = self.alone.range(first * UNIT..end * UNIT).count();
-        if self.slabs.range(first..end).next().is_some()
-            || chunks > usize::from(owned)
-            || self.touches_free(first, end)
-        {
-            return damage(first * UNIT, "a run of pages one of which has another use");
-        }
-        Ok(())
-    }
-}
-
-impl Shares {
-    fn add(&mut self, owner: Owner, bytes: u64) {
-        match owner {
-            Owner::Free => self.free += bytes,
-            Owner::Limbo => self.limbo += bytes,
-            Owner::Map => self.reached += bytes,
-        }
-    }
+    Ok(Report { maps, shares: check.finish()? })
 }

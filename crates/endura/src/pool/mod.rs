@@ -1,59 +1,20 @@
-//! Space and lifetime: the layout of a pool, the owners of its chunks, and when a chunk is free again.
+//! Pools: opened, checked, closed.
 
-mod alloc;
-mod check;
-pub(crate) mod checkpoint;
-mod chunks;
-mod close;
-mod collect;
-mod directory;
-mod drop_map;
-mod file;
-mod layout;
-mod lock_stamps;
-#[cfg(all(test, loom))]
-mod loom;
-mod maps;
-mod met_damage;
-mod open_map;
-mod patience;
-mod pins;
-mod reclaim;
-mod session;
-mod space;
+pub(crate) mod check;
+mod copies;
+pub(crate) mod info;
+mod inner;
+mod listen;
+mod open;
+mod options;
+#[expect(clippy::module_inception, reason = "the pool among what belongs to it")]
+pub(crate) mod pool;
 #[cfg(test)]
-mod tests;
+mod power_cuts;
+mod warnings;
 
-pub use crate::runtime::thread::Worker;
-pub use crate::sync::set_waiting;
-pub(crate) use alloc::events::Events;
-pub use alloc::events::{Event, LeakRecoveryState};
-pub use alloc::marks::LeakRecovery;
-pub use alloc::slab::SizeUse;
-pub use check::{Shares, SpaceCheck};
-pub(crate) use checkpoint::kept::Kept;
-pub(crate) use checkpoint::{Failure, Relation, Said, beside, copy, restore};
-pub use collect::collector::Collector;
-pub use collect::walk::{GcStep, GcWalk};
-pub use directory::drops::Inventory;
-pub use directory::map_state::{Counted, MapState};
-pub(crate) use directory::pops::Turn;
-pub(crate) use file::create::Draft;
-pub(crate) use file::doubt::Doubt;
-pub(crate) use file::newest_number::Newest;
-pub(crate) use file::own::{self, OwnPath};
-pub(crate) use file::own_blocks::{Blocks, Watch};
-pub(crate) use file::pool_file::{Access, PoolFile};
-pub(crate) use file::schedule::Schedule;
-pub use file::superblock;
-pub use file::superblock::FORMAT;
-pub(crate) use file::superblock::Superblock;
-pub(crate) use layout::LOCK_TURN;
-pub use layout::PAGE;
-pub(crate) use open_map::OpenMap;
-pub use pins::guard::Guard;
-pub use pins::park::Hold;
-pub use pins::quiesce::Quiesced;
-pub(crate) use pins::seat::Seat;
-pub use session::Session;
-pub use space::{Space, SpaceStats};
+pub use check::{MapReport, Report};
+pub use info::MapInfo;
+pub use inner::Closed;
+pub use options::PoolOptions;
+pub use pool::{Pool, Stats};

@@ -12,7 +12,7 @@ thread_local! {
 /// looks again when `turn` returns. `None`: it waits. Gives back what held before.
 ///
 /// For schedulers that run many logical threads on one of the operating system's. A logical thread that blocks would
-/// block all: `turn` lets the others continue. See [`Worker`](crate::pool::Worker).
+/// block all: `turn` lets the others continue. See [`Worker`](crate::space::Worker).
 pub fn set_waiting(turn: Option<fn()>) -> Option<fn()> {
     WAITING.replace(turn)
 }

@@ -17,7 +17,7 @@
 //! a second check notices, then counts it, and then allows its reuse.
 
 use crate::media::Media;
-use crate::pool::{Guard, MapState, Space};
+use crate::space::{Guard, MapState, Space};
 use crate::sync::Backoff;
 use crate::{Error, Result};
 

@@ -1,6 +1,6 @@
 //! The interface of an index of numbers.
 
-use crate::pool::Seat;
+use crate::space::Seat;
 use crate::tree::pops::Popped;
 use crate::{Error, Result};
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::media::Media;
-use crate::pool::{Counted, MapState, OpenMap};
+use crate::space::{Counted, MapState, OpenMap};
 use crate::sync;
 use crate::tree::index::Len;
 use crate::{Error, Result};

@@ -17,7 +17,7 @@
 use std::thread::panicking;
 
 use crate::media::Media;
-use crate::pool::Space;
+use crate::space::Space;
 use crate::sync::Backoff;
 use crate::{Error, Result};
 

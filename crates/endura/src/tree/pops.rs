@@ -1,11 +1,11 @@
-//! A pop at one moment, for every tree: the steps that the [pops](crate::pool::MapState::pops) of a map require of a
+//! A pop at one moment, for every tree: the steps that the [pops](crate::space::MapState::pops) of a map require of a
 //! tree, in their order.
 
 use std::cell::Cell;
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::{OpenMap, Turn};
+use crate::space::{OpenMap, Turn};
 use crate::sync::Backoff;
 use crate::tree::ends::Choice;
 

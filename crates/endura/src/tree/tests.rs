@@ -13,7 +13,7 @@ use super::{ByteChange, ByteIndex, Change, Index, nbtree, roart};
 use crate::media::{
     Domain, FlushInstruction, Heap, Mapped, Mapping, Media, Reservation, WRITTEN_BACK,
 };
-use crate::pool::{PAGE, Session, Space};
+use crate::space::{PAGE, Session, Space};
 
 /// Keys that are inserted, updated and removed: enough for every change of shape.
 const KEYS: u64 = 2_000;

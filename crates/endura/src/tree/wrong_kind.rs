@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::kind::Kind;
-use crate::pool::MapState;
+use crate::space::MapState;
 
 /// Says what kind `map` has: another than `want`, or other nodes.
 #[cold]

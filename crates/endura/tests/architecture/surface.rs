@@ -96,7 +96,7 @@ impl Surface {
         rules::sources(&src, &mut files);
         for file in files {
             // Names there that are the library's as well stand for other things.
-            let inside = ["store/dynamic", "tree/fast_fair", "tree/nbtree", "tree/roart", "lab.rs"];
+            let inside = ["dynamic/", "tree/fast_fair", "tree/nbtree", "tree/roart", "lab.rs"];
             if !inside.iter().any(|room| file.starts_with(src.join(room))) {
                 let parsed = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
                 parsed.items.iter().for_each(|item| surface.item(item));

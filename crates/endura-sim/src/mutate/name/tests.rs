@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use super::{Area, Name, Names};
 
 const AREAS: [Area; 2] =
-    [Area { folder: "fast_fair", least: 1 }, Area { folder: "pool", least: 1 }];
+    [Area { folder: "fast_fair", least: 1 }, Area { folder: "space", least: 1 }];
 
 fn names(files: &[(&str, &str)]) -> Names {
     let of = |&(path, text): &(&str, &str)| {
@@ -52,25 +52,25 @@ fn a_function_keeps_its_name_when_it_moves_and_when_what_it_does_is_written_othe
 fn functions_of_one_name_in_a_folder_are_numbered_and_others_are_not() {
     let free = "fn word() { m.fence(); }";
     let names = names(&[
-        ("pool/b.rs", free),
-        ("pool/a/a.rs", free),
-        ("pool/tests/a.rs", free),
+        ("space/b.rs", free),
+        ("space/a/a.rs", free),
+        ("space/tests/a.rs", free),
         ("tree/fast_fair/c.rs", free),
-        ("store/d.rs", free),
+        ("pool/d.rs", free),
     ]);
     assert_eq!(names.files.len(), 3);
-    assert_eq!(calls(&names, "pool/a/a.rs"), owned(&[("word", "fence 1")]));
-    assert_eq!(calls(&names, "pool/b.rs"), owned(&[("word (number 2)", "fence 1")]));
+    assert_eq!(calls(&names, "space/a/a.rs"), owned(&[("word", "fence 1")]));
+    assert_eq!(calls(&names, "space/b.rs"), owned(&[("word (number 2)", "fence 1")]));
     assert_eq!(calls(&names, "tree/fast_fair/c.rs"), owned(&[("word", "fence 1")]));
 }
 
 #[test]
 fn a_name_is_read_as_it_was_written() {
-    let text = "pool, Page::word (number 2), without Fence, fence 1";
+    let text = "space, Page::word (number 2), without Fence, fence 1";
     let name = Name::parse(text).unwrap_or_else(|| panic!("{text}"));
     assert_eq!((name.to_string().as_str(), name.own_function()), (text, "word"));
-    assert_eq!(Name::parse("pool, word, without Fence"), None);
-    assert_eq!(Name::parse("pool, , without Fence, fence 1"), None);
+    assert_eq!(Name::parse("space, word, without Fence"), None);
+    assert_eq!(Name::parse("space, , without Fence, fence 1"), None);
 }
 
 #[test]

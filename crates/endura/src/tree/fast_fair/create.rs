@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::{Guard, MapState, Space};
+use crate::space::{Guard, MapState, Space};
 use crate::types::Types;
 
 use crate::tree::fast_fair::nodes::header::{Fences, Init, MIDDLE};

@@ -14,12 +14,12 @@ use crate::tree::fast_fair::upkeep::check::check_tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// Checks the whole tree, and passes the offset and the bytes of every node to `visit`. Exact only while no thread
-    /// writes ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
+    /// writes ([`Space::quiesce`](crate::space::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///
     /// [`Error::Corrupt`] for the first check that fails, and those of
-    /// [`Space::pin`](crate::pool::Space::pin).
+    /// [`Space::pin`](crate::space::Space::pin).
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
         check_tree::<M, INNER, LEAF>(&self.open.pin()?, self.root_at(), visit)
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::*;
 use crate::Error;
 use crate::media::Heap;
-use crate::pool::Space;
-use crate::pool::{PAGE, Session};
+use crate::space::Space;
+use crate::space::{PAGE, Session};
 use crate::tree::{Change, Index};
 
 type Tiny = Tree<Heap, 14, 14, LineBinary>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::media::Media;
-use crate::pool::{MapState, OpenMap, Space};
+use crate::space::{MapState, OpenMap, Space};
 use crate::tree::wrong_kind::wrong_kind;
 use crate::{Error, Result};
 

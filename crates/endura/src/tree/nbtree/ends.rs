@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::{Guard, MapState, Space};
+use crate::space::{Guard, MapState, Space};
 use crate::tree::ends::{Leaves, Look as Seen, Trust};
 
 use crate::tree::nbtree::blocks::block::{Block, State};

@@ -14,12 +14,12 @@ use crate::tree::nbtree::upkeep::check::check_tree;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Checks all blocks, and passes the offset and the bytes of each to `visit`. Exact only while no thread writes
-    /// ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
+    /// ([`Space::quiesce`](crate::space::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///
     /// [`Error::Corrupt`] for the first check that fails, and those of
-    /// [`Space::pin`](crate::pool::Space::pin).
+    /// [`Space::pin`](crate::space::Space::pin).
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
         check_tree::<M, W>(&self.open.pin()?, self.open.map(), visit)
     }

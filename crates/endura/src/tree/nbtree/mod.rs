@@ -21,7 +21,7 @@
 //!
 //! Lookups and scans never help other operations and never restart. (A scan proceeds leaf by leaf.) Writers are
 //! lock-free: other threads complete whatever a suspended thread has begun. There are three exceptions. Pops take
-//! turns, and an insert waits while a pop removes an entry behind its key (`pool/directory/pops.rs`). The allocator has
+//! turns, and an insert waits while a pop removes an entry behind its key (`space/directory/pops.rs`). The allocator has
 //! short locks, in which no operation stops. Of the threads that first use a partition after an open, one makes its
 //! index.
 //!

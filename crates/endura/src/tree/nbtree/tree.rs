@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::media::{Media, Ordering, Region, has_pair_exchange};
-use crate::pool::{Guard, MapState, OpenMap, Space};
+use crate::space::{Guard, MapState, OpenMap, Space};
 use crate::tree::wrong_kind::wrong_kind;
 use crate::types::Types;
 use crate::{Error, Result};

@@ -20,12 +20,12 @@ use crate::tree::roart::write::entry::Basis;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Checks the whole tree, and passes the offset and the bytes of every chunk, including records, to `visit`. Exact
-    /// only while no thread writes ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
+    /// only while no thread writes ([`Space::quiesce`](crate::space::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///
     /// [`Error::Corrupt`] for the first check that fails, and those of
-    /// [`Space::pin`](crate::pool::Space::pin).
+    /// [`Space::pin`](crate::space::Space::pin).
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
         check_tree(&self.open.pin()?, self.open.map().root(), visit)
     }

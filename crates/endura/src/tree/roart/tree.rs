@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::Result;
 use crate::kind::Kind;
 use crate::media::Media;
-use crate::pool::{Guard, MapState, OpenMap, Space};
+use crate::space::{Guard, MapState, OpenMap, Space};
 use crate::tree::wrong_kind::wrong_kind;
 use crate::types::Types;
 

@@ -10,7 +10,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media, Ordering, Span};
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::sync::fence;
 use crate::tree::lock_word::{self, LOCKED, OBSOLETE};
 

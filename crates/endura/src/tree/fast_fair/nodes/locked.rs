@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::sync::fence_behind_exchange;
 use crate::tree::lock_word::{self, IMPOSSIBLE, LOCKED, OBSOLETE, PanicWatch, Standing, Waiting};
 

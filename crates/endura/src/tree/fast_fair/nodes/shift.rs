@@ -1,7 +1,7 @@
 //! FAST: a node is changed by 8-byte stores that shift its entries, while concurrent readers miss none.
 
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::{LINE, Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::fast_fair::nodes::header::{Fences, Tag, route_key};
 use crate::tree::fast_fair::nodes::lock_word::{Direction, LockWord};

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::fast_fair::nodes::locked::{Locked, Refusal};
 use crate::tree::fast_fair::nodes::node::Node;

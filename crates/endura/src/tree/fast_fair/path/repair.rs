@@ -3,7 +3,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::fast_fair::nodes::header::{Sibling, Tag};
 use crate::tree::fast_fair::nodes::locked::Locked;

@@ -1,7 +1,7 @@
 //! The root word.
 
 use crate::media::{Mark, Media, Ordering, Region};
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::header::MAX_LEVEL;

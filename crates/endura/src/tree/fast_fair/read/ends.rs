@@ -6,7 +6,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::{Guard, MapState, Space};
+use crate::space::{Guard, MapState, Space};
 use crate::tree::ends::{Leaves, Look, Trust, Wait};
 use crate::tree::lock_word::IMPOSSIBLE;
 

@@ -15,7 +15,7 @@
 //! they are prefetched, and tried before a new descent.
 
 use crate::media::Media;
-use crate::pool::{Guard, Seat, Space};
+use crate::space::{Guard, Seat, Space};
 use crate::tree::index::OUT_OF_ORDER;
 use crate::{Error, Result};
 

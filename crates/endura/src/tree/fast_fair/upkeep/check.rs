@@ -1,7 +1,7 @@
 //! A walk over the whole tree that checks all invariants of its structure.
 
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::tree::TreeCheck;
 use crate::{Error, Result};
 

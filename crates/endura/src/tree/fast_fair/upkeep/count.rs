@@ -6,7 +6,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Counted;
+use crate::space::Counted;
 
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::path::trail::Trail;
@@ -25,7 +25,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 
     /// Counts from where the last count ended to the last key. For the thread to which
-    /// [`claim_count`](crate::pool::MapState::claim_count) has given the right to count.
+    /// [`claim_count`](crate::space::MapState::claim_count) has given the right to count.
     ///
     /// # Errors
     ///

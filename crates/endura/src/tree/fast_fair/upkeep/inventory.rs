@@ -5,7 +5,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::MapState;
+use crate::space::MapState;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::path::root::Root;
 

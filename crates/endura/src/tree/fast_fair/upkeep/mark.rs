@@ -18,7 +18,7 @@
 //! need no flush: the separator of a node that was taken out was removed durably before.
 
 use crate::media::Media;
-use crate::pool::{GcWalk, Guard, Seat};
+use crate::space::{GcWalk, Guard, Seat};
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::path::root::Root;
@@ -38,7 +38,7 @@ pub(crate) struct Marking<M: Media, const INNER: usize, const LEAF: usize, S> {
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// A walk over all nodes, for a [`Collector`](crate::pool::Collector).
+    /// A walk over all nodes, for a [`Collector`](crate::space::Collector).
     pub fn marking(&self) -> Box<dyn GcWalk<M>> {
         Box::new(Marking { tree: self.clone(), level: None, seat: Seat::default(), last: None })
     }

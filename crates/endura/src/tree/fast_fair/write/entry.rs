@@ -1,7 +1,7 @@
 //! Writes to one leaf: the writer looks up the key under the lock, then changes one entry.
 
 use crate::media::{Mark, Media};
-use crate::pool::{Guard, Seat, Turn};
+use crate::space::{Guard, Seat, Turn};
 
 use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;

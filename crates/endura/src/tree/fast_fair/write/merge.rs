@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::fast_fair::nodes::header::{Fences, MIDDLE, Sibling, Tag, route_key};
 use crate::tree::fast_fair::nodes::lock_word::Primitive;

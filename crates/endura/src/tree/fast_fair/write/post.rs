@@ -3,7 +3,7 @@
 //! lazy repair of the paper's section 5.2).
 
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::header::{Fences, Init, MAX_LEVEL};

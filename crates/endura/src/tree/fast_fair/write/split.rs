@@ -11,7 +11,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::fast_fair::nodes::header::{Fences, Init, Sibling, Tag};
 use crate::tree::fast_fair::nodes::lock_word::{LockWord, Primitive};

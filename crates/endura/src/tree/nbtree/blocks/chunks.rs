@@ -10,7 +10,7 @@
 //! A thread that has a chunk left over stores it in an empty word.
 
 use crate::media::{Media, Region};
-use crate::pool::{Guard, MapState};
+use crate::space::{Guard, MapState};
 use crate::sync::Ordering;
 use crate::{Error, Result};
 

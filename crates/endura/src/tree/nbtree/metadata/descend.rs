@@ -26,7 +26,7 @@
 
 use crate::cpu::byte_search::{Lanes, Narrow, Wide};
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::nbtree::blocks::key::Local;
 use crate::tree::nbtree::metadata::body::{Body, Child};

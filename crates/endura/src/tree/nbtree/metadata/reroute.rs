@@ -1,7 +1,7 @@
 //! Changes of the inner nodes that put new leaves in the place of old ones.
 
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::cpu::byte_search::Narrow;
 use crate::tree::nbtree::blocks::key::Local;

@@ -1,7 +1,7 @@
 //! The state in DRAM: the metadata layer of the paper.
 
-use crate::pool::{Counted, MapState};
 use crate::runtime::arena::Arena;
+use crate::space::{Counted, MapState};
 use crate::sync::{AtomicU64, Mutex};
 
 use crate::tree::nbtree::blocks::key::PARTITIONS;

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::sync::Ordering;
 
 use crate::tree::nbtree::blocks::block::{Block, State, Word};
@@ -240,7 +240,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 #[cfg(all(test, not(loom)))]
 mod tests {
     use crate::media::Heap;
-    use crate::pool::{PAGE, Session, Space};
+    use crate::space::{PAGE, Session, Space};
     use crate::tree::nbtree::Tree;
     use crate::tree::nbtree::metadata::body::Child;
     use crate::tree::nbtree::metadata::links::Hold;

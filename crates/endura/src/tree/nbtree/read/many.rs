@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::cpu::byte_search::{Lanes, Narrow, Wide};
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::key::{Local, split};

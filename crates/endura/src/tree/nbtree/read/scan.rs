@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 
 use crate::cpu::prefetch::prefetch;
 use crate::media::Media;
-use crate::pool::{Guard, Seat, Space};
+use crate::space::{Guard, Seat, Space};
 use crate::tree::index::OUT_OF_ORDER;
 use crate::{Error, Result};
 

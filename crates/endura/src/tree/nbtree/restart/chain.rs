@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::key::{Local, split};

@@ -11,7 +11,7 @@
 
 use crate::Result;
 use crate::media::{Media, Ordering};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::key::Local;

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::{Guard, MapState};
+use crate::space::{Guard, MapState};
 use crate::sync::Ordering;
 use crate::tree::{Repairs, TreeCheck};
 

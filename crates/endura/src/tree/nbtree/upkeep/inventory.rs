@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
-use crate::pool::MapState;
+use crate::space::MapState;
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::PARTITIONS;

@@ -19,7 +19,7 @@
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
-use crate::pool::{GcWalk, Guard, Seat};
+use crate::space::{GcWalk, Guard, Seat};
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, split};
@@ -43,7 +43,7 @@ struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Walks that cover all blocks, for a [`Collector`](crate::pool::Collector).
+    /// Walks that cover all blocks, for a [`Collector`](crate::space::Collector).
     pub fn marking(&self) -> Vec<Box<dyn GcWalk<M>>> {
         let walk = |partition| {
             let tree = self.clone();

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Counted;
+use crate::space::Counted;
 use crate::sync::Ordering;
 
 use crate::tree::nbtree::blocks::key::{Local, PARTITIONS};

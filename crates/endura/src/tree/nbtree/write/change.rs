@@ -16,7 +16,7 @@
 //! takes a few microseconds, and waits for no other thread.
 
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::block::Block;

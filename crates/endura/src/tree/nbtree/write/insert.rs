@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | I2 | claim a slot by the control word | a slot has one owner for ever |
 //! | I3 | fingerprint, value, then the word: EMPTY to PENDING | a thread that sees the word finds the value; an insert of the same key finds the fingerprint |
-//! | | look for an [announced pop](crate::pool::MapState::pops) that comes first | a pop announced later finds the PENDING slot |
+//! | | look for an [announced pop](crate::space::MapState::pops) that comes first | a pop announced later finds the PENDING slot |
 //! | I4 | look at all slots of the same fingerprint | of two that are PENDING with one key, one sees the other |
 //! | I5 | PENDING to LIVE, flush, drain | the entry is there, and it is durable |
 //!
@@ -15,7 +15,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::sync::{Ordering, fence, fence_behind_exchange};
 
 use crate::tree::nbtree::blocks::block::{Block, State, Word};

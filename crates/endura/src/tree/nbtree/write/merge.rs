@@ -13,7 +13,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::key::Local;

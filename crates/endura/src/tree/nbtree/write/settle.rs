@@ -18,7 +18,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media, Region};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::nbtree::blocks::block::{Block, Next};
 use crate::tree::nbtree::blocks::key::Local;

@@ -8,7 +8,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::tree::Tree;

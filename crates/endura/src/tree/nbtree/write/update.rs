@@ -1,7 +1,7 @@
 //! Updates and removes in place, and the search that leads to an insert.
 
 use crate::media::{Mark, Media};
-use crate::pool::{Guard, Turn};
+use crate::space::{Guard, Turn};
 use crate::sync::fence_behind_exchange;
 use crate::tree::Change;
 use crate::{Error, Result};

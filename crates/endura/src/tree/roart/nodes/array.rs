@@ -10,7 +10,7 @@
 //! | 16 + 2 n | n slots: offset of the record, fingerprint |
 
 use crate::media::{LINE, Media, Ordering, Region};
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::{Error, Result};
 
 use crate::tree::roart::nodes::lock::{LOCK, LockWord};

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::space::Guard;
 
 /// Chunks on their way into the tree; chunks that are not linked are freed.
 pub(crate) struct Fresh<'g, M: Media> {

@@ -16,7 +16,7 @@
 //! in between. The version has no other use: searches do not need it.
 
 use crate::media::{LINE, Media, Ordering, Region};
-use crate::pool::{Guard, Space};
+use crate::space::{Guard, Space};
 use crate::sync::{fence, fence_behind_exchange};
 use crate::tree::lock_word::{
     self, IMPOSSIBLE, LOCKED, OBSOLETE, PanicWatch, Refusal, STAMP, Standing, Waiting,

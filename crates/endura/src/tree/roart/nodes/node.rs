@@ -13,7 +13,7 @@
 //! new parent without being changed itself: the inconsistency that the paper repairs after a crash cannot arise.
 
 use crate::media::{LINE, Media, Ordering, Region, Span};
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::tree::LONGEST_KEY;
 use crate::{Error, Result};
 

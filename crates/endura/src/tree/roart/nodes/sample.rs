@@ -21,7 +21,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Space;
+use crate::space::Space;
 
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::{Entered, TWICE};

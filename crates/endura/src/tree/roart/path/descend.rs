@@ -6,7 +6,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::{Guard, Space};
+use crate::space::{Guard, Space};
 
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};

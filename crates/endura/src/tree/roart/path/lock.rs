@@ -5,7 +5,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::{Counted, Guard};
+use crate::space::{Counted, Guard};
 
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::lock::{LockWord, Locked};

@@ -22,7 +22,7 @@
 use std::ops::Range;
 
 use crate::media::{Media, Region};
-use crate::pool::{Guard, Space};
+use crate::space::{Guard, Space};
 use crate::tree::Bytes;
 use crate::tree::ends::{BITE, Choice, Trust, Wait, lost};
 use crate::tree::lock_word::IMPOSSIBLE;

@@ -5,7 +5,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::Node;

@@ -12,7 +12,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use crate::media::Media;
-use crate::pool::{Guard, Seat};
+use crate::space::{Guard, Seat};
 use crate::{Error, Result};
 
 use crate::tree::roart::nodes::record::Record;
@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::media::Heap;
-    use crate::pool::{PAGE, Session, Space};
+    use crate::space::{PAGE, Session, Space};
     use crate::tree::roart::nodes::array::Array;
     use crate::tree::roart::nodes::word::LinkKind;
     use crate::tree::{ByteChange, ByteIndex};

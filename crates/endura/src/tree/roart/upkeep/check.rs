@@ -1,7 +1,7 @@
 //! Walks over all chunks of a tree that no thread is changing: they check all invariants of its structure.
 
 use crate::media::{LINE, Media, Ordering};
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::tree::TreeCheck;
 use crate::{Error, Result};
 

@@ -10,7 +10,7 @@ use std::ops::{Bound, ControlFlow};
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Counted;
+use crate::space::Counted;
 use crate::tree::ByteIndex;
 
 use crate::tree::roart::read::scan::Cursor;

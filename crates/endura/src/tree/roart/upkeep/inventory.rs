@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::{LINE, Media};
-use crate::pool::MapState;
+use crate::space::MapState;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node};
 use crate::tree::roart::nodes::record::Record;

@@ -7,7 +7,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::{GcWalk, Guard};
+use crate::space::{GcWalk, Guard};
 use crate::tree::roart::nodes::node::EOK;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
@@ -21,7 +21,7 @@ struct Marking<M: Media, T> {
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// A walk over all chunks, for a [`Collector`](crate::pool::Collector).
+    /// A walk over all chunks, for a [`Collector`](crate::space::Collector).
     pub fn marking(&self) -> Box<dyn GcWalk<M>> {
         Box::new(Marking { tree: self.clone(), tour: Tour::default() })
     }

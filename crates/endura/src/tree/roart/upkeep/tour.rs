@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 
 use crate::Result;
 use crate::media::{LINE, Media};
-use crate::pool::{Guard, Seat, Space};
+use crate::space::{Guard, Seat, Space};
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
 use crate::tree::roart::nodes::record::Record;
@@ -275,7 +275,7 @@ mod tests {
     use super::{Chunk, Tour};
     use crate::Result;
     use crate::media::{Heap, Ordering, Region};
-    use crate::pool::{PAGE, Session, Space};
+    use crate::space::{PAGE, Session, Space};
     use crate::tree::roart::Tree;
     use crate::tree::{ByteChange, ByteIndex};
 

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::space::Guard;
 
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::fresh::Fresh;

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::tree::roart::nodes::fresh::Fresh;
 use crate::tree::roart::nodes::record::{Record, Writer, bytes_for};
 use crate::tree::roart::nodes::word::{Link, Slot};

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::io;
 
 use crate::media::{Mark, Media, Region};
-use crate::pool::{Guard, Space, Turn};
+use crate::space::{Guard, Space, Turn};
 use crate::tree::{ByteChange, Bytes, LONGEST_KEY, LONGEST_VALUE};
 use crate::{Error, Result};
 

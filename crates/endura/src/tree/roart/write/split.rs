@@ -1,7 +1,7 @@
 //! New nodes: where the records of a full array differ, and where a key differs from the prefix of a node.
 
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::space::Guard;
 use crate::{Error, Result};
 
 use crate::tree::roart::nodes::fresh::Fresh;

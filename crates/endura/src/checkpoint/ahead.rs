@@ -1,0 +1,228 @@
+//! K2: pages that are copied into the file beside writers, before the hold.
+//!
+//! Writers wait while the hold copies, and it copies into memory. So no more pages than 64 MiB are to be left for it: the
+//! copier takes the notes and copies those pages, again and again, until no more than that are noted. This ends only if
+//! writers change fewer pages in a pass than it has copied. Where a pass has not halved what is noted, writers are
+//! [slowed down](crate::space::pins::slow): kept out for 40 ms, let in for 4, and so on. If the next pass does not help either, they are
+//! let in for less, in which each of them gets one operation done at least. Only single operations that change more than the
+//! disk takes in 40 ms can be too much even then. The hold then writes what is left into the file while it lasts.
+
+use std::time::{Duration, Instant};
+
+use crate::checkpoint::file::bits::Bits;
+use crate::checkpoint::file::failure::Failure;
+use crate::checkpoint::file::root::SLOT;
+use crate::checkpoint::file::round::Round;
+use crate::media::{DIRTY_GRAIN, DirtyPages, Mapped, Media, Region};
+use crate::os::door::DiskFile;
+use crate::os::read_ahead::ReadAhead;
+use crate::space::Space;
+use crate::{Error, Result};
+
+/// The first page that is copied.
+pub(crate) const FIRST: u32 = 2;
+/// Pages that are copied and written at once.
+const PIECE: usize = 256;
+/// Pages of a pool that are read ahead at once where all are copied.
+const SWEEP: u32 = 2 << 10;
+/// For how long writers are kept out at a time.
+const OUT: Duration = Duration::from_millis(40);
+/// For how long they are let in between: at first, and after passes that did not help.
+const IN: [Duration; 3] = [Duration::from_millis(4), Duration::from_millis(1), Duration::ZERO];
+
+/// Why a round made no checkpoint.
+#[derive(Debug)]
+pub(crate) enum NoRound {
+    /// The pool: closed, poisoned, or a writer stayed inside.
+    Pool(Error),
+    /// The file.
+    File(Failure),
+    /// The disk below the pool: it has refused pages, and what was copied may be older than what was stored.
+    Refused,
+}
+
+impl From<Failure> for NoRound {
+    fn from(failure: Failure) -> Self {
+        Self::File(failure)
+    }
+}
+
+impl From<Error> for NoRound {
+    fn from(error: Error) -> Self {
+        Self::Pool(error)
+    }
+}
+
+/// What a round does before its hold, and remembers of that.
+pub(super) struct Ahead<'s> {
+    space: &'s Space<Mapped>,
+    noted: &'s DirtyPages,
+    /// Pages that may be left for the hold.
+    most: u64,
+    /// The notes that were taken.
+    taken: Bits,
+    /// For how long writers are let in, as a place in [`IN`]; `None` while they are not slowed down.
+    pace: Option<usize>,
+    /// For how long they were kept out, in all.
+    pub(super) slowed: Duration,
+}
+
+impl<'s> Ahead<'s> {
+    pub(super) fn new(space: &'s Space<Mapped>, noted: &'s DirtyPages, most: u64) -> Self {
+        let (taken, slowed) = (Bits::default(), Duration::ZERO);
+        Self { space, noted, most, taken, pace: None, slowed }
+    }
+
+    /// How many pages are noted.
+    pub(super) fn left(&self) -> u64 {
+        self.noted.count(self.space.media().len())
+    }
+
+    /// Notes all again that was taken, because the round has failed.
+    pub(super) fn put_back(&self) {
+        self.noted.put_back(self.taken.iter());
+    }
+
+    /// Takes the notes where nobody stores. The hold, or the close, has waited for all that did: it is the barrier.
+    pub(super) fn take_in_hold(&mut self) -> Vec<u32> {
+        let taken = self.noted.take(self.space.media().len());
+        let pages = taken.into_iter().map(|page| page as u32);
+        pages.inspect(|&page| _ = self.taken.insert(page)).filter(|&page| page >= FIRST).collect()
+    }
+
+    /// Takes the notes, such that what is read from now on has all stores that they stood for, or is noted again.
+    fn take(&mut self) -> Result<Vec<u32>> {
+        let pages = self.take_in_hold();
+        // Pairs with the light barrier in `DirtyPages::note`.
+        match self.noted.barrier() {
+            true => Ok(pages),
+            false => Err(Error::Unsupported {
+                what: "the kernel took membarrier(2) away after the pool was opened; allow it",
+            }),
+        }
+    }
+
+    /// Copies all pages, noted or not, in the order of the pool's, whose read-ahead finds them on the disk.
+    pub(super) fn copy_all<F: DiskFile>(
+        &mut self,
+        round: &mut Round<'_, F>,
+        compares: bool,
+    ) -> Result<(), NoRound> {
+        // What they stand for is looked at with all others.
+        self.take()?;
+        let media = self.space.media();
+        let all = pages_of(media.len())?;
+        let file = media.file_on_disk();
+        let mut ahead = ReadAhead::of(file.as_deref().map(|file| &**file));
+        for from in (FIRST..all).step_by(SWEEP as usize) {
+            let end = all.min(from.saturating_add(SWEEP));
+            let read = ahead.reach(u64::from(end) * DIRTY_GRAIN - 1);
+            read.map_err(|error| Error::io("reading the pool for its checkpoint", error))?;
+            copy(media, round, from..end, compares)?;
+        }
+        Ok(())
+    }
+
+    /// Copies what is noted, until little is left, or does not become less.
+    pub(super) fn copy_noted<F: DiskFile>(
+        &mut self,
+        round: &mut Round<'_, F>,
+    ) -> Result<(), NoRound> {
+        let mut left = self.left();
+        while left > self.most {
+            let pages = self.take()?;
+            self.copy_taken(round, pages)?;
+            let before = std::mem::replace(&mut left, self.left());
+            let has_helped = match self.pace {
+                None => left <= before / 2,
+                Some(_) => left <= before - before / 8,
+            };
+            if !has_helped && !self.slow_down() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next pass keeps writers out for more of the time; `false` if it cannot.
+    pub(super) fn slow_down(&mut self) -> bool {
+        let next = self.pace.map_or(0, |pace| pace + 1);
+        let can = next < IN.len();
+        if can {
+            self.pace = Some(next);
+        }
+        can
+    }
+
+    /// Copies pages whose notes were taken.
+    pub(super) fn copy_taken<F: DiskFile>(
+        &mut self,
+        round: &mut Round<'_, F>,
+        pages: Vec<u32>,
+    ) -> Result<(), NoRound> {
+        let media = self.space.media();
+        let Some(pace) = self.pace else { return copy(media, round, pages.into_iter(), false) };
+        let mut pages = pages.into_iter().peekable();
+        while pages.peek().is_some() {
+            self.while_kept_out(|begun| {
+                let in_time = || pages.next_if(|_| begun.elapsed() < OUT);
+                copy(media, round, std::iter::from_fn(in_time), false)
+            })??;
+            std::thread::sleep(IN[pace]);
+        }
+        Ok(())
+    }
+
+    /// Waits, with the writers kept out if they are slowed down: then one that was suspended inside an operation comes to its
+    /// end, and others do not change more meanwhile.
+    pub(super) fn pause(&mut self, pause: Duration) -> Result<()> {
+        match self.pace {
+            None => std::thread::sleep(pause),
+            Some(_) => self.while_kept_out(|_| std::thread::sleep(pause.min(OUT)))?,
+        }
+        Ok(())
+    }
+
+    fn while_kept_out<T>(&mut self, work: impl FnOnce(Instant) -> T) -> Result<T> {
+        let slowed = self.space.slow_down()?;
+        let begun = Instant::now();
+        let done = work(begun);
+        drop(slowed);
+        self.slowed += begun.elapsed();
+        Ok(done)
+    }
+}
+
+/// Copies pages into the file, but those that it `has` already.
+pub(super) fn copy<F: DiskFile>(
+    media: &Mapped,
+    round: &mut Round<'_, F>,
+    pages: impl Iterator<Item = u32>,
+    compares: bool,
+) -> Result<(), NoRound> {
+    let (mut numbers, mut bytes) = (Vec::with_capacity(PIECE), vec![0; PIECE * SLOT]);
+    for page in pages {
+        let (pieces, _) = bytes.as_chunks_mut::<SLOT>();
+        let out = &mut pieces[numbers.len()];
+        read_page(media, page, out)?;
+        if compares && round.has(page, out) {
+            continue;
+        }
+        numbers.push(page);
+        if numbers.len() == PIECE {
+            round.add(&numbers, &bytes)?;
+            numbers.clear();
+        }
+    }
+    round.add(&numbers, &bytes[..numbers.len() * SLOT])?;
+    Ok(())
+}
+
+pub(super) fn read_page(media: &Mapped, page: u32, out: &mut [u8]) -> Result<()> {
+    Region::new(media, u64::from(page) * DIRTY_GRAIN, SLOT / 8)?.read(0, out);
+    Ok(())
+}
+
+pub(super) fn pages_of(bytes: u64) -> Result<u32, Failure> {
+    u32::try_from(bytes / DIRTY_GRAIN).map_err(|_| Failure::TooLarge)
+}

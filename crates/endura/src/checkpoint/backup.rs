@@ -1,0 +1,212 @@
+//! Copies of a whole pool, and the way back from a checkpoint by hand.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::aside::set_aside;
+use super::found::{self, Restored};
+use crate::checkpoint::beside::{self, Beside};
+use crate::checkpoint::restore::{self, Writes};
+use crate::checkpoint::{Relation, Said};
+use crate::media::{Mapped, Media, Placement, Region};
+use crate::os::{disk, lock};
+use crate::space::{PoolFile, Session, Space, Superblock};
+use crate::{Error, Result};
+
+/// Bytes that are copied at once.
+const PIECE: usize = 1 << 20;
+/// How long a copy of a pool without checkpoints waits for writers.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often a copy of a checkpoint is begun that is replaced meanwhile.
+const ATTEMPTS: u32 = 5;
+
+/// What a copy is made from.
+pub(crate) enum Source<'s> {
+    /// A checkpoint.
+    Checkpoint(&'s mut Beside),
+    /// The pool itself, whose writers wait meanwhile.
+    Pool(&'s Space<Mapped>, &'s Superblock),
+}
+
+/// Finds out what a pool's file lies on.
+pub(crate) type PlacementOf<'p> = dyn Fn(&PoolFile) -> Result<Placement> + 'p;
+
+/// Begins a session on a pool's file, in which nothing but the close is done.
+pub(crate) type Mount<'m> =
+    dyn Fn(&mut PoolFile) -> Result<(std::sync::Arc<Space<Mapped>>, Session)> + 'm;
+
+/// Writes a closed pool with the contents of `source`, which is of the pool in the file `of`, to `to`, where nothing is. It gets
+/// its name when it is whole and durable.
+pub(crate) fn write(
+    to: &Path,
+    (source, of): (Source<'_>, &File),
+    any_filesystem: bool,
+    (placement, mount): (&PlacementOf<'_>, &Mount<'_>),
+    progress: &mut restore::Progress<'_>,
+) -> Result<()> {
+    let root = match &source {
+        Source::Checkpoint(from) => found::newest(from)?.0,
+        Source::Pool(_, superblock) => **superblock,
+    };
+    let fill = |file: &File| {
+        match source {
+            Source::Checkpoint(from) => {
+                let written = from.restore(file, Writes::Differing, progress);
+                written.map_err(|failure| beside::told(from.path(), failure))?;
+            }
+            Source::Pool(space, _) => copy_held(space, file, progress)?,
+        }
+        Superblock { clean: false, ..root }.write(file)
+    };
+    // So that it can be opened anywhere, also where nothing tells that it is the file that was written here.
+    let close = |file: &mut PoolFile| {
+        let placement = placement(file)?;
+        file.restored(&root, &placement)?;
+        file.plan(crate::space::Schedule { is_elsewhere: false, ..root.schedule }, None);
+        let (space, _) = mount(file)?;
+        let length = space.save()?;
+        space.media().cut(length)?;
+        file.mark_end(length);
+        space.media().sync()?;
+        file.end()
+    };
+    let access = crate::space::Access { read_only: false, any_filesystem };
+    PoolFile::make(to, access, Some(of), (fill, close)).map(drop)
+}
+
+/// Copies all of a pool while its writers wait. The caller's closure is not called meanwhile: it may write.
+fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<'_>) -> Result<()> {
+    let failed = |error| Error::io("writing a copy of the pool", error);
+    let length = space.media().len();
+    progress(0, length).map_err(failed)?;
+    // Either keeps a close waiting until all is copied.
+    let (pin, hold) = match space.session().read_only {
+        true => (Some(space.pin()?), None),
+        false => (None, Some(space.hold(PATIENCE)?.ok_or_else(|| space.writers_stay())?)),
+    };
+    let (media, mut bytes) = (space.media(), vec![0; PIECE]);
+    let length = media.len();
+    for at in (2 * restore::PAGE_BYTES..length).step_by(PIECE) {
+        let piece = &mut bytes[..PIECE.min((length - at) as usize)];
+        Region::new(media, at, piece.len() / 8)?.read(0, piece);
+        disk::refuse_beyond_limit(at + piece.len() as u64).map_err(failed)?;
+        to.write_all_at(piece, at).map_err(failed)?;
+    }
+    drop((pin, hold));
+    if let Some((offset, what)) = space.met_damage() {
+        // A copy of that would say that it was closed.
+        return Err(Error::Corrupt { offset, what });
+    }
+    to.sync_all().map_err(failed)?;
+    progress(length, length).map_err(failed)
+}
+
+/// The files that a restore by hand works with.
+pub(crate) struct ByHand<'h> {
+    pub(crate) path: &'h Path,
+    /// The checkpoint that the caller names.
+    pub(crate) from: Option<&'h Path>,
+    pub(crate) keep_torn: bool,
+}
+
+impl ByHand<'_> {
+    fn checkpoint_path(&self) -> PathBuf {
+        self.from.map_or_else(|| beside::default_path(self.path), Path::to_owned)
+    }
+
+    fn checkpoint(&self) -> Result<Beside> {
+        let path = self.checkpoint_path();
+        let found = Beside::open(&path, u32::MAX, (true, beside::PATIENCE))?;
+        found.ok_or_else(|| Error::opening(&path, io::Error::from(io::ErrorKind::NotFound)))
+    }
+
+    /// Fails unless the checkpoint may stand for the pool that says this.
+    fn check(&self, from: &Beside, said: Said<'_>) -> Result<()> {
+        let refused = |what| Err(beside::bad(from.path(), what));
+        match from.relation(said) {
+            None => refused(beside::EMPTY),
+            Some(Relation::Foreign) => refused(beside::FOREIGN),
+            // Named by the caller, who knows it.
+            _ if self.from.is_some() => Ok(()),
+            Some(Relation::Stale) => refused(beside::STALE),
+            Some(Relation::Older) => refused(beside::OLDER),
+            Some(Relation::Related { lags: true, .. }) => refused(beside::LAGS),
+            Some(Relation::Related { .. }) => Ok(()),
+        }
+    }
+
+    /// Takes the pool back to a checkpoint.
+    pub(crate) fn restore(
+        &self,
+        file: &mut PoolFile,
+        placement: &Placement,
+        progress: &mut restore::Progress<'_>,
+    ) -> Result<Restored> {
+        let mut from = self.checkpoint()?;
+        self.check(&from, found::said(file, true)?)?;
+        file.hear_of_refused_pages();
+        let suspected = from.suspects(file.superblock());
+        let Some(doubt) = file.doubt(placement, suspected)? else {
+            return Err(beside::bad(from.path(), WHOLE));
+        };
+        file.expect_alone()?;
+        let kept = if self.keep_torn { Some(set_aside(file, self.path)?) } else { None };
+        let had = file.shut()?;
+        let restored = found::restore_in_place(file, &mut from, placement, progress);
+        // Then nothing was written.
+        if matches!(restored, Err(Error::BadCheckpoint { .. })) {
+            file.open_again(had);
+        }
+        Ok(Restored { reason: Some(doubt.reason()), kept, ..restored? })
+    }
+
+    /// Gives the newest checkpoint of a pool that another process may be writing to `write`, and tells when it was made. If
+    /// its pages are gone meanwhile, because newer ones were made, it begins again with the newest.
+    pub(crate) fn copy_beside_a_writer(
+        &self,
+        write: &mut dyn FnMut(Source<'_>, &File) -> Result<()>,
+    ) -> Result<SystemTime> {
+        let path = self.checkpoint_path();
+        for _ in 0..ATTEMPTS {
+            let mut from = Beside::peek(&path, u32::MAX)?;
+            // Read after the checkpoint: a session that begins between the two names that as its base.
+            let pool =
+                lock::open(self.path, true).map_err(|error| Error::opening(self.path, error))?;
+            // Rounds may have been made since, whose numbers say nothing.
+            let last = Superblock::read(&pool)?;
+            self.check(&from, Said { last: &last, newest: None, may_be_torn: true })?;
+            let seen = from.newest();
+            // The moment is from now on that of the pages.
+            let whole = from.whole().map(drop);
+            let whole = whole.map_err(|failure| beside::told(&path, failure));
+            match whole.and_then(|()| write(Source::Checkpoint(&mut from), &pool)) {
+                Ok(()) => return Ok(found::newest(&from)?.1),
+                Err(Error::BadCheckpoint { .. })
+                    if Beside::peek(&path, u32::MAX)?.newest() != seen => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(beside::bad(&path, TOO_FAST))
+    }
+
+    /// Makes a pool that is not there from a checkpoint.
+    pub(crate) fn make_anew(
+        &self,
+        any_filesystem: bool,
+        placement: impl Fn(&PoolFile) -> Result<Placement>,
+        progress: &mut restore::Progress<'_>,
+    ) -> Result<Restored> {
+        let access = crate::space::Access { read_only: false, any_filesystem };
+        let made =
+            found::make_anew(self.path, access, &mut self.checkpoint()?, placement, progress);
+        made.map(|(_, restored)| restored)
+    }
+}
+
+const TOO_FAST: &str = "it is replaced faster than it can be copied: have the program that has the pool open make the copy \
+     (`Pool::backup`)";
+const WHOLE: &str = "the pool is whole, and has what was written after the checkpoint; to go back all the same, move the pool away and \
+     open it: it is made anew from the checkpoint";

@@ -1,0 +1,426 @@
+//! The file of checkpoints beside a pool: found, locked, or made.
+//!
+//! A new one has no name until it holds a checkpoint ([`NewFile`]). Then it gets the name that nothing has, or takes the place of a
+//! file of this session that was given up. A crash leaves the old file, or the new one. So whatever is at the path and holds no
+//! checkpoint is somebody else's, and is neither written nor removed.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::checkpoint::file::failure::Failure;
+use crate::checkpoint::file::newest::{CheckpointFile, newest_moment};
+use crate::checkpoint::file::root::Moment;
+use crate::checkpoint::lineage::{self, Relation, Said, relation};
+use crate::checkpoint::restore;
+use crate::os::file_identity::FileId;
+use crate::os::lock::{self, FileLock};
+use crate::os::new_file::{NewFile, folder_of};
+use crate::os::own_file::{self, OwnFile};
+use crate::os::whereabouts;
+use crate::space::Base;
+use crate::space::Superblock;
+use crate::{Error, Result};
+
+/// What stands for a checkpoint that cannot be used.
+pub(crate) const FOREIGN: &str =
+    "it is of another pool; move it away, or give the pool another file for its checkpoints";
+pub(crate) const STALE: &str = "it is of another time of this pool, as if one of the two had been put back from a backup: to have the pool as the \
+     checkpoint is, move the pool away and open it; else move the checkpoint away";
+pub(crate) const OLDER: &str = "the pool has made a newer one than this, as if this one had been put back from a backup: put the newest back; to have the \
+     pool as this checkpoint is, move the pool away and open it; else move this one away";
+pub(crate) const LAGS: &str = "the pool was closed after it was made, and what was written before that close is not in it: restore a backup, or, to have \
+     the pool as the checkpoint is, move the pool away and open it";
+pub(crate) const OF_NO_POOL: &str = "it is of a pool that is not there: open that, which makes it anew from the checkpoint, or remove the checkpoint";
+pub(crate) const DAMAGE: &str = "it stays as it is, because this session met damage in the pool, and a newer one would hold that too: see with \
+     `endura check` what is damaged, and take the pool back to this checkpoint with `endura restore`";
+pub(crate) const UNKNOWN: &str = "it stays as it is, because the pool was not closed before, and has a map of a kind that this build does not know, \
+     so that it cannot be verified: open it with the version that made that map";
+pub(crate) const UNVERIFIED: &str = "it stays as it is until the pool, which was not closed before, is verified: other threads \
+     write faster than that goes on; it is tried again";
+pub(crate) const OF_A_REMOVED_POOL: &str = "the pool was removed or moved while it is open, or another file was put in its place, and it gets no more checkpoints, \
+     for one would bring it back there: put it back, or close it";
+pub(crate) const OF_ANOTHER_NAME: &str = "it is of a pool at another path, which is not there, and nothing is made of it: give each pool a file of its own; if it is \
+     this pool that was moved or renamed, make it by `endura restore POOL --from CHECKPOINT` (`Pool::restore`)";
+pub(crate) const OF_AN_EMPTY_FILE: &str = "the pool that it is of is an empty file now, as if it had been cut, or a copy had failed: move the empty file away and open \
+     its path, which makes the pool anew from this checkpoint";
+pub(crate) const EMPTY: &str = "it holds no checkpoint, and nothing is written to it, for it may be another program's: give another path, or move it \
+     away, and a pool that is whole gets a new one";
+const NO_FILE: &str = "it is no regular file; give another path";
+pub(crate) const NOWHERE: &str = "it is a link to a file that is not there, and nothing is made in its place: mount its disk, or remove the link";
+pub(crate) const REPLACED: &str =
+    "another file was put in its place while the pool was open; move that one away";
+const WRITTEN_OVER: &str = "another one was written over it while the pool was open, perhaps an older one of this pool: move it away, and the next round \
+     makes a new one";
+const IN_USE: &str = "it is locked by another process (a program that makes backups, or a pool that was given the same file): wait for that \
+     (`lock_timeout`, `--wait`), or give each pool a file of its own";
+
+/// How long a lock is waited for at least: a process that is killed lets the pool go before its checkpoint, and one that only looks has it
+/// for a moment.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Whether the error is that another pool, or another process, has the checkpoint.
+pub(crate) fn is_in_use(error: &Error) -> bool {
+    matches!(error, Error::BadCheckpoint { what: IN_USE, .. })
+}
+
+/// What has the name of a file now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The file.
+    Own,
+    /// Nothing.
+    Nothing,
+    /// Something else, or it cannot be told.
+    Other,
+}
+
+/// The file of checkpoints of one pool, locked.
+///
+/// An open reads its roots only. The rest, which takes longer the larger the pool is, is read when it is needed.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    file: OwnFile,
+    newest: Option<(Moment, u64)>,
+    most_pages: u32,
+    /// The file as a whole, once it was read.
+    whole: Option<CheckpointFile<OwnFile>>,
+    path: PathBuf,
+    /// The file, until it has its name, and the path that gets it: without links.
+    draft: Option<(NewFile, PathBuf)>,
+    /// The file whose place it may take.
+    replaces: Option<FileId>,
+    /// Whether its name is durable.
+    is_settled: bool,
+    /// None if it is only [looked at](Self::peek). Declared last: released when everything else is gone.
+    lock: Option<FileLock>,
+}
+
+impl Beside {
+    /// The file at `path`; none if there is none. Locked for one writer or many readers; a lock that another process has is
+    /// waited for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadCheckpoint`] if it holds none that can be read; [`Error::Io`].
+    pub(crate) fn open(
+        path: &Path,
+        most_pages: u32,
+        (read_only, patience): (bool, Duration),
+    ) -> Result<Option<Self>> {
+        match is_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::opening(path, error)),
+            Ok(false) => return Err(bad(path, NO_FILE)),
+            Ok(true) => {}
+        }
+        let (file, lock) = locked(path, read_only, patience)?;
+        Self::found(path, file, most_pages, Some(lock)).map(Some)
+    }
+
+    /// The file at `path`, which another process may be writing. Its newest checkpoint stays in it until the next but one is
+    /// made: what is read is checked, and may be gone by then.
+    ///
+    /// # Errors
+    ///
+    /// As there; [`Error::Io`] with `NotFound` as well.
+    pub(crate) fn peek(path: &Path, most_pages: u32) -> Result<Self> {
+        let failed = |error| Error::opening(path, error);
+        if !is_file(path).map_err(failed)? {
+            return Err(bad(path, NO_FILE));
+        }
+        let file = lock::open(path, true).map_err(failed)?;
+        Self::found(path, file, most_pages, None)
+    }
+
+    fn found(path: &Path, file: File, most_pages: u32, lock: Option<FileLock>) -> Result<Self> {
+        let file = OwnFile::new(file).map_err(|error| Error::opening(path, error))?;
+        let newest = newest_moment(&*file).map_err(|failure| told(path, failure))?;
+        if newest.is_none() {
+            return Err(bad(path, EMPTY));
+        }
+        let path = path.to_owned();
+        Ok(Self {
+            file,
+            newest,
+            most_pages,
+            whole: None,
+            path,
+            draft: None,
+            replaces: None,
+            is_settled: true,
+            lock,
+        })
+    }
+
+    /// A new file for checkpoints of `pool`, which gets the name `path` when it holds one. The file `replaces` may be there until
+    /// then.
+    pub(crate) fn create(
+        path: &Path,
+        pool: &File,
+        most_pages: u32,
+        replaces: Option<FileId>,
+    ) -> Result<Self> {
+        let failed = |error| Error::creating(path, error);
+        let to = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let draft = NewFile::like(pool, &to).map_err(failed)?;
+        let lock = FileLock::acquire(&draft.path(), false)?;
+        Ok(Self {
+            file: draft.file.try_clone().map_err(failed)?,
+            newest: None,
+            most_pages,
+            whole: None,
+            path: path.to_owned(),
+            draft: Some((draft, to)),
+            replaces,
+            is_settled: false,
+            lock: Some(lock),
+        })
+    }
+
+    /// All of it, which is read now if it was not. O(pages of the pool) then.
+    pub(crate) fn whole(&mut self) -> Result<&mut CheckpointFile<OwnFile>, Failure> {
+        let whole = match self.whole.take() {
+            Some(whole) => whole,
+            None => CheckpointFile::open(self.file.try_clone()?, self.most_pages)?,
+        };
+        Ok(self.whole.insert(whole))
+    }
+
+    /// The moment of the newest checkpoint.
+    pub(crate) fn newest(&self) -> Option<Moment> {
+        self.newest_numbered().map(|(moment, _)| moment)
+    }
+
+    /// That, and its number.
+    pub(crate) fn newest_numbered(&self) -> Option<(Moment, u64)> {
+        self.whole.as_ref().map_or(self.newest, |whole| whole.newest())
+    }
+
+    /// Makes the newest checkpoint durable, if another process may have left it in the page cache.
+    pub(crate) fn secure(&mut self) -> Result<(), Failure> {
+        self.whole()?.begin().map(drop)
+    }
+
+    /// Says that the pool has made so many checkpoints: the first of an empty file gets the next number.
+    pub(crate) fn follow(&mut self, newest: u64) -> Result<()> {
+        let whole = self.whole().map(|whole| whole.follow(newest));
+        whole.map_err(|failure| told(&self.path, failure))
+    }
+
+    /// Makes `file` what the newest checkpoint is: see [`restore`]. The pages that were written.
+    pub(crate) fn restore(
+        &mut self,
+        file: &File,
+        writes: restore::Writes,
+        progress: &mut restore::Progress<'_>,
+    ) -> Result<u64, Failure> {
+        restore::restore(file, self.whole()?, writes, progress)
+    }
+
+    /// Whether `file` is another than the newest checkpoint says. Reads all of both tables and of the file.
+    pub(crate) fn differs(&mut self, file: &File) -> Result<bool> {
+        let done = self.whole().and_then(|whole| restore::differs(file, whole));
+        done.map_err(|failure| told(&self.path, failure))
+    }
+
+    /// Says in a root, with the pages of the newest checkpoint, that stores of the session `last` may not have reached the
+    /// disk. What the checkpoint stands for stays.
+    pub(crate) fn suspect(&mut self, last: &Superblock) -> Result<(), Failure> {
+        let file = self.whole()?;
+        let Some((moment, _)) = file.newest() else { return Ok(()) };
+        let Some(root) = Superblock::decode(&moment.superblock) else { return Ok(()) };
+        let superblock = Superblock { suspect: last.half(), ..root }.encode();
+        file.begin()?.commit(Moment { superblock, ..moment }).map(drop)
+    }
+
+    /// Whether it says so of the session `last`.
+    pub(crate) fn suspects(&self, last: &Superblock) -> bool {
+        let root = self.newest().and_then(|moment| Superblock::decode(&moment.superblock));
+        root.is_some_and(|root| root.uuid == last.uuid && root.suspects(last))
+    }
+
+    /// The file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.file.metadata().map_or(0, |facts| facts.blocks() * 512)
+    }
+
+    /// Where it is, or will be.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives a file that has its first checkpoint its name. Durable on return.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadCheckpoint`] if anything came there meanwhile that this session has not made; [`Error::Io`].
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if self.is_settled {
+            return Ok(());
+        }
+        let path = &self.path;
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => bad(path, REPLACED),
+            _ => Error::creating(path, error),
+        };
+        // Kept until the new file has its name.
+        let replaced = self.lock_what_is_replaced()?;
+        if let Some((draft, to)) = &mut self.draft {
+            let named = match &replaced {
+                Some(lock) => draft.replace(to, lock.file()),
+                None => draft.publish(to),
+            };
+            named.map_err(failed)?;
+            self.draft = None;
+        }
+        let folder =
+            fs::canonicalize(path).and_then(|path| own_file::open_folder(folder_of(&path)));
+        folder.and_then(|folder| folder.sync_all()).map_err(failed)?;
+        self.is_settled = true;
+        Ok(())
+    }
+
+    /// Locks the file in whose place this one comes. Two pools that were given one path, where there was nothing, both
+    /// make a new file: the second must not take the place of the first. Nor does any take that of a file which came there
+    /// while the pool was open, but for the one that this session had, whatever it holds, and others that it made.
+    fn lock_what_is_replaced(&self) -> Result<Option<FileLock>> {
+        if self.draft.is_none() || !is_file(&self.path).unwrap_or(false) {
+            return Ok(None);
+        }
+        let (file, lock) = locked(&self.path, false, PATIENCE)?;
+        if Some(lock.file()) == self.replaces {
+            return Ok(Some(lock));
+        }
+        let root_of = |moment: Moment| Superblock::decode(&moment.superblock);
+        let own = self.newest().and_then(root_of);
+        let there = newest_moment(&file).ok().flatten().and_then(|(moment, _)| root_of(moment));
+        match (own, there) {
+            (Some(own), Some(there)) if own.uuid != there.uuid => Err(bad(&self.path, FOREIGN)),
+            (Some(own), Some(there)) if own.session == there.session => Ok(Some(lock)),
+            _ => Err(bad(&self.path, REPLACED)),
+        }
+    }
+
+    /// Whether the file has its name still.
+    pub(crate) fn place(&self) -> Place {
+        if let Some((draft, _)) = &self.draft {
+            return if draft.has_path() { Place::Own } else { Place::Nothing };
+        }
+        match whereabouts::at(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Place::Nothing,
+            Ok(found) if Some(found) == self.id() => Place::Own,
+            _ => Place::Other,
+        }
+    }
+
+    /// Which file it is, if it is locked.
+    pub(crate) fn id(&self) -> Option<FileId> {
+        self.lock.as_ref().map(FileLock::file)
+    }
+
+    /// The session that made the newest checkpoint.
+    pub(crate) fn session(&self) -> Option<[u8; 16]> {
+        self.newest()
+            .and_then(|moment| Superblock::decode(&moment.superblock))
+            .map(|root| root.session)
+    }
+
+    /// Fails unless the newest checkpoint in the file is the one that this process has found or made there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadCheckpoint`] if another one was written over it; [`Error::Io`].
+    pub(crate) fn expect_untouched(&self) -> Result<()> {
+        self.file.expect_own()?;
+        match newest_moment(&*self.file) {
+            Ok(newest) if newest == self.newest_numbered() => Ok(()),
+            Err(Failure::Io(error)) => Err(told(&self.path, Failure::Io(error))),
+            _ => Err(bad(&self.path, WRITTEN_OVER)),
+        }
+    }
+
+    /// What it is to the pool that says this; none if it holds no checkpoint.
+    pub(crate) fn relation(&self, said: Said<'_>) -> Option<Relation> {
+        self.newest_numbered().map(|(moment, number)| relation(said, &moment, number))
+    }
+
+    /// How the next session of the pool that says this names it.
+    pub(crate) fn base(&self, said: Said<'_>) -> Option<Base> {
+        self.newest_numbered().and_then(|(moment, number)| lineage::base(said, &moment, number))
+    }
+}
+
+/// The file in which checkpoints of the pool at `path` are unless another one is chosen.
+pub(crate) fn default_path(path: &Path) -> PathBuf {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    with_suffix(&path, ".checkpoint")
+}
+
+/// The path with something behind its name.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn is_file(path: &Path) -> io::Result<bool> {
+    fs::metadata(path).map(|facts| facts.is_file())
+}
+
+fn locked(path: &Path, read_only: bool, patience: Duration) -> Result<(File, FileLock)> {
+    let begun = Instant::now();
+    let lock = loop {
+        match FileLock::acquire(path, read_only) {
+            Err(Error::Locked) if begun.elapsed() < patience => std::thread::sleep(PAUSE),
+            Err(Error::Locked) => return Err(bad(path, IN_USE)),
+            outcome => break outcome?,
+        }
+    };
+    let failed = |error| Error::opening(path, error);
+    let file = lock::open(path, read_only).map_err(failed)?;
+    let is_locked = FileId::of(&file.metadata().map_err(failed)?) == lock.file();
+    // Between the two opens another file was put there.
+    if is_locked { Ok((file, lock)) } else { Err(bad(path, IN_USE)) }
+}
+
+/// When the moment was.
+pub(crate) fn time_of(moment: &Moment) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_nanos(moment.made)
+}
+
+/// The error for a checkpoint that cannot be used.
+pub(crate) fn bad(path: &Path, what: &'static str) -> Error {
+    Error::BadCheckpoint { path: path.to_owned(), what }
+}
+
+/// The error for what failed with the file at `path`.
+pub(crate) fn told(path: &Path, failure: Failure) -> Error {
+    match failure {
+        Failure::Io(error) | Failure::GivenUp(error) => {
+            Error::io(format!("the checkpoint {}", path.display()), error)
+        }
+        Failure::Pool(error) => {
+            Error::io(format!("writing the pool of the checkpoint {}", path.display()), error)
+        }
+        Failure::Version(_) => {
+            bad(path, "it was written by another version of endura; use that one")
+        }
+        Failure::Damaged(_) => bad(
+            path,
+            "it is damaged: what it says was never written; move it away, and a pool that is whole gets a new one",
+        ),
+        Failure::TooLarge => bad(
+            path,
+            "it has more pages than the pool may have (`max_size`), or than a checkpoint can name",
+        ),
+    }
+}

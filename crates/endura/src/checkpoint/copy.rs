@@ -1,0 +1,248 @@
+//! A round: the pages that have changed since the last checkpoint, copied out of an open pool.
+//!
+//! | step | what | writers |
+//! | --- | --- | --- |
+//! | K1 | room in the file for what is noted | go on |
+//! | K2 | while much is noted: take the notes, barrier, copy and write ([`ahead`]) | go on, or are slowed down |
+//! | K3 | [`Space::hold`]: wait until nobody stores, for 2 ms at the most; else later again | wait |
+//! | K4 | length, superblock; take the notes, copy into memory, 64 MiB at the most | wait |
+//! | K5 to K7 | write, sync, root, sync (the [file](super)) | go on |
+//!
+//! A page that K2 copies beside writers is a mixture. But whoever stores to it notes it, and K4 copies it again: in
+//! the checkpoint each page is what it was in the hold. Pages 0 and 1 have the superblock and nothing else, and are not copied:
+//! the root has it.
+//!
+//! A round that fails notes all pages again that it took.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant, SystemTime};
+
+pub(crate) use crate::checkpoint::ahead::NoRound;
+use crate::checkpoint::ahead::{self, Ahead, pages_of, read_page};
+use crate::checkpoint::file::newest::CheckpointFile;
+use crate::checkpoint::file::root::{Moment, SLOT};
+use crate::checkpoint::file::round::Round;
+use crate::media::{DIRTY_GRAIN, Mapped, Media};
+use crate::os::disk;
+use crate::os::door::DiskFile;
+use crate::space::NEWEST_NUMBER;
+use crate::space::Space;
+use crate::space::Superblock;
+use crate::{Error, Result};
+
+/// Pages that may be left for the hold: 64 MiB. It copies more only where single operations change more than that.
+const MOST_IN_HOLD: u64 = 16 << 10;
+/// How long a hold waits for the writers.
+const PATIENCE: Duration = Duration::from_millis(2);
+/// How often a hold is tried, and the pause between two tries at first and at most.
+const TRIES: u32 = 60;
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(100)];
+
+const _: () = assert!(DIRTY_GRAIN == SLOT as u64);
+
+/// Which pages a round looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pages {
+    /// Those that were noted.
+    Noted,
+    /// All: the notes of an earlier session died with it, or the file has no checkpoint.
+    All,
+}
+
+/// When a round is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// While the pool is in use.
+    Open,
+    /// When it is closed and will have so many bytes.
+    Closed { length: u64 },
+}
+
+/// What a round did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Outcome {
+    /// For how long writers were held.
+    pub(crate) held: Duration,
+    /// For how long they were kept from beginning operations before that, so that the copier kept up with them.
+    pub(crate) slowed: Duration,
+    /// Pages that were copied in the hold.
+    pub(crate) copied: u64,
+    /// Bytes written.
+    pub(crate) written: u64,
+    /// Holds that were tried.
+    pub(crate) tries: u32,
+}
+
+/// What a hold has copied.
+struct Held {
+    pages: Vec<u32>,
+    /// The length of the pool.
+    bytes: u64,
+    /// When nobody stored, in nanoseconds since 1970.
+    made: u64,
+}
+
+/// Makes rounds of one pool.
+#[derive(Debug)]
+pub(crate) struct Copier {
+    /// What is copied in a hold: kept, because fresh memory takes longer to fill than to copy to.
+    copied: Vec<u8>,
+    /// Pages that it takes.
+    most: u64,
+    /// The hash of the pool's path.
+    path: u64,
+}
+
+impl Default for Copier {
+    fn default() -> Self {
+        Self { copied: Vec::new(), most: MOST_IN_HOLD, path: 0 }
+    }
+}
+
+impl Copier {
+    /// Makes rounds of the pool whose path has this hash.
+    pub(crate) fn of(path: u64) -> Self {
+        Self { path, ..Self::default() }
+    }
+
+    /// The same, with so many pages in a hold.
+    #[cfg(test)]
+    pub(crate) fn with_most_in_hold(self, most: u64) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Makes one checkpoint. `superblock` is that of the session, or the coming one of the close.
+    pub(crate) fn round<F: DiskFile>(
+        &mut self,
+        space: &Space<Mapped>,
+        file: &mut CheckpointFile<F>,
+        superblock: &Superblock,
+        (pages, when): (Pages, When),
+    ) -> Result<Outcome, NoRound> {
+        let Some(noted) = space.media().dirty_pages() else {
+            let what = "a checkpoint of a pool that notes no pages";
+            return Err(NoRound::Pool(Error::Unsupported { what }));
+        };
+        let mut ahead = Ahead::new(space, noted, self.most);
+        let made = self.try_round(space, file, &mut ahead, (superblock, pages, when));
+        if made.is_err() {
+            ahead.put_back();
+        }
+        made
+    }
+
+    fn try_round<F: DiskFile>(
+        &mut self,
+        space: &Space<Mapped>,
+        file: &mut CheckpointFile<F>,
+        ahead: &mut Ahead<'_>,
+        (superblock, pages, when): (&Superblock, Pages, When),
+    ) -> Result<Outcome, NoRound> {
+        let media = space.media();
+        let is_new = file.newest().is_none();
+        let mut round = file.begin()?;
+        // K1
+        round.reserve(ahead.left() as u32)?;
+        // K2
+        if pages == Pages::All {
+            ahead.copy_all(&mut round, !is_new)?;
+        }
+        if when == When::Open {
+            ahead.copy_noted(&mut round)?;
+        }
+        // Touched before the hold.
+        let left = ahead.left();
+        let room = (left + left / 8).min(self.most) as usize * SLOT;
+        self.copied.resize(self.copied.len().max(room), 0);
+        let mut outcome = Outcome::default();
+        let held = match when {
+            When::Open => self.hold(space, &mut round, ahead, &mut outcome)?,
+            When::Closed { length } => {
+                let (made, taken) = (now(), ahead.take_in_hold());
+                Held { pages: self.copy_in_hold(media, &mut round, taken)?, bytes: length, made }
+            }
+        };
+        let Held { pages: in_hold, bytes, made } = held;
+        outcome.slowed = ahead.slowed;
+        // K5
+        round.add(&in_hold, &self.copied[..in_hold.len() * SLOT])?;
+        // K6, K7
+        let pages = pages_of(bytes)?;
+        let (superblock, path) = (superblock.encode(), self.path);
+        let moment = Moment { pages, made, superblock, path };
+        // A page that the disk refused may have left the memory, and have been read back as it was before. The kernel
+        // knows of that by then, and tells it. Damage that was met until then may be in what was copied as well.
+        let refused = Cell::new(false);
+        let is_wrong = || {
+            // A round ends before the file is released.
+            refused
+                .set(media.file().is_ok_and(|file| disk::were_pages_refused(&file, NEWEST_NUMBER)));
+            refused.get() || space.met_damage().is_some()
+        };
+        let written = round.commit_unless(moment, is_wrong);
+        if refused.get() {
+            return Err(NoRound::Refused);
+        }
+        outcome.written = written?;
+        Ok(outcome)
+    }
+
+    /// K3 and K4.
+    fn hold<F: DiskFile>(
+        &mut self,
+        space: &Space<Mapped>,
+        round: &mut Round<'_, F>,
+        ahead: &mut Ahead<'_>,
+        outcome: &mut Outcome,
+    ) -> Result<Held, NoRound> {
+        let mut pause = PAUSES[0];
+        while outcome.tries < TRIES {
+            outcome.tries += 1;
+            let begun = Instant::now();
+            if let Some(hold) = space.hold(PATIENCE)? {
+                // A later time would be that of stores which are not in the checkpoint.
+                let made = now();
+                let taken = ahead.take_in_hold();
+                if taken.len() as u64 > self.most && ahead.slow_down() {
+                    drop(hold);
+                    ahead.copy_taken(round, taken)?;
+                    ahead.copy_noted(round)?;
+                    continue;
+                }
+                outcome.copied = taken.len() as u64;
+                let pages = self.copy_in_hold(space.media(), round, taken);
+                let bytes = space.media().len();
+                drop(hold);
+                outcome.held = begun.elapsed();
+                return Ok(Held { pages: pages?, bytes, made });
+            }
+            ahead.pause(pause)?;
+            pause = PAUSES[1].min(2 * pause);
+        }
+        Err(NoRound::Pool(space.writers_stay()))
+    }
+
+    /// Copies pages into memory, and gives their numbers. Where they are too many, they are written at once, and none is given.
+    fn copy_in_hold<F: DiskFile>(
+        &mut self,
+        media: &Mapped,
+        round: &mut Round<'_, F>,
+        pages: Vec<u32>,
+    ) -> Result<Vec<u32>, NoRound> {
+        if pages.len() as u64 > self.most {
+            ahead::copy(media, round, pages.into_iter(), false)?;
+            return Ok(Vec::new());
+        }
+        self.copied.resize(self.copied.len().max(pages.len() * SLOT), 0);
+        for (&page, out) in pages.iter().zip(self.copied.chunks_exact_mut(SLOT)) {
+            read_page(media, page, out)?;
+        }
+        Ok(pages)
+    }
+}
+
+/// Nanoseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}

@@ -1,0 +1,148 @@
+//! Which slots of a checkpoint's file are free.
+
+use std::ops::Range;
+
+use crate::checkpoint::file::bits::Bits;
+use crate::checkpoint::file::root::{ROOTS, can_hold_a_page};
+
+/// Slots of a gap that is worth writing to, but for the last ones.
+const LEAST_GAP: u32 = 16;
+/// Slots of the file for each one in use, from which on every gap is.
+const MOST_SPARSE: u64 = 2;
+
+/// The slots in use. All others are free, also those behind the end of the file.
+#[derive(Debug, Clone)]
+pub(crate) struct Slots {
+    used: Bits,
+    /// No slot below is free: a round of many calls does not look at all before it in each.
+    lowest: u32,
+}
+
+impl Slots {
+    /// The roots are in use.
+    pub(crate) fn new() -> Self {
+        let mut used = Bits::default();
+        (0..ROOTS).for_each(|slot| _ = used.insert(slot));
+        Self { used, lowest: ROOTS }
+    }
+
+    pub(crate) fn in_use(&self) -> u64 {
+        self.used.count()
+    }
+
+    /// Says that a slot is in use; `false` if it is already.
+    #[must_use]
+    pub(crate) fn claim(&mut self, slot: u32) -> bool {
+        let was_free = self.used.insert(slot);
+        if slot == self.lowest {
+            self.lowest = self.used.first_out(slot);
+        }
+        was_free
+    }
+
+    /// Frees a slot. The roots are never free: slot 0 stands for a page that has none.
+    pub(crate) fn free(&mut self, slot: u32) {
+        if can_hold_a_page(slot) {
+            self.used.remove(slot);
+            self.lowest = self.lowest.min(slot);
+        }
+    }
+
+    /// The free runs of slots, lowest first; the last one does not end.
+    fn gaps(&self) -> impl Iterator<Item = Range<u32>> {
+        let mut at = self.lowest;
+        std::iter::from_fn(move || {
+            if at == u32::MAX {
+                return None;
+            }
+            let first = self.used.first_out(at);
+            at = self.used.first_in(first).unwrap_or(u32::MAX);
+            Some(first..at)
+        })
+    }
+
+    /// Takes `count` slots that lie side by side: the first such gap.
+    pub(crate) fn take_run(&mut self, count: u32) -> Option<Range<u32>> {
+        let gap = self.gaps().find(|gap| gap.end - gap.start >= count)?;
+        let taken = gap.start..gap.start + count;
+        taken.clone().for_each(|slot| _ = self.claim(slot));
+        Some(taken)
+    }
+
+    /// Slots that a gap must have, to be worth writing to. Pages that stay for long may leave gaps everywhere that are all
+    /// too short: then any will do.
+    fn least_gap(&self) -> u32 {
+        let is_sparse = u64::from(self.used.end()) > MOST_SPARSE * self.in_use();
+        if is_sparse { 1 } else { LEAST_GAP }
+    }
+
+    /// Where `count` slots are free, in as few pieces as there are gaps of at least `least` slots, lowest first. (A disk that
+    /// seeks writes a few long pieces in a tenth of the time of many short ones.)
+    fn pieces(&self, count: u32, least: u32) -> Option<Vec<Range<u32>>> {
+        let (mut pieces, mut missing) = (Vec::new(), count);
+        for gap in self.gaps() {
+            let length = gap.end - gap.start;
+            if missing == 0 {
+                break;
+            }
+            if length >= least.min(missing) {
+                let taken = length.min(missing);
+                pieces.push(gap.start..gap.start + taken);
+                missing -= taken;
+            }
+        }
+        (missing == 0).then_some(pieces)
+    }
+
+    /// How many slots the file must have, so that `count` can be taken from gaps that are worth it.
+    pub(crate) fn room_for(&self, count: u32) -> Option<u32> {
+        Some(end_of(&self.pieces(count, self.least_gap())?))
+    }
+
+    /// Takes `count` slots, ascending. Where a file of `room` slots has so many only in short gaps, these will do: it must not
+    /// grow if there was [room](Self::room_for) for them.
+    pub(crate) fn take(&mut self, count: u32, room: u32) -> Option<Vec<u32>> {
+        let mut pieces = self.pieces(count, self.least_gap())?;
+        if end_of(&pieces) > room {
+            let short = self.pieces(count, 1).filter(|short| end_of(short) <= room);
+            pieces = short.unwrap_or(pieces);
+        }
+        let taken: Vec<u32> = pieces.into_iter().flatten().collect();
+        taken.iter().for_each(|&slot| _ = self.claim(slot));
+        Some(taken)
+    }
+}
+
+fn end_of(pieces: &[Range<u32>]) -> u32 {
+    pieces.last().map_or(0, |piece| piece.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_taken_from_gaps_that_are_long_enough() {
+        let mut slots = Slots::new();
+        assert_eq!(slots.take(100, 0), Some((2..102).collect()));
+        assert_eq!(slots.in_use(), 102);
+        [0, 3, 5, 6].into_iter().for_each(|slot| slots.free(slot));
+        (20..40).for_each(|slot| slots.free(slot));
+        assert_eq!(slots.in_use(), 79);
+        assert_eq!(slots.take_run(2), Some(5..7));
+        // The last ones go wherever they fit.
+        let count_and_end = |count| slots.pieces(count, 16).map(|all| (all.len(), end_of(&all)));
+        assert_eq!([17, 20, 21].map(count_and_end), [Some((1, 37)), Some((1, 40)), Some((2, 103))]);
+        assert_eq!(slots.room_for(21), Some(103));
+        assert_eq!(slots.take(22, 102), Some((20..40).chain([102, 103]).collect()));
+        [20, 22].into_iter().for_each(|slot| slots.free(slot));
+        assert_eq!(slots.take(4, 104), Some(vec![104, 105, 106, 107]));
+        assert_eq!(slots.take(3, 108), Some(vec![3, 20, 22]));
+        assert!(!slots.claim(9) && slots.claim(900) && !slots.claim(900));
+        assert_eq!(slots.take_run(700), Some(108..808));
+        (108..808).for_each(|slot| slots.free(slot));
+        (50..90).step_by(2).for_each(|slot| slots.free(slot));
+        assert_eq!(slots.take(2, 0), Some(vec![50, 52]));
+        assert_eq!(slots.take(u32::MAX, u32::MAX), None);
+    }
+}

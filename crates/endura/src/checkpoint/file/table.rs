@@ -1,0 +1,118 @@
+//! Where the pages of a checkpoint lie.
+
+use std::collections::BTreeMap;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::checkpoint::file::root::SLOT;
+
+/// Where a page lies. Slot 0 stands for a page of zeros, which lies nowhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) slot: u32,
+    pub(crate) hash: u64,
+}
+
+impl Place {
+    pub(crate) fn is_of_zeros(&self) -> bool {
+        self.slot == 0
+    }
+}
+
+/// A page, and where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) page: u32,
+    pub(crate) place: Place,
+}
+
+/// The hash that an entry has of its page.
+pub(crate) fn hash_of(page: &[u8]) -> u64 {
+    xxh3_64(page)
+}
+
+pub(crate) fn is_zeros(page: &[u8]) -> bool {
+    static ZEROS: [u8; SLOT] = [0; SLOT];
+    page == ZEROS
+}
+
+/// Pages whose places have memory together.
+const CHUNK: usize = 256;
+
+/// Of each page, where it lies. A chunk of pages that are all zeros takes no memory. So a table takes at most 4 KiB for each
+/// page that has a slot of 4 KiB: a file cannot make it take more memory than the file is long. Where the pages are close
+/// together, it takes 16 bytes for each.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Table {
+    chunks: BTreeMap<u32, Box<[Place; CHUNK]>>,
+    count: u32,
+}
+
+impl Table {
+    /// Pages that are not zeros.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Chunks that it has memory for.
+    #[cfg(test)]
+    pub(crate) fn chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Where a page lies.
+    pub(crate) fn get(&self, page: u32) -> Place {
+        let chunk = self.chunks.get(&(page / CHUNK as u32));
+        chunk.map_or(Place::default(), |chunk| chunk[page as usize % CHUNK])
+    }
+
+    /// Says where a page lies from now on, and gives where it lay.
+    pub(crate) fn set(&mut self, page: u32, place: Place) -> Place {
+        let number = page / CHUNK as u32;
+        if !place.is_of_zeros() {
+            self.chunks.entry(number).or_insert_with(|| Box::new([Place::default(); CHUNK]));
+        }
+        let Some(chunk) = self.chunks.get_mut(&number) else { return Place::default() };
+        let old = std::mem::replace(&mut chunk[page as usize % CHUNK], place);
+        self.count += u32::from(!place.is_of_zeros());
+        self.count -= u32::from(!old.is_of_zeros());
+        old
+    }
+
+    /// All pages from `first` on that are not zeros, ascending.
+    pub(crate) fn entries_from(&self, first: u32) -> impl Iterator<Item = Entry> {
+        let entries = self.chunks.range(first / CHUNK as u32..).flat_map(|(&number, chunk)| {
+            let page = move |i| number * CHUNK as u32 + i;
+            (0..).zip(chunk.iter()).map(move |(i, &place)| Entry { page: page(i), place })
+        });
+        entries.filter(move |entry| entry.page >= first && !entry.place.is_of_zeros())
+    }
+
+    /// All pages that are not zeros, ascending.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.entries_from(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_takes_memory_for_pages_that_are_not_zeros() {
+        let place = |slot| Place { slot, hash: 7 };
+        let mut table = Table::default();
+        assert_eq!(table.set(1 << 20, Place::default()), Place::default());
+        assert_eq!(table.chunks.len(), 0);
+        assert_eq!(table.set(600, place(3)), Place::default());
+        assert_eq!(table.set(600, place(4)), place(3));
+        assert_eq!(table.set(5, place(9)), Place::default());
+        assert_eq!(table.set(601, place(5)), Place::default());
+        assert_eq!(table.chunks.len(), 2);
+        assert_eq!(table.set(5, Place::default()), place(9));
+        assert_eq!((table.get(5), table.get(600)), (Place::default(), place(4)));
+        assert_eq!(table.count(), 2);
+        assert!(table.entries().map(|entry| entry.page).eq([600, 601]));
+        assert!(table.entries_from(601).eq([Entry { page: 601, place: place(5) }]));
+    }
+}

@@ -1,0 +1,429 @@
+//! What an open finds beside the pool, and what follows from it.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use std::{fs, io};
+
+use super::aside::set_aside;
+use super::choice::Checkpoints;
+use super::stats::CheckpointStats;
+use crate::checkpoint::beside::{self, Beside, PATIENCE, Place};
+use crate::checkpoint::restore::{self, Writes};
+use crate::checkpoint::{Failure, Kept, Relation, Said};
+use crate::media::Placement;
+use crate::os::file_identity::FileId;
+use crate::os::filesystem::Filesystem;
+use crate::os::new_file::folder_of;
+use crate::os::{own_file, whereabouts};
+use crate::space::{Access, Doubt, Newest, PoolFile, Schedule, Superblock};
+use crate::{Error, Result};
+
+/// The plan of a session: when it makes checkpoints, in which file, and which one it found there.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(super) schedule: Schedule,
+    pub(super) path: PathBuf,
+    /// Whether the pool had them in a file of the user's choice before.
+    pub(super) was_elsewhere: bool,
+    pub(super) found: Option<Beside>,
+    /// Whether what was found is what the pool is.
+    pub(super) is_current: bool,
+    /// The folder of the file; none if it is not there.
+    pub(super) folder: Option<FileId>,
+    /// What the pool says of the newest checkpoint.
+    pub(super) newest: Option<Newest>,
+    warnings: Vec<&'static str>,
+}
+
+/// How an open looks for a checkpoint.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Search {
+    /// Pages that the pool may have.
+    pub(crate) most_pages: u32,
+    /// Whether it may have more than a checkpoint can name.
+    pub(crate) may_be_too_large: bool,
+    /// How long a lock is waited for.
+    pub(crate) patience: Duration,
+    pub(crate) any_filesystem: bool,
+    /// Whether a pool in doubt is opened as it is.
+    pub(crate) accepts: bool,
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Restored {
+    /// When the checkpoint was made.
+    pub at: SystemTime,
+    /// Bytes of the pool that had to be written.
+    pub written_bytes: u64,
+    /// Why the pool could not be trusted, in words; `None` if there was none, and it was made anew.
+    pub reason: Option<&'static str>,
+    /// Where the pool is kept as it was found, if it may have been whole.
+    pub kept: Option<PathBuf>,
+}
+
+impl Restored {
+    fn to(at: SystemTime, pages: u64) -> Self {
+        Self { at, written_bytes: pages * restore::PAGE_BYTES, reason: None, kept: None }
+    }
+
+    /// How long ago the checkpoint was made.
+    pub(crate) fn age(&self) -> Duration {
+        self.at.elapsed().unwrap_or_default()
+    }
+}
+
+impl Plan {
+    /// Looks for the checkpoint of the pool that was opened at `path`, as `choice` and the pool say. No plan where
+    /// neither wants one.
+    ///
+    /// A pool that was closed is whole without its checkpoint, and goes on with a warning. One that was not may have to go back to it:
+    /// a session without would be one that no longer can, so where the checkpoint has a place of its own, which may only not
+    /// be mounted yet, that is an error.
+    pub(crate) fn of(
+        path: &Path,
+        choice: Option<&Checkpoints>,
+        pool: &PoolFile,
+        search: Search,
+    ) -> Result<Option<Self>> {
+        let last = pool.superblock();
+        let schedule = choice.map_or(last.schedule, |choice| choice.schedule(last.schedule));
+        if !schedule.is_on && !last.schedule.is_on {
+            return Ok(None);
+        }
+        let chosen = choice.and_then(|choice| choice.file.clone());
+        // The working directory may change while the pool is open.
+        let chosen = chosen.map(|path| std::path::absolute(&path).unwrap_or(path));
+        let path = chosen.unwrap_or_else(|| beside::default_path(path));
+        if last.schedule.is_elsewhere && choice.is_none_or(|choice| choice.file.is_none()) {
+            return Err(beside::bad(&path, ELSEWHERE));
+        }
+        let (folder, mut warnings) = look_at_folder(&path, pool, search.any_filesystem)?;
+        let found = Beside::open(&path, search.most_pages, (false, search.patience))?;
+        if schedule.is_on && found.is_none() {
+            if choice.is_some_and(|choice| choice.must_exist) {
+                return Err(beside::bad(&path, MUST_EXIST));
+            }
+            let (had_one, may_need_it) = (newest_of(pool)?.is_some(), !last.clean);
+            match last.schedule.is_elsewhere {
+                true if had_one && may_need_it && !search.accepts => {
+                    return Err(beside::bad(&path, NOT_THERE));
+                }
+                is_elsewhere if had_one && (is_elsewhere || may_need_it) => {
+                    warnings.push(IS_MISSING)
+                }
+                _ => {}
+            }
+        }
+        if schedule.is_on && search.may_be_too_large {
+            warnings.push(TOO_LARGE);
+        }
+        let is_beside = choice.is_none_or(|choice| choice.file.is_none());
+        if schedule.is_on && is_beside && whereabouts::is_mounted_alone(pool.file()) {
+            warnings.push(MOUNTED_ALONE);
+        }
+        Ok(Some(Self {
+            schedule,
+            path,
+            was_elsewhere: last.schedule.is_elsewhere,
+            found,
+            is_current: false,
+            folder,
+            newest: None,
+            warnings,
+        }))
+    }
+
+    /// What was found, if it may take the pool back after a power loss.
+    pub(crate) fn way_back(&mut self, pool: &PoolFile) -> Result<Option<&mut Beside>> {
+        let Some(found) = &mut self.found else { return Ok(None) };
+        match found.relation(said(pool, true)?) {
+            None => Ok(None),
+            Some(Relation::Related { lags: false, .. }) => Ok(Some(found)),
+            Some(Relation::Older) => Err(beside::bad(&self.path, beside::OLDER)),
+            Some(Relation::Related { .. }) => Err(beside::bad(&self.path, beside::LAGS)),
+            Some(Relation::Stale) => Err(beside::bad(&self.path, beside::STALE)),
+            Some(Relation::Foreign) => Err(beside::bad(&self.path, beside::FOREIGN)),
+        }
+    }
+
+    /// Whether the checkpoint says that stores of the session `last` may not have reached the disk.
+    pub(crate) fn suspects(&self, last: &Superblock) -> bool {
+        self.found.as_ref().is_some_and(|found| found.suspects(last))
+    }
+
+    /// Whether a pool that was closed, and whose checkpoint is that of the close, is not what that says.
+    pub(crate) fn differs(&mut self, file: &PoolFile) -> Result<bool> {
+        let said = said(file, false)?;
+        let is_current = |found: &&mut Beside| {
+            let relation = found.relation(said);
+            matches!(relation, Some(Relation::Related { is_current: true, .. }))
+        };
+        let current = self.found.as_mut().filter(is_current);
+        current.map_or(Ok(false), |found| found.differs(file.file()))
+    }
+
+    /// Takes a pool in doubt back to the checkpoint, if there is one. What may be whole is kept beside the pool at `path`.
+    pub(crate) fn go_back(
+        &mut self,
+        path: &Path,
+        file: &mut PoolFile,
+        doubt: Doubt,
+        placement: &Placement,
+    ) -> Result<Option<Restored>> {
+        let Some(from) = self.way_back(file)? else { return Ok(None) };
+        let kept = if doubt.may_be_whole() { Some(set_aside(file, path)?) } else { None };
+        let restored = restore_in_place(file, from, placement, &mut quietly)?;
+        Ok(Some(Restored { reason: Some(doubt.reason()), kept, ..restored }))
+    }
+
+    /// Says in the superblock-to-be what the session builds on. `may_be_torn` if the pool is taken as it is although pages
+    /// of it may be of before.
+    pub(crate) fn announce(&mut self, file: &mut PoolFile, may_be_torn: bool) -> Result<()> {
+        let said = said(file, may_be_torn)?;
+        let relation = self.found.as_ref().and_then(|found| found.relation(said));
+        self.is_current = match relation {
+            Some(Relation::Older) => return Err(beside::bad(&self.path, beside::OLDER)),
+            Some(Relation::Foreign) => return Err(beside::bad(&self.path, beside::FOREIGN)),
+            Some(Relation::Stale) => return Err(beside::bad(&self.path, beside::STALE)),
+            Some(Relation::Related { is_current, .. }) => is_current,
+            None => false,
+        };
+        let base = self.found.as_ref().and_then(|found| found.base(said));
+        file.plan(self.schedule, base.filter(|_| self.schedule.is_on));
+        std::mem::take(&mut self.warnings).into_iter().for_each(|what| file.warn(what));
+        Ok(())
+    }
+
+    /// Takes the file away where there are to be no checkpoints any more: the last step of an open, so that one that fails, or is
+    /// killed, leaves the pool its way back. The session has begun, and says that the pool needs none.
+    pub(crate) fn remove_unwanted(&mut self, file: &mut PoolFile) -> Result<()> {
+        if self.is_on() {
+            return Ok(());
+        }
+        Newest::write(None, file.file()).map_err(number_not_written)?;
+        if let Some(found) = self.found.take()
+            && (found.place() != Place::Own || remove(&self.path).is_err())
+        {
+            file.warn(NOT_REMOVED);
+        }
+        Ok(())
+    }
+
+    /// Writes the number of the checkpoint that the session builds on into the pool, before its superblock says so: see
+    /// [`lineage`](crate::checkpoint). One that a killed session left may not be durable.
+    pub(crate) fn write_number(&mut self, file: &fs::File) -> Result<()> {
+        if !self.is_on() {
+            return Ok(());
+        }
+        let newest = match self.found.as_ref().and_then(Beside::newest_numbered) {
+            Some((_, number)) if self.is_current => Some(Newest::is(number)),
+            Some((_, number)) => Some(Newest::is_at_least(number - 1)),
+            None => Newest::read(file).map_err(number_not_written)?,
+        };
+        Newest::write(newest, file).map_err(number_not_written)?;
+        self.newest = newest;
+        Ok(())
+    }
+
+    /// The session's checkpoints.
+    pub(super) fn kept(self, session: [u8; 16]) -> Kept {
+        Kept::of(&self.path, self.folder, self.found, session)
+    }
+
+    /// Whether a session makes checkpoints.
+    pub(crate) fn is_on(&self) -> bool {
+        self.schedule.is_on
+    }
+}
+
+pub(crate) const MUST_EXIST: &str = "there is none, and it was said that there must be (`must_exist`, `--checkpoint-must-exist`): mount its disk, or leave that \
+     out to begin without";
+const NOT_THERE: &str = "the pool was not closed, and the checkpoint that it had is not there: mount its disk, or give the file that it had; to go on \
+     without any, verify the pool and accept it (`accept_unclean`, `endura check --accept`)";
+const IS_MISSING: &str = "the checkpoint that the pool had is not there, as if its disk were not mounted: until the next one is made a power loss leaves no \
+     way back, and the one that was there will then be refused";
+const MOUNTED_ALONE: &str = "the pool's file is mounted by itself, without its folder: its checkpoint is beside the mount point, where the pool is not, and is lost \
+     with that (with a container); mount the folder, or name a file for the checkpoint that stays";
+const NOT_REMOVED: &str =
+    "the checkpoint that the pool had could not be removed, and counts no more: remove it";
+const TOO_LARGE: &str = "the pool may become larger than 16 TiB (`max_size`), of which no checkpoint can be made: beyond that a power loss \
+     leaves no way back";
+const IN_MEMORY: &str =
+    "the checkpoint is in memory, and is gone after a reboot: give it a file on a disk";
+const ON_OVERLAY: &str = "the checkpoint is on an overlayfs, which mostly goes with its container: give it a file on a volume of its own";
+const NO_DISK: &str = "its folder is on a network file system, on FUSE or the like, on which neither its lock nor what was written last can be relied on: \
+     give it a file on a local one (ext4, xfs), or insist with `allow_any_filesystem(true)`";
+const INSISTED: &str = "the checkpoint is on a network file system, on FUSE or the like: neither its lock nor what was written last can be relied on there";
+
+/// The folder of the checkpoint at `path`, and warnings about its file system, unless it is that of the pool.
+fn look_at_folder(
+    path: &Path,
+    pool: &PoolFile,
+    any_filesystem: bool,
+) -> Result<(Option<FileId>, Vec<&'static str>)> {
+    let path_of_folder = folder_of(path);
+    // That it is not there is told by the first round.
+    let Ok(folder) = own_file::open_folder(path_of_folder) else {
+        return Ok((whereabouts::at(path_of_folder).ok(), Vec::new()));
+    };
+    let id_of = |file: &fs::File| file.metadata().map(|facts| FileId::of(&facts));
+    let failed = |error| Error::opening(path_of_folder, error);
+    let (id, own) = (id_of(&folder).map_err(failed)?, id_of(pool.file()).map_err(failed)?);
+    if id.device == own.device {
+        return Ok((Some(id), Vec::new()));
+    }
+    let filesystem = match Filesystem::of(&folder, any_filesystem) {
+        Err(Error::Unsupported { .. }) => return Err(beside::bad(path, NO_DISK)),
+        filesystem => filesystem?,
+    };
+    let warning = match filesystem.name() {
+        "overlayfs" => Some(ON_OVERLAY),
+        _ if filesystem.is_in_memory() && !pool.filesystem().is_in_memory() => Some(IN_MEMORY),
+        _ if filesystem.is_refused() => Some(INSISTED),
+        _ => None,
+    };
+    Ok((Some(id), warning.into_iter().collect()))
+}
+
+/// What the pool in this file says of its checkpoints.
+pub(super) fn said(pool: &PoolFile, may_be_torn: bool) -> Result<Said<'_>> {
+    Ok(Said { last: pool.superblock(), newest: newest_of(pool)?, may_be_torn })
+}
+
+fn newest_of(pool: &PoolFile) -> Result<Option<Newest>> {
+    let newest = Newest::read(pool.file());
+    newest.map_err(|error| Error::io("reading the number of the newest checkpoint", error))
+}
+
+pub(super) fn number_not_written(error: io::Error) -> Error {
+    Error::io("writing the number of the newest checkpoint to the pool", error)
+}
+
+const ELSEWHERE: &str = "the pool has its checkpoints in a file that is given at each open: give it (`Checkpoints::in_file`, \
+     `--checkpoint-file`)";
+
+fn remove(path: &Path) -> io::Result<()> {
+    let folder = own_file::open_folder(folder_of(path));
+    fs::remove_file(path).and_then(|()| folder?.sync_all())
+}
+
+/// Takes a pool that a power loss has torn back to a checkpoint.
+pub(crate) fn restore_in_place(
+    file: &mut PoolFile,
+    from: &mut Beside,
+    placement: &Placement,
+    progress: &mut restore::Progress<'_>,
+) -> Result<Restored> {
+    let (root, at) = newest(from)?;
+    let last = *file.superblock();
+    let is_suspect = last.suspects(&last) || from.suspects(&last);
+    let writes = if is_suspect { Writes::All } else { Writes::Differing };
+    let pages = from.restore(file.file(), writes, progress).map_err(|failure| {
+        if matches!(failure, Failure::Pool(_)) {
+            // If the disk refuses pages now, what is read back later is not what it has.
+            let _ = file.suspect();
+        }
+        beside::told(from.path(), failure)
+    })?;
+    write_number_of(from, file.file())?;
+    file.restored(&root, placement)?;
+    Ok(Restored::to(at, pages))
+}
+
+/// Makes a pool anew from a checkpoint, where there is none.
+pub(crate) fn make_anew(
+    path: &Path,
+    access: Access,
+    from: &mut Beside,
+    placement: impl Fn(&PoolFile) -> Result<Placement>,
+    progress: &mut restore::Progress<'_>,
+) -> Result<(PoolFile, Restored)> {
+    let (root, at) = newest(from)?;
+    let like = from.file().try_clone();
+    let like = like.map_err(|error| Error::opening(from.path(), error))?;
+    let mut pages = 0;
+    let fill = |file: &fs::File| {
+        let restored = from.restore(file, Writes::Differing, progress);
+        pages = restored.map_err(|failure| beside::told(from.path(), failure))?;
+        write_number_of(from, file)?;
+        Superblock { clean: false, ..root }.write(file)
+    };
+    let ready = |file: &mut PoolFile| {
+        let placement = placement(file)?;
+        file.restored(&root, &placement)
+    };
+    let made = PoolFile::make(path, access, Some(&like), (fill, ready))?;
+    Ok((made, Restored::to(at, pages)))
+}
+
+/// Says in a pool that was made what the checkpoint is that there is no newer one.
+fn write_number_of(from: &Beside, file: &fs::File) -> Result<()> {
+    let Some((_, number)) = from.newest_numbered() else { return Ok(()) };
+    Newest::write(Some(Newest::is(number)), file).map_err(number_not_written)
+}
+
+pub(super) fn newest(from: &Beside) -> Result<(Superblock, SystemTime)> {
+    let moment = from.newest().ok_or_else(|| beside::bad(from.path(), beside::EMPTY))?;
+    let root = Superblock::decode(&moment.superblock);
+    let root = root.ok_or_else(|| beside::bad(from.path(), beside::FOREIGN))?;
+    root.check(false)?;
+    Ok((root, beside::time_of(&moment)))
+}
+
+/// What a session that only reads can tell of the checkpoints of a pool.
+pub(crate) fn facts(
+    path: &Path,
+    choice: Option<&Checkpoints>,
+    pool: &PoolFile,
+) -> Option<CheckpointStats> {
+    let last = pool.superblock();
+    let Schedule { every, after_bytes, is_elsewhere, .. } =
+        Some(last.schedule).filter(|schedule| schedule.is_on)?;
+    let chosen = choice.and_then(|choice| choice.file.clone());
+    let is_named = chosen.is_some() || !is_elsewhere;
+    let path = chosen.unwrap_or_else(|| beside::default_path(path));
+    let found = Beside::open(&path, u32::MAX, (true, PATIENCE)).ok().flatten();
+    let found = found.filter(|_| is_named);
+    let is_good = |found: &&Beside| {
+        let relation = said(pool, true).map(|said| found.relation(said));
+        matches!(relation, Ok(Some(Relation::Related { lags: false, .. })))
+    };
+    let newest = found.as_ref().filter(is_good).and_then(|found| found.newest());
+    Some(CheckpointStats {
+        path: if is_named { path } else { PathBuf::new() },
+        every,
+        after_bytes,
+        newest: newest.map(|moment| beside::time_of(&moment)),
+        last: None,
+        last_failure: None,
+        failures_in_a_row: 0,
+        bytes: found.map_or(0, |found| found.bytes()),
+        changed_bytes: 0,
+    })
+}
+
+/// Whether the checkpoint of a pool that is only read says that stores of the session `last` may not have reached the disk.
+pub(crate) fn suspects(path: &Path, choice: Option<&Checkpoints>, last: &Superblock) -> bool {
+    if last.clean || !last.schedule.is_on {
+        return false;
+    }
+    let chosen = choice.and_then(|choice| choice.file.clone());
+    let path = chosen.unwrap_or_else(|| beside::default_path(path));
+    let found = Beside::open(&path, u32::MAX, (true, PATIENCE)).ok().flatten();
+    found.is_some_and(|found| found.suspects(last))
+}
+
+/// Bytes of the largest pool of which a checkpoint can be made.
+pub(crate) const MOST_BYTES: u64 = u32::MAX as u64 * restore::PAGE_BYTES;
+
+/// Pages of a pool that may grow to so many bytes.
+pub(crate) fn pages_within(bytes: u64) -> u32 {
+    u32::try_from(bytes / restore::PAGE_BYTES).unwrap_or(u32::MAX)
+}
+
+/// No progress is shown.
+pub(crate) fn quietly(_: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}

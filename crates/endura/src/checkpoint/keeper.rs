@@ -1,0 +1,230 @@
+//! Making checkpoints of an open pool: on demand, by a thread, and at the close.
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::found::Plan;
+use super::rounds::{Known, Maker, Shared};
+use super::stats::{Checkpoint, CheckpointStats};
+use super::timing::first_after;
+use crate::checkpoint::beside::{self, Beside};
+use crate::checkpoint::copy::{Copier, Pages, When};
+use crate::checkpoint::restore;
+use crate::media::{Mapped, Media};
+use crate::os::fork::ForkGuard;
+use crate::space::{Blocks, OwnPath, PoolFile, Schedule, Space, Superblock, Watch};
+use crate::sync::Mutex;
+use crate::{Error, Result};
+
+/// A thread, and what tells it to end when it is dropped.
+struct Thread {
+    end: SyncSender<()>,
+    handle: JoinHandle<()>,
+}
+
+/// Makes the checkpoints of one session.
+pub(crate) struct Keeper {
+    shared: Arc<Shared>,
+    birthplace: ForkGuard,
+    /// Dropped only by `stop`: see `Background`.
+    thread: Mutex<ManuallyDrop<Option<Thread>>>,
+    has_no_thread: bool,
+}
+
+impl Keeper {
+    /// Begins with what the session has found. The pages of the pool are noted from its first store on.
+    ///
+    /// A pool that `is_in_doubt`, because it was not closed, takes the place of the newest checkpoint only when the walks of
+    /// its collection have found it sound: a page of it may have rotted that is whole in the checkpoint.
+    pub(crate) fn begin(
+        space: &Arc<Space<Mapped>>,
+        file: &PoolFile,
+        own_path: OwnPath,
+        plan: Plan,
+        is_in_doubt: bool,
+    ) -> Self {
+        let superblock = *file.superblock();
+        let newest = plan.found.as_ref().and_then(|found| found.newest());
+        let made = newest.filter(|_| !superblock.base_lags).map(|moment| beside::time_of(&moment));
+        // A clock that was set back makes no checkpoint older.
+        let age = made.map(|made| made.elapsed().unwrap_or_default());
+        let is_behind = !space.session().clean || superblock.base_lags;
+        let first = first_after(&plan.schedule, age, is_behind);
+        let known = Known {
+            pages: if plan.is_current { Pages::Noted } else { Pages::All },
+            newest: made,
+            last: None,
+            bytes: plan.found.as_ref().map_or(0, |found| found.bytes()),
+            last_failure: None,
+            failures: 0,
+            fails: false,
+            is_suspect: false,
+            blocks: Blocks::Own,
+            obstacle: None,
+        };
+        let (schedule, path) = (plan.schedule, plan.path.clone());
+        let was_elsewhere = plan.was_elsewhere;
+        let newest_said = plan.newest;
+        let copier = Copier::of(own_path.hash());
+        let maker = Maker { kept: plan.kept(superblock.session), copier, newest: newest_said };
+        let shared = Arc::new(Shared {
+            space: Arc::clone(space),
+            superblock,
+            schedule,
+            path,
+            was_elsewhere,
+            first,
+            own_path,
+            is_in_doubt,
+            maker: Mutex::new(maker),
+            known: Mutex::new(known),
+            watch: Watch::on(file.filesystem()).map(Mutex::new),
+        });
+        Self {
+            shared,
+            birthplace: ForkGuard::here(),
+            thread: Mutex::new(ManuallyDrop::new(None)),
+            has_no_thread: false,
+        }
+    }
+
+    /// Starts the thread, if the schedule wants one. After the collection has begun, for which a first round may wait.
+    pub(crate) fn start(&mut self) {
+        let Schedule { every, after_bytes, .. } = self.shared.schedule;
+        if every.is_some() || after_bytes.is_some() {
+            let (sender, end) = sync_channel(1);
+            let shared = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new().name("endura-checkpoint".to_owned());
+            let thread = match thread.spawn(move || shared.run(&end)) {
+                Ok(handle) => Some(Thread { end: sender, handle }),
+                Err(error) => {
+                    self.has_no_thread = true;
+                    self.shared
+                        .note_failure(&Error::io("starting the thread of checkpoints", error));
+                    None
+                }
+            };
+            self.thread = Mutex::new(ManuallyDrop::new(thread));
+        }
+    }
+
+    /// Makes one now. Durable on return.
+    pub(crate) fn checkpoint(&self) -> Result<Checkpoint> {
+        self.shared.own_blocks();
+        self.shared.round(&mut self.shared.maker.lock(), self.shared.superblock, When::Open)
+    }
+
+    /// Makes one, and gives it to `use_it` before another can be made.
+    pub(crate) fn with_checkpoint<R>(
+        &self,
+        use_it: impl FnOnce(&mut Beside) -> Result<R>,
+    ) -> Result<R> {
+        let mut maker = self.shared.maker.lock();
+        self.shared.round(&mut maker, self.shared.superblock, When::Open)?;
+        let beside =
+            maker.kept.file().ok_or_else(|| beside::bad(&self.shared.path, beside::EMPTY))?;
+        use_it(beside)
+    }
+
+    /// Ends the thread, in the process that has it.
+    pub(crate) fn stop(&self) {
+        if self.birthplace.is_elsewhere() {
+            return;
+        }
+        let thread = ManuallyDrop::into_inner(std::mem::take(&mut *self.thread.lock()));
+        if let Some(Thread { end, handle }) = thread {
+            drop(end);
+            // A panic was reported, and has poisoned the pool where necessary. The round of the close comes all the same.
+            let _ = handle.join();
+        }
+    }
+
+    /// Finds out whether a closed pool may say so, which the next session takes for whole: finishes the walks that the first
+    /// round has to wait for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if the session met damage; [`Error::BadCheckpoint`] if the pool could not be verified.
+    pub(crate) fn vouch(&self) -> Result<()> {
+        let vouched = self.shared.vouch(true);
+        match self.shared.space.met_damage() {
+            Some((offset, what)) => Err(Error::Corrupt { offset, what }),
+            None => vouched,
+        }
+    }
+
+    /// Makes the last one of the session, of a pool that is closed, synced, and will have `length` bytes. A failure leaves the
+    /// pool as it is: closed, with an older checkpoint.
+    pub(crate) fn close(&self, closed: Superblock, length: u64) -> Result<Checkpoint> {
+        self.shared.round(&mut self.shared.maker.lock(), closed, When::Closed { length })
+    }
+
+    /// Whether a round found that the disk has refused pages of the pool, or that it is damaged.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.shared.known.lock().is_suspect
+    }
+
+    /// Whether the pool had its checkpoints elsewhere before this session, if the file of this one holds none: then there is no
+    /// reason to ask for that at each open.
+    pub(crate) fn was_elsewhere(&self) -> Option<bool> {
+        let has_none = self.shared.maker.lock().kept.newest().is_none();
+        has_none.then_some(self.shared.was_elsewhere)
+    }
+
+    /// Says that it is.
+    pub(crate) fn suspect(&self) {
+        self.shared.suspect(&mut self.shared.maker.lock());
+    }
+
+    /// Lets the file go, for the next session.
+    pub(crate) fn let_go(&self) {
+        self.shared.maker.lock().kept.let_go();
+    }
+
+    pub(crate) fn stats(&self) -> CheckpointStats {
+        let (shared, known) = (&self.shared, self.shared.known.lock().clone());
+        let media = shared.space.media();
+        let changed = media.dirty_pages().map_or(0, |noted| noted.count(media.len()));
+        CheckpointStats {
+            path: shared.path.clone(),
+            every: shared.schedule.every,
+            after_bytes: shared.schedule.after_bytes,
+            newest: known.newest,
+            last: known.last,
+            last_failure: known.last_failure,
+            failures_in_a_row: known.failures,
+            bytes: known.bytes,
+            changed_bytes: changed * restore::PAGE_BYTES,
+        }
+    }
+
+    /// Problems, in sentences for a person.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &'static str> {
+        let known = self.shared.known.lock();
+        let (fails, obstacle, blocks) = (known.fails, known.obstacle, known.blocks);
+        let took = known.last.map_or(Duration::ZERO, |last| last.took);
+        drop(known);
+        let has_met_damage = self.shared.space.met_damage().is_some();
+        let damage = has_met_damage.then_some(
+            "this session met damage in the pool: it makes no checkpoint, and the newest one stays as it is; see with `endura check` \
+             what is damaged, and take the pool back with `endura restore`",
+        );
+        let fails = (fails && !has_met_damage).then_some(
+            "the last checkpoint could not be made (no room, or an error of the disk: see the event): an earlier one is kept, and \
+             it is tried again",
+        );
+        let no_thread = self.has_no_thread.then_some(
+            "the thread that makes checkpoints could not be started: there are those on demand and at the close only",
+        );
+        let is_slow = self.shared.schedule.every.is_some_and(|every| took > every);
+        let slow = is_slow.then_some(
+            "the last checkpoint took longer than the interval between two: a power loss costs the interval and as long as one takes; \
+             choose a longer interval, or a faster disk for them",
+        );
+        let fails = fails.into_iter().chain(obstacle).chain(slow);
+        damage.into_iter().chain(fails).chain(no_thread).chain(blocks.warning())
+    }
+}

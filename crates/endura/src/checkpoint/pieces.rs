@@ -1,0 +1,87 @@
+//! Work on the pieces of a file, of which several are under way at once: while one waits for the disk, another computes.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use crate::checkpoint::file::failure::Failure;
+
+/// Threads at work: more than there are cores on a small machine, for some of them wait for the disk.
+const THREADS: u32 = 4;
+
+/// Calls `work` with each number below `count` in a few threads, and `done` with each outcome in this one, in any order.
+/// After the first error no piece is begun any more.
+///
+/// # Errors
+///
+/// The first error of `work` or `done`.
+pub(super) fn each_piece<T: Send>(
+    count: u32,
+    work: impl Fn(u32) -> Result<T, Failure> + Sync,
+    mut done: impl FnMut(T) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let next = AtomicU32::new(0);
+    let (send, outcomes) = mpsc::channel();
+    let turn = |send: mpsc::Sender<Result<T, Failure>>| {
+        loop {
+            // Relaxed: a number orders nothing.
+            let piece = next.fetch_add(1, Ordering::Relaxed);
+            if piece >= count {
+                break;
+            }
+            let outcome = work(piece);
+            let has_failed = outcome.is_err();
+            // Nobody listens any more after an error of another thread.
+            if send.send(outcome).is_err() || has_failed {
+                break;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let turn = &turn;
+        let spawn = |_| {
+            let send = send.clone();
+            thread::Builder::new().spawn_scoped(scope, move || turn(send)).ok()
+        };
+        if (0..THREADS.min(count)).map_while(spawn).count() == 0 {
+            // No thread can be started: this one does all, and tells itself afterwards.
+            turn(send.clone());
+        }
+        drop(send);
+        let outcome = outcomes.iter().try_for_each(|outcome| done(outcome?));
+        drop(outcomes);
+        outcome
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_piece_is_worked_on_once() {
+        for count in [0, 1, 3, 1_000] {
+            let mut seen = vec![0; count as usize];
+            let note = |piece: u32| {
+                seen[piece as usize] += 1;
+                Ok(())
+            };
+            each_piece(count, Ok, note).unwrap();
+            assert!(seen.iter().all(|&times| times == 1), "{count}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_ends_the_work() {
+        let begun = AtomicU32::new(0);
+        let work = |piece| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(std::time::Duration::from_millis(1));
+            if piece == 3 { Err(Failure::TooLarge) } else { Ok(()) }
+        };
+        assert!(matches!(each_piece(10_000, work, Ok), Err(Failure::TooLarge)));
+        assert!(begun.load(Ordering::Relaxed) < 1_000);
+        let refuse = |()| Err(Failure::TooLarge);
+        assert!(matches!(each_piece(10_000, |_| Ok(()), refuse), Err(Failure::TooLarge)));
+    }
+}

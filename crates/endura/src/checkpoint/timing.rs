@@ -1,0 +1,125 @@
+//! When the thread of a session makes checkpoints.
+//!
+//! A round is due when the interval has passed since the one before began, so that what a power loss costs is the interval and
+//! the time of one round. What a session that was killed has written counts from the checkpoint before it: if that is older
+//! than the interval, the first round of the next session begins with the session. So sessions that each end before the
+//! interval has passed do not go on for ever without one.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use super::rounds::Shared;
+use crate::Error;
+use crate::checkpoint::copy::{Pages, When};
+use crate::checkpoint::restore;
+use crate::media::Media;
+use crate::space::Schedule;
+
+/// A pool that has no checkpoint yet, or one that must be compared, gets the first so long after the open, if that is not too
+/// late: programs that have it open for a moment do not pay for two.
+const FIRST: Duration = Duration::from_secs(1);
+/// Between two looks at how much has changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long after the open the first round begins that looks at all pages. `age` is that of the newest checkpoint, if there is one
+/// to which the pool can be taken back, and `is_behind` whether the pool may hold what that one does not.
+pub(super) fn first_after(schedule: &Schedule, age: Option<Duration>, is_behind: bool) -> Duration {
+    if !is_behind {
+        return FIRST;
+    }
+    let left = schedule.every.zip(age).map(|(every, age)| every.saturating_sub(age));
+    left.unwrap_or_default().min(FIRST)
+}
+
+impl Shared {
+    /// The thread: makes checkpoints as scheduled, until it is told to end or the pool takes no more.
+    pub(super) fn run(&self, end: &Receiver<()>) {
+        let mut last = Instant::now();
+        loop {
+            let pause = self.pause(last.elapsed());
+            match end.recv_timeout(pause) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.own_blocks();
+            if !self.is_due(last.elapsed()) {
+                continue;
+            }
+            last = Instant::now();
+            let made = self.round(&mut self.maker.lock(), self.superblock, When::Open);
+            let ends = |error: &Error| {
+                matches!(
+                    error,
+                    Error::Closed | Error::Poisoned | Error::Forked | Error::Corrupt { .. }
+                )
+            };
+            if made.as_ref().is_err_and(|error| ends(error) || self.space.met_damage().is_some()) {
+                return;
+            }
+        }
+    }
+
+    /// How long until something may be due.
+    fn pause(&self, since: Duration) -> Duration {
+        let watch = self.watch.as_ref().map(|watch| watch.lock().pause());
+        let every = self.schedule.every.map(|every| match every.saturating_sub(since) {
+            // A round took longer than the interval: the next one follows.
+            Duration::ZERO if !self.known.lock().fails && self.is_due(since) => Duration::ZERO,
+            // Where nothing has changed until then, a pool that is not used is looked at no more often than any other.
+            Duration::ZERO => every.min(LOOK),
+            left => left,
+        });
+        let first = self.is_first().then(|| self.first.saturating_sub(since));
+        let look = self.schedule.after_bytes.map(|_| LOOK);
+        let least = [every, first, look, watch].into_iter().flatten().min();
+        // A round that failed is not tried again at once.
+        least.unwrap_or(LOOK).max(Duration::from_millis(1))
+    }
+
+    /// Whether the next round is one that looks at all pages, and was not tried in vain.
+    fn is_first(&self) -> bool {
+        let known = self.known.lock();
+        known.pages == Pages::All && !known.fails
+    }
+
+    fn is_due(&self, since: Duration) -> bool {
+        if self.is_first() && since >= self.first {
+            return true;
+        }
+        let pages = self.known.lock().pages;
+        let media = self.space.media();
+        let changed = || media.dirty_pages().map_or(0, |noted| noted.count(media.len()));
+        // What an earlier session has changed is not noted.
+        let has_changed =
+            |most: u64| pages == Pages::All || changed() * restore::PAGE_BYTES >= most;
+        let is_time = self.schedule.every.is_some_and(|every| since >= every);
+        is_time && has_changed(1) || self.schedule.after_bytes.is_some_and(has_changed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_round_begins_when_the_newest_checkpoint_is_as_old_as_the_interval() {
+        let [zero, short, long] = [0, 200, 3_600_000].map(Duration::from_millis);
+        let every = |every| Schedule { is_on: true, every: Some(every), ..Schedule::default() };
+        let by_bytes = Schedule { every: None, after_bytes: Some(1), ..every(short) };
+        let half_hour = Duration::from_secs(1800);
+        for (schedule, age, is_behind, after) in [
+            (every(half_hour), None, false, FIRST),
+            (every(half_hour), Some(long), false, FIRST),
+            (every(half_hour), Some(long), true, zero),
+            (every(half_hour), Some(half_hour), true, zero),
+            (every(half_hour), Some(half_hour - short), true, short),
+            (every(half_hour), Some(short), true, FIRST),
+            (every(half_hour), None, true, zero),
+            (by_bytes, Some(short), true, zero),
+            (by_bytes, None, false, FIRST),
+        ] {
+            let found = first_after(&schedule, age, is_behind);
+            assert_eq!(found, after, "{schedule:?}, {age:?}, {is_behind}");
+        }
+    }
+}

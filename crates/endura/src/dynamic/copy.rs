@@ -1,0 +1,83 @@
+//! Copies of maps from one pool to another.
+
+use super::untyped::{self, UntypedMap};
+use crate::index::table;
+use crate::map::MapOptions;
+use crate::media::Mapped;
+use crate::pool::Pool;
+use crate::{Error, Result};
+
+impl Pool {
+    /// Copies the map `name`, of any kind and any types, into the pool `to`, under the same name and with the same nodes;
+    /// returns the number of entries. Entries are inserted in order, so that a copy takes less space than a map from which much
+    /// was removed. Both pools can be used meanwhile: what is written to the map while it is copied may be in the
+    /// copy or not. O(n).
+    ///
+    /// With all maps of a pool this compacts it: `endura compact` does that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchMap`]; [`Error::MapExists`] if `to` has a map of this name; [`Error::UnknownNodes`]; those of
+    /// [`Map`](crate::Map) for methods that read, and in `to` for methods that write and need space. After an error there is
+    /// no copy.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use endura::Pool;
+    ///
+    /// let old = Pool::open(folder.path().join("old.endura"))?;
+    /// old.map::<str, u64>("visits")?.extend([("ada", 3), ("alan", 5)])?;
+    /// let new = Pool::open(folder.path().join("new.endura"))?;
+    /// for map in old.maps()? {
+    ///     assert_eq!(old.copy_map(&map.name, &new)?, 2);
+    /// }
+    /// assert_eq!(new.map::<str, u64>("visits")?.get("alan")?, Some(5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn copy_map(&self, name: &str, to: &Self) -> Result<u64> {
+        let (from, types) = untyped::open(self, name)?;
+        let found = self.space().find_map(name)?;
+        let found = found.ok_or_else(|| Error::NoSuchMap { name: name.to_owned() })?;
+        if to.space().find_map(name)?.is_some() {
+            return Err(Error::MapExists { name: name.to_owned() });
+        }
+        let structure = table::of::<Mapped>(&found)?;
+        let mut options = MapOptions::new().kind(structure.kind());
+        if let Some(layout) = structure.layout() {
+            options = options.node_layout(layout);
+        }
+        let are_words = matches!(from, UntypedMap::Words(_));
+        let copy = untyped::open_as(to, name, options, types, are_words)?;
+        fill(&copy, &from).inspect_err(|_| _ = to.drop_map(name))
+    }
+}
+
+/// Inserts all entries of one map into another one of the same form.
+fn fill(copy: &UntypedMap, from: &UntypedMap) -> Result<u64> {
+    match (copy, from) {
+        (UntypedMap::Words(copy), UntypedMap::Words(from)) => {
+            let (mut entries, mut failed) = (from.iter(), None);
+            let count = copy.extend(std::iter::from_fn(|| {
+                let entry = entries.next()?;
+                entry.map_err(|error| failed = Some(error)).ok()
+            }))?;
+            failed.map_or(Ok(()), Err)?;
+            from.check_len(count as u64)?;
+            Ok(count as u64)
+        }
+        (UntypedMap::Bytes(copy), UntypedMap::Bytes(from)) => {
+            let mut count = 0;
+            for entry in from.iter() {
+                let (key, value) = entry?;
+                copy.put(&key, &value)?;
+                count += 1;
+            }
+            from.check_len(count)?;
+            Ok(count)
+        }
+        // The copy has the kind of the original.
+        _ => Err(Error::Corrupt { offset: 0, what: "a map of words with bytes" }),
+    }
+}

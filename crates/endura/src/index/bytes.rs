@@ -1,0 +1,176 @@
+//! An index of byte strings in a pool, of any kind. As for [words](super::words), all of it is compiled once.
+
+use std::io;
+use std::ops::{Bound, ControlFlow};
+
+use crate::media::{Mapped, Media};
+use crate::space::Guard;
+use crate::tree::byte_range::ByteRange;
+use crate::tree::len::check_len;
+use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped, roart};
+use crate::{Error, Result};
+
+/// An index of byte strings.
+pub(crate) enum ByteTree<M: Media> {
+    Roart(roart::Tree<M>),
+}
+
+/// Runs `$body` on the tree, whichever it is.
+macro_rules! on_tree {
+    ($any:expr, $tree:ident => $body:expr) => {
+        match $any {
+            ByteTree::Roart($tree) => $body,
+        }
+    };
+}
+
+impl ByteTree<Mapped> {
+    /// Starts an operation that reads: for callers that must hold a pin around several calls.
+    pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
+        on_tree!(self, tree => tree.open.pin())
+    }
+
+    /// An error that is about to be told: damage is noted.
+    pub(super) fn take_note(&self, error: Error) -> Error {
+        on_tree!(self, tree => tree.open.space().noted(error))
+    }
+
+    /// The number of entries, counted first if it is not known.
+    pub(crate) fn exact_len(&self) -> Result<u64> {
+        on_tree!(self, tree => tree.exact_len())
+    }
+
+    pub(crate) fn len(&self) -> Result<Len> {
+        on_tree!(self, tree => tree.len())
+    }
+
+    /// Compares the number of entries that a pass over all of them has found with the known one.
+    pub(super) fn check_len(&self, found: u64) -> Result<()> {
+        on_tree!(self, tree => check_len(&tree.open, found))
+    }
+
+    /// Whether the key is present; passes its value to `read`. For a `read` that does not fork the process.
+    pub(crate) fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
+        on_tree!(self, tree => match tree.get_with(key, read) {
+            Ok(found) => Ok(found.is_some()),
+            Err(error) => Err(tree.open.space().noted(error)),
+        })
+    }
+
+    /// As [`read`](Self::read), for a closure of the user's.
+    pub(crate) fn read_with(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
+        let found = self.read(key, read);
+        self.unless_forked(found)
+    }
+
+    /// The result of an operation that ran a closure of the user's. If the closure forked the process, the pin protects
+    /// only the parent: in the child, the bytes that the closure saw may have been overwritten.
+    fn unless_forked<R>(&self, result: Result<R>) -> Result<R> {
+        if on_tree!(self, tree => tree.is_elsewhere()) { Err(Error::Forked) } else { result }
+    }
+
+    pub(crate) fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        on_tree!(self, tree => tree.get_many(keys))
+    }
+
+    /// Applies `decide`, which does not fork the process.
+    pub(crate) fn apply<'v>(
+        &self,
+        key: &[u8],
+        decide: &mut dyn FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        on_tree!(self, tree => tree.apply(key, decide))
+    }
+
+    /// Applies `decide`, which runs a closure of the user's.
+    pub(crate) fn modify<'v>(
+        &self,
+        key: &[u8],
+        decide: &mut dyn FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        on_tree!(self, tree => tree.modify(key, decide))
+    }
+
+    pub(crate) fn insert_from(
+        &self,
+        key: &[u8],
+        len: usize,
+        write: &mut dyn FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<()> {
+        on_tree!(self, tree => tree.insert_from(key, len, write))
+    }
+
+    /// Passes the first or last entry to `read`; returns whether there is one.
+    pub(crate) fn end(
+        &self,
+        smallest: bool,
+        read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>),
+    ) -> Result<bool> {
+        on_tree!(self, tree => {
+            let found = if smallest { tree.first(read)? } else { tree.last(read)? };
+            Ok(found.is_some())
+        })
+    }
+
+    /// Removes the entry that [`end`](Self::end) showed, if it is still at that end.
+    pub(crate) fn pop(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped> {
+        on_tree!(self, tree => tree.pop(smallest, key, value))
+    }
+
+    /// Checks that searches find what [`end`](Self::end) shows. Called after two failed searches for it.
+    pub(crate) fn check_ends(&self) -> Result<()> {
+        on_tree!(self, tree => tree.check_ends())
+    }
+
+    /// The entries with keys between two bounds.
+    pub(crate) fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Strings {
+        match self {
+            Self::Roart(_) => Strings::Roart(ByteRange::new(from, to)),
+        }
+    }
+}
+
+/// A range of byte strings. It does not own its tree: the caller passes the tree that made the range to each call.
+pub(crate) enum Strings {
+    Roart(ByteRange<roart::Cursor>),
+}
+
+/// Runs `$body` on a range and its tree.
+macro_rules! on_range {
+    ($any:expr, $range:expr, $tree:ident, $keys:ident => $body:expr) => {
+        match ($any, $range) {
+            (ByteTree::Roart($tree), Strings::Roart($keys)) => $body,
+        }
+    };
+}
+
+impl Strings {
+    /// A copy of the next entry from one end, if there is one; of its key alone, unless `with_value`.
+    pub(crate) fn next(
+        &mut self,
+        tree: &ByteTree<Mapped>,
+        upwards: bool,
+        with_value: bool,
+    ) -> Result<Option<&mut Entry>> {
+        on_range!(tree, self, tree, keys => keys.next(tree, upwards, with_value))
+    }
+
+    /// Passes copies of all entries that are left to `visit`, a closure of the user's, until it breaks.
+    pub(crate) fn visit(
+        &mut self,
+        tree: &ByteTree<Mapped>,
+        upwards: bool,
+        visit: EntryVisitor<'_>,
+    ) -> Result<()> {
+        let visited = on_range!(tree, self, tree, keys => {
+            keys.visit(tree, upwards, &mut |key, value| {
+                visit(key, value)?;
+                match tree.is_elsewhere() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            })
+        });
+        tree.unless_forked(visited)
+    }
+}

@@ -1,0 +1,115 @@
+//! FAST & FAIR in a pool.
+
+use std::sync::Arc;
+
+use super::sizes::{NARROW_LEAVES, NarrowLeaves, NodeLayout, WIDE, Wide};
+use super::structure::Structure;
+use super::tree::Tree;
+use super::words::WordTree;
+use crate::Result;
+use crate::kind::Kind;
+use crate::media::Media;
+use crate::space::{GcWalk, Guard, Inventory, MapState, Space};
+use crate::tree::TreeCheck;
+use crate::tree::fast_fair::{self, LineBinary};
+use crate::types::Types;
+
+/// Trees with inner nodes of `INNER` words and leaves of `LEAF` words.
+pub(super) struct Nodes<const INNER: usize, const LEAF: usize>;
+
+/// The nodes of [`NodeLayout::Wide`].
+pub(super) type WideNodes = Nodes<{ WIDE.0 }, { WIDE.1 }>;
+/// The nodes of [`NodeLayout::NarrowLeaves`].
+pub(super) type NarrowNodes = Nodes<{ NARROW_LEAVES.0 }, { NARROW_LEAVES.1 }>;
+
+/// The difference between the two layouts: their name for users, and their variant of [`WordTree`].
+pub(super) trait Layout<M: Media> {
+    const LAYOUT: NodeLayout;
+
+    fn open(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<WordTree<M>>;
+}
+
+impl<M: Media> Layout<M> for WideNodes {
+    const LAYOUT: NodeLayout = NodeLayout::Wide;
+
+    fn open(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<WordTree<M>> {
+        Wide::over(space, map).map(WordTree::Wide)
+    }
+}
+
+impl<M: Media> Layout<M> for NarrowNodes {
+    const LAYOUT: NodeLayout = NodeLayout::NarrowLeaves;
+
+    fn open(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<WordTree<M>> {
+        NarrowLeaves::over(space, map).map(WordTree::NarrowLeaves)
+    }
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize> Structure<M> for Nodes<INNER, LEAF>
+where
+    Self: Layout<M>,
+{
+    fn kind(&self) -> Kind {
+        Kind::FastFair
+    }
+
+    fn parameters(&self) -> u64 {
+        fast_fair::Tree::<M, INNER, LEAF, LineBinary>::PARAMETERS
+    }
+
+    fn layout(&self) -> Option<NodeLayout> {
+        Some(Self::LAYOUT)
+    }
+
+    fn is_of_words(&self) -> bool {
+        true
+    }
+
+    fn find_or_create(
+        &self,
+        space: &Arc<Space<M>>,
+        name: &str,
+        types: &Types,
+    ) -> Result<Arc<MapState>> {
+        fast_fair::Tree::<M, INNER, LEAF, LineBinary>::find_or_create(space, name, types)
+    }
+
+    fn open(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Tree<M>> {
+        <Self as Layout<M>>::open(space, map).map(Tree::Words)
+    }
+
+    fn check(
+        &self,
+        guard: &Guard<'_, M>,
+        map: &MapState,
+        visit: &mut dyn FnMut(u64, u64),
+    ) -> Result<TreeCheck> {
+        let mut nodes = Vec::new();
+        let mut note = |at, bytes| {
+            nodes.push(at);
+            visit(at, bytes);
+        };
+        let found = fast_fair::check_tree::<M, INNER, LEAF>(guard, map.root(), &mut note)?;
+        nodes.into_iter().try_for_each(|at| fast_fair::check_lock(guard, at))?;
+        Ok(found)
+    }
+
+    fn void_locks(&self, guard: &Guard<'_, M>, map: &MapState) -> Result<()> {
+        let mut nodes = Vec::new();
+        let mut note = |at, _| nodes.push(at);
+        fast_fair::check_tree::<M, INNER, LEAF>(guard, map.root(), &mut note)?;
+        nodes.into_iter().try_for_each(|at| fast_fair::void_lock(guard, at))
+    }
+
+    fn inventory(&self) -> Box<Inventory<M>> {
+        let mut inventory = fast_fair::Inventory::default();
+        Box::new(move |media, map, note, bite| {
+            inventory.step::<M, INNER, LEAF>(media, map, note, bite)
+        })
+    }
+
+    fn walks(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn GcWalk<M>>>> {
+        let tree = fast_fair::Tree::<M, INNER, LEAF, LineBinary>::over(space, map)?;
+        Ok(vec![tree.marking()])
+    }
+}

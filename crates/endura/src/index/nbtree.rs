@@ -1,0 +1,67 @@
+//! NBTree in a pool.
+
+use std::sync::Arc;
+
+use super::sizes::{BLOCK, NbTree};
+use super::structure::Structure;
+use super::tree::Tree;
+use super::words::WordTree;
+use crate::Result;
+use crate::kind::Kind;
+use crate::media::Media;
+use crate::space::{GcWalk, Guard, Inventory, MapState, Space};
+use crate::tree::{TreeCheck, nbtree};
+use crate::types::Types;
+
+/// Trees with blocks of [`BLOCK`] words.
+pub(super) struct Blocks;
+
+impl<M: Media> Structure<M> for Blocks {
+    fn kind(&self) -> Kind {
+        Kind::NbTree
+    }
+
+    fn parameters(&self) -> u64 {
+        NbTree::<M>::PARAMETERS
+    }
+
+    fn is_of_words(&self) -> bool {
+        true
+    }
+
+    fn find_or_create(
+        &self,
+        space: &Arc<Space<M>>,
+        name: &str,
+        types: &Types,
+    ) -> Result<Arc<MapState>> {
+        NbTree::<M>::find_or_create(space, name, types)
+    }
+
+    fn open(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Tree<M>> {
+        NbTree::over(space, map).map(|tree| Tree::Words(WordTree::NbTree(tree)))
+    }
+
+    fn check(
+        &self,
+        guard: &Guard<'_, M>,
+        map: &MapState,
+        visit: &mut dyn FnMut(u64, u64),
+    ) -> Result<TreeCheck> {
+        nbtree::check_tree::<M, BLOCK>(guard, map, visit)
+    }
+
+    /// An NBTree has no locks.
+    fn void_locks(&self, _: &Guard<'_, M>, _: &MapState) -> Result<()> {
+        Ok(())
+    }
+
+    fn inventory(&self) -> Box<Inventory<M>> {
+        let mut inventory = nbtree::Inventory::default();
+        Box::new(move |media, map, note, bite| inventory.step::<M, BLOCK>(media, map, note, bite))
+    }
+
+    fn walks(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn GcWalk<M>>>> {
+        Ok(NbTree::over(space, map)?.marking())
+    }
+}

@@ -1,0 +1,60 @@
+//! An index in a pool, in either form.
+
+use super::bytes::ByteTree;
+use super::words::WordTree;
+use crate::media::{Mapped, Media};
+use crate::space::Guard;
+use crate::tree::Len;
+use crate::{Error, Result};
+
+/// The index of an open map. Its form depends on the index, not on the map's types: a [`Roart`](crate::Kind::Roart)
+/// stores numbers as byte strings too.
+pub(crate) enum Tree<M: Media> {
+    /// Keys and values are words.
+    Words(WordTree<M>),
+    /// Keys and values are byte strings.
+    Bytes(ByteTree<M>),
+}
+
+impl Tree<Mapped> {
+    /// Starts an operation that reads: for callers that must hold a pin around several calls.
+    pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
+        match self {
+            Self::Words(tree) => tree.pin(),
+            Self::Bytes(tree) => tree.pin(),
+        }
+    }
+
+    /// An error that is about to be told: damage is noted.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn take_note(&self, error: Error) -> Error {
+        match self {
+            Self::Words(tree) => tree.take_note(error),
+            Self::Bytes(tree) => tree.take_note(error),
+        }
+    }
+
+    /// The number of entries, counted first if it is not known.
+    pub(crate) fn exact_len(&self) -> Result<u64> {
+        match self {
+            Self::Words(tree) => tree.exact_len(),
+            Self::Bytes(tree) => tree.exact_len(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> Result<Len> {
+        match self {
+            Self::Words(tree) => tree.len(),
+            Self::Bytes(tree) => tree.len(),
+        }
+    }
+
+    /// Compares the number of entries that a pass over all of them has found with the known one.
+    pub(crate) fn check_len(&self, found: u64) -> Result<()> {
+        match self {
+            Self::Words(tree) => tree.check_len(found),
+            Self::Bytes(tree) => tree.check_len(found),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! An index of words in a pool, of any kind.
+//!
+//! A program that uses maps calls the functions here and contains no tree: the trees over a pool's one medium are
+//! compiled once, in the library. Each cheap operation is one function per tree ([`operations`]), behind one branch.
+
+use std::ops::{Bound, ControlFlow};
+
+use super::sizes::{NarrowLeaves, NbTree, Wide};
+use crate::media::{Mapped, Media};
+use crate::space::Guard;
+use crate::tree::len::check_len;
+use crate::tree::word_range::WordRange;
+use crate::tree::{Index, Len, Near, Popped, fast_fair, nbtree};
+use crate::{Error, Result};
+
+/// An index of words.
+pub(crate) enum WordTree<M: Media> {
+    Wide(Wide<M>),
+    NarrowLeaves(NarrowLeaves<M>),
+    NbTree(NbTree<M>),
+}
+
+/// Runs `$body` on the tree, whichever it is.
+macro_rules! on_tree {
+    ($any:expr, $tree:ident => $body:expr) => {
+        match $any {
+            WordTree::Wide($tree) => $body,
+            WordTree::NarrowLeaves($tree) => $body,
+            WordTree::NbTree($tree) => $body,
+        }
+    };
+}
+
+impl WordTree<Mapped> {
+    /// Starts an operation that reads: for callers that must hold a pin around several calls.
+    pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
+        on_tree!(self, tree => tree.open.pin())
+    }
+
+    /// An error that is about to be told: damage is noted.
+    pub(super) fn take_note(&self, error: Error) -> Error {
+        on_tree!(self, tree => tree.open.space().noted(error))
+    }
+
+    /// The number of entries, counted first if it is not known.
+    pub(crate) fn exact_len(&self) -> Result<u64> {
+        on_tree!(self, tree => tree.exact_len())
+    }
+
+    pub(crate) fn len(&self) -> Result<Len> {
+        on_tree!(self, tree => tree.len())
+    }
+
+    /// Compares the number of entries that a pass over all of them has found with the known one.
+    pub(super) fn check_len(&self, found: u64) -> Result<()> {
+        on_tree!(self, tree => check_len(&tree.open, found))
+    }
+
+    pub(crate) fn get(&self, key: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => operations::get(tree, key))
+    }
+
+    pub(crate) fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => operations::insert(tree, key, value))
+    }
+
+    /// As [`insert`](Self::insert), but the search starts where the last such call ended.
+    pub(crate) fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => tree.insert_near(near, key, value))
+    }
+
+    pub(crate) fn insert_if_absent(&self, key: u64, value: u64) -> Result<bool> {
+        on_tree!(self, tree => operations::insert_if_absent(tree, key, value))
+    }
+
+    pub(crate) fn replace(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => operations::replace(tree, key, value))
+    }
+
+    pub(crate) fn remove(&self, key: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => operations::remove(tree, key))
+    }
+
+    pub(crate) fn compare_exchange(
+        &self,
+        key: u64,
+        expected: Option<u64>,
+        new: Option<u64>,
+    ) -> Result<Result<(), Option<u64>>> {
+        on_tree!(self, tree => operations::compare_exchange(tree, key, expected, new))
+    }
+
+    pub(crate) fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        on_tree!(self, tree => tree.get_many(keys))
+    }
+
+    pub(crate) fn first(&self) -> Result<Option<(u64, u64)>> {
+        on_tree!(self, tree => tree.first())
+    }
+
+    pub(crate) fn last(&self) -> Result<Option<(u64, u64)>> {
+        on_tree!(self, tree => tree.last())
+    }
+
+    /// Removes the entry that [`first`](Self::first) (`smallest`) or [`last`](Self::last) returned, if it is still at
+    /// that end.
+    pub(crate) fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
+        on_tree!(self, tree => tree.pop(smallest, entry))
+    }
+
+    /// Checks that searches find what [`first`](Self::first) and [`last`](Self::last) return. Called after two failed
+    /// searches for it.
+    pub(crate) fn check_ends(&self) -> Result<()> {
+        on_tree!(self, tree => tree.check_ends())
+    }
+
+    /// The entries with keys in `keys`.
+    pub(crate) fn range(&self, keys: (Bound<u64>, Bound<u64>)) -> Words {
+        match self {
+            Self::Wide(_) | Self::NarrowLeaves(_) => Words::FastFair(WordRange::new(keys)),
+            Self::NbTree(_) => Words::NbTree(WordRange::new(keys)),
+        }
+    }
+}
+
+/// A range of words. It does not own its tree: the caller passes the tree that made the range to each call.
+pub(crate) enum Words {
+    FastFair(WordRange<fast_fair::Cursor>),
+    NbTree(WordRange<nbtree::Cursor>),
+}
+
+/// Runs `$body` on a range and its tree.
+macro_rules! on_range {
+    ($any:expr, $range:expr, $tree:ident, $keys:ident => $body:expr) => {
+        match ($any, $range) {
+            (WordTree::Wide($tree), Words::FastFair($keys)) => $body,
+            (WordTree::NarrowLeaves($tree), Words::FastFair($keys)) => $body,
+            (WordTree::NbTree($tree), Words::NbTree($keys)) => $body,
+            _ => of_another_tree(),
+        }
+    };
+}
+
+#[cold]
+fn of_another_tree() -> ! {
+    unreachable!("a range is used with the tree that made it")
+}
+
+impl Words {
+    /// The next key from below. Its value is stored in `value`.
+    pub(crate) fn next_key(&mut self, tree: &WordTree<Mapped>, value: &mut u64) -> Option<u64> {
+        on_range!(tree, self, tree, keys => operations::next_key(tree, keys, value))
+    }
+
+    /// The next key from above. Its value is stored in `value`.
+    pub(crate) fn next_back_key(
+        &mut self,
+        tree: &WordTree<Mapped>,
+        value: &mut u64,
+    ) -> Option<u64> {
+        on_range!(tree, self, tree, keys => operations::next_back_key(tree, keys, value))
+    }
+
+    /// The error that ended the range, if one did; returned once.
+    pub(crate) fn take_failure(&mut self) -> Option<Error> {
+        match self {
+            Self::FastFair(keys) => keys.take_failure(),
+            Self::NbTree(keys) => keys.take_failure(),
+        }
+    }
+
+    /// Passes all entries that are left to `visit`, until it breaks.
+    pub(crate) fn visit(
+        &mut self,
+        tree: &WordTree<Mapped>,
+        upwards: bool,
+        visit: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<()> {
+        on_range!(tree, self, tree, keys => operations::visit(tree, keys, upwards, visit))
+    }
+}
+
+/// One function per tree and operation.
+mod operations {
+    use std::ops::ControlFlow;
+
+    use crate::Result;
+    use crate::tree::word_range::WordRange;
+    use crate::tree::{Change, Index};
+
+    #[inline(never)]
+    pub(super) fn get(tree: &impl Index, key: u64) -> Result<Option<u64>> {
+        tree.get(key)
+    }
+
+    #[inline(never)]
+    pub(super) fn insert(tree: &impl Index, key: u64, value: u64) -> Result<Option<u64>> {
+        tree.apply(key, |_| Change::Put(value))
+    }
+
+    #[inline(never)]
+    pub(super) fn insert_if_absent(tree: &impl Index, key: u64, value: u64) -> Result<bool> {
+        let put_new = |old: Option<u64>| old.map_or(Change::Put(value), |_| Change::Keep);
+        Ok(tree.apply(key, put_new)?.is_none())
+    }
+
+    #[inline(never)]
+    pub(super) fn replace(tree: &impl Index, key: u64, value: u64) -> Result<Option<u64>> {
+        tree.apply(key, |old| old.map_or(Change::Keep, |_| Change::Put(value)))
+    }
+
+    #[inline(never)]
+    pub(super) fn remove(tree: &impl Index, key: u64) -> Result<Option<u64>> {
+        tree.apply(key, |_| Change::Remove)
+    }
+
+    #[inline(never)]
+    pub(super) fn compare_exchange(
+        tree: &impl Index,
+        key: u64,
+        expected: Option<u64>,
+        new: Option<u64>,
+    ) -> Result<Result<(), Option<u64>>> {
+        let found = tree.apply(key, |old| match new {
+            _ if old != expected => Change::Keep,
+            Some(value) => Change::Put(value),
+            None => Change::Remove,
+        })?;
+        Ok(if found == expected { Ok(()) } else { Err(found) })
+    }
+
+    #[inline(never)]
+    pub(super) fn next_key<I: Index>(
+        tree: &I,
+        keys: &mut WordRange<I::Cursor>,
+        value: &mut u64,
+    ) -> Option<u64> {
+        keys.next_key(tree, value)
+    }
+
+    #[inline(never)]
+    pub(super) fn next_back_key<I: Index>(
+        tree: &I,
+        keys: &mut WordRange<I::Cursor>,
+        value: &mut u64,
+    ) -> Option<u64> {
+        keys.next_back_key(tree, value)
+    }
+
+    pub(super) fn visit<I: Index>(
+        tree: &I,
+        keys: &mut WordRange<I::Cursor>,
+        upwards: bool,
+        visit: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<()> {
+        while let Some(entry) = if upwards { keys.next(tree) } else { keys.next_back(tree) } {
+            let (key, value) = entry?;
+            if visit(key, value).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! Values that are written and read piece by piece.
+
+use std::io;
+
+use crate::encoding::value::Key;
+use crate::map::convert::encoded;
+use crate::map::handle::Map;
+use crate::tree::Bytes;
+use crate::{Error, Result};
+
+impl<K: Key + ?Sized> Map<K, [u8]> {
+    /// Gives `key` a value of `len` bytes. `write` writes it piece by piece, directly into the pool: for values of
+    /// which there should be no second copy in memory.
+    ///
+    /// If `write` writes more than `len` bytes, the writer fails; if it writes fewer, the call does. `write` runs
+    /// outside any lock. It runs again if the operation ran out of space and retries, or lost to other writers some
+    /// hundred times in a row.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let blobs = pool.map::<str, [u8]>("blobs")?;
+    /// blobs.insert_from("zeros", 1 << 20, |out| {
+    ///     (0..256).try_for_each(|_| out.write_all(&[0; 4096]))
+    /// })?;
+    /// assert_eq!(blobs.read_with("zeros", |bytes| bytes.len())?, Some(1 << 20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Write`] with the error of `write`, [`Error::ShortValue`], and those that [`Map`] names for methods that
+    /// write and need space. Nothing has changed then.
+    pub fn insert_from(
+        &self,
+        key: K::Ref<'_>,
+        len: usize,
+        mut write: impl FnMut(&mut dyn io::Write) -> io::Result<()>,
+    ) -> Result<()> {
+        let _call = self.call();
+        encoded::<K, _>(key, |key| {
+            self.bytes().insert_from(key, len, &mut |out| {
+                let mut out = Exactly { out, left: len };
+                write(&mut out).map_err(Error::Write)?;
+                match out.left {
+                    0 => Ok(()),
+                    left => Err(Error::ShortValue { len, written: len - left }),
+                }
+            })
+        })
+    }
+
+    /// Passes the value of `key` to `look` in pieces, directly in the pool: for values that should not be copied at
+    /// all. Returns the result of `look`. Memory that other threads free while `look` runs is not reused before it
+    /// returns.
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    pub fn read_with<R>(
+        &self,
+        key: K::Ref<'_>,
+        look: impl FnOnce(Bytes<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let (mut result, mut look, _call) = (None, Some(look), self.call());
+        encoded::<K, _>(key, |key| {
+            self.bytes().read_with(key, &mut |bytes| result = look.take().map(|look| look(bytes)))
+        })?;
+        Ok(result)
+    }
+}
+
+/// A writer that accepts exactly so many bytes.
+struct Exactly<'a> {
+    out: &'a mut dyn io::Write,
+    left: usize,
+}
+
+impl io::Write for Exactly<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > self.left {
+            let more = bytes.len() - self.left;
+            let what = format!("{more} bytes more than the value was announced to have");
+            return Err(io::Error::new(io::ErrorKind::WriteZero, what));
+        }
+        self.out.write_all(bytes)?;
+        self.left -= bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+//! Repeated runs of a closure that decides about one key.
+//!
+//! An operation runs such a closure again if the value of the key has changed by the time it returns. Other threads may
+//! win any number of times, because each time one of them has made progress. A closure that writes its own key competes
+//! with itself: if it writes another value each time, it would do so for ever. It is told from another thread by the
+//! writes of its own thread, which are counted inside a pin around the closure.
+
+use crate::index::Tree;
+use crate::media::Mapped;
+use crate::space::Guard;
+use crate::{Error, Result};
+
+/// Runs before the watch starts. A watch is a pin, which keeps the pool open and memory from being reused.
+const UNWATCHED: u32 = 1 << 10;
+/// After so many runs in a row that wrote and had to be repeated, the operation fails.
+const IN_VAIN: u32 = 1 << 16;
+
+/// The runs of one operation's closure.
+pub(crate) struct Runs<'t> {
+    tree: &'t Tree<Mapped>,
+    begun: u32,
+    /// Watched runs in a row that have written.
+    in_vain: u32,
+}
+
+impl<'t> Runs<'t> {
+    #[inline]
+    pub(crate) fn new(tree: &'t Tree<Mapped>) -> Self {
+        Self { tree, begun: 0, in_vain: 0 }
+    }
+
+    /// Starts a run. Returns its watch, which the caller [ends](Self::end) after the closure; `None` for most runs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::RecursiveUpdate`]; those of a pin.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self) -> Result<Option<Watch<'t>>> {
+        if self.begun >= UNWATCHED {
+            return self.watch().map(Some);
+        }
+        self.begun += 1;
+        Ok(None)
+    }
+
+    #[cold]
+    fn watch(&self) -> Result<Watch<'t>> {
+        if self.in_vain >= IN_VAIN {
+            return Err(Error::RecursiveUpdate { runs: self.in_vain });
+        }
+        let guard = self.tree.pin()?;
+        let before = guard.nested_writers();
+        Ok(Watch { guard, before })
+    }
+
+    /// Ends a run. If another follows, this run was in vain.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, watch: Option<Watch<'t>>) {
+        if let Some(watch) = watch {
+            self.note(&watch);
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, watch: &Watch<'_>) {
+        let writes = watch.guard.nested_writers() != watch.before;
+        self.in_vain = if writes { self.in_vain + 1 } else { 0 };
+    }
+}
+
+/// The pin around a run: writes inside of it are nested.
+pub(crate) struct Watch<'t> {
+    guard: Guard<'t, Mapped>,
+    /// The thread's count of nested writes before the run.
+    before: u64,
+}

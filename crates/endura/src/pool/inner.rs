@@ -1,0 +1,172 @@
+//! The session behind all handles of an open pool, and its end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::checkpoint::keeper::Keeper;
+use crate::checkpoint::{Checkpoint, CheckpointStats, Restored};
+use crate::index::Background;
+use crate::media::{Mapped, Media, Placement};
+use crate::os::fork::ForkGuard;
+use crate::runtime::calls::Call;
+use crate::space::{Event, OwnPath, PoolFile, Session, Space, own};
+use crate::sync::Mutex;
+use crate::{Error, Result};
+
+/// What [`Pool::close`](crate::Pool::close) did beside closing the pool.
+///
+/// # Example
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("data.endura");
+/// let closed = endura::Pool::open(&path)?.close()?;
+/// if let Some(error) = closed.checkpoint_error {
+///     eprintln!("the pool is closed, but its checkpoint is an older one: {error}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Closed {
+    /// The checkpoint of the close. `None` if the pool has none or was only read, and if it could not be made.
+    pub checkpoint: Option<Checkpoint>,
+    /// Why it could not be made. The pool is closed and whole, but its newest checkpoint, if there is one, lacks the last
+    /// writes: until a later session makes another one, a power loss leaves a pool that is refused.
+    pub checkpoint_error: Option<Error>,
+}
+
+/// What the handles of an open pool share.
+pub(super) struct Inner {
+    pub(super) space: Arc<Space<Mapped>>,
+    pub(super) background: Background,
+    /// Makes checkpoints, where there are any.
+    pub(super) keeper: Option<Keeper>,
+    pub(super) birthplace: ForkGuard,
+    pub(super) placement: Placement,
+    pub(super) session: Session,
+    pub(super) facts: Facts,
+    /// `None` once the pool is closed. Declared last: the lock outlives the mapping.
+    pub(super) file: Mutex<Option<PoolFile>>,
+}
+
+/// The facts that do not change while a pool is open.
+pub(super) struct Facts {
+    pub(super) path: PathBuf,
+    pub(super) uuid: [u8; 16],
+    pub(super) filesystem: &'static str,
+    pub(super) warnings: Vec<&'static str>,
+    pub(super) own_path: OwnPath,
+    /// The checkpoints, as a session that only reads found them.
+    pub(super) kept: Option<CheckpointStats>,
+    pub(super) restored: Option<Restored>,
+}
+
+impl Inner {
+    /// Identifies the pool to its [calls](Call).
+    pub(super) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    pub(super) fn close(&self) -> Result<Closed> {
+        if self.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        if Call::is_inside(self.address()) {
+            return Err(Error::InsideOperation);
+        }
+        // Fails if an operation may still run; the pool then stays open, and locked. While it waits for operations it
+        // holds no lock except the turn of closing.
+        self.space.close()?;
+        self.background.join();
+        self.keeper.iter().for_each(Keeper::stop);
+        // No operation is running any more. Another thread that closes the pool waits here until this one is done.
+        let mut open = self.file.lock();
+        let mut file = open.take().ok_or(Error::Closed)?;
+        let ended = match self.session.read_only {
+            true => Ok(Closed::default()),
+            false => self.end(&mut file),
+        };
+        if ended.is_err() && self.keeper.as_ref().is_some_and(Keeper::is_suspect) {
+            // Where that could be written then, it is there already.
+            let _ = file.suspect();
+        }
+        self.keeper.iter().for_each(Keeper::let_go);
+        // No operation is inside, no round runs, and what comes later is turned away. Before the file is unlocked.
+        self.space.media().release();
+        ended
+    }
+
+    /// Makes all that is in the closed pool durable, and says that it was closed.
+    fn end(&self, file: &mut PoolFile) -> Result<Closed> {
+        self.expect_own(file)?;
+        // Before the free space is written down: the walks look at it.
+        let vouched = self.keeper.as_ref().map_or(Ok(()), Keeper::vouch);
+        let length = self.space.save()?;
+        if length < self.space.media().len() {
+            // The pool is closed whether or not the file becomes shorter: no session looks behind its length.
+            let _ = self.space.media().cut(length);
+        }
+        file.mark_end(length);
+        // The data must be on the disk before the superblock says so.
+        self.space.media().sync().inspect_err(|_| self.suspect(file))?;
+        let made = match &self.keeper {
+            Some(keeper) => Some(keeper.close(file.closed_superblock()?, length)),
+            None => None,
+        };
+        // Also what the last checkpoint met: that the file is not the pool's any more.
+        self.expect_own(file)?;
+        // The next session takes what says "closed" for whole, and would put it in place of the checkpoint.
+        let vouched = vouched.and_then(|()| self.keeper.as_ref().map_or(Ok(()), Keeper::vouch));
+        if let Err(error) = vouched {
+            // What could not be verified is not closed either, and is no worse for that.
+            if matches!(error, Error::Corrupt { .. }) {
+                self.suspect(file);
+            }
+            return Err(error);
+        }
+        // All but the superblock is on the disk: a pool that is not said to be closed is whole as long as the machine is up.
+        let is_kept = !file.filesystem().is_in_memory();
+        if let Some(was) = self.keeper.as_ref().and_then(Keeper::was_elsewhere) {
+            file.record_elsewhere(was);
+        }
+        file.end()?;
+        self.facts.own_path.expect(file.file())?;
+        match made.transpose() {
+            Ok(checkpoint) => Ok(Closed { checkpoint, checkpoint_error: None }),
+            // There is an older one, and all of the pool is on the disk.
+            Err(error) if is_kept => Ok(Closed { checkpoint: None, checkpoint_error: Some(error) }),
+            // Nothing else outlives the machine.
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The session met damage, or the disk refused pages of the pool, which the kernel tells once: the next open must know. What
+    /// cannot be written either is known to the checkpoint, or to the kernel as another mount.
+    fn suspect(&self, file: &mut PoolFile) {
+        self.space.poison();
+        self.keeper.iter().for_each(Keeper::suspect);
+        let _ = file.suspect();
+    }
+
+    /// Fails unless the file is what this session has left: what somebody else has written over it is not the pool to be
+    /// closed.
+    fn expect_own(&self, file: &PoolFile) -> Result<()> {
+        if self.space.is_poisoned() {
+            return Err(self.space.doubt());
+        }
+        let length = self.space.media().len();
+        own::expect_own(file.file(), file.superblock(), length, None)
+            .inspect_err(|error| self.space.poison_with(error))
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        match self.close() {
+            Ok(_) | Err(Error::Closed | Error::Forked) => {}
+            // No caller can receive the error.
+            Err(error) => self.space.tell(|| Event::CloseFailed { code: error.code() }),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The listener of a pool's events.
+
+use std::path::Path;
+
+use super::options::{Listener, PoolOptions};
+use crate::Result;
+use crate::space::Events;
+
+/// The receiver of the events of the pool at `path`.
+pub(super) fn events(options: &PoolOptions, path: &Path) -> Result<Events> {
+    let listener = options.listener.clone();
+    if listener.is_none() && !cfg!(feature = "tracing") {
+        return Ok(Events::default());
+    }
+    #[cfg(feature = "tracing")]
+    let path = path.to_owned();
+    #[cfg(not(feature = "tracing"))]
+    let _ = path;
+    Events::to(move |event| {
+        #[cfg(feature = "tracing")]
+        trace(&path, event);
+        if let Some(Listener(listen)) = &listener {
+            listen(event);
+        }
+    })
+}
+
+#[cfg(feature = "tracing")]
+fn trace(path: &Path, event: &crate::space::Event) {
+    use crate::space::{Event, LeakRecoveryState};
+    use tracing::{error, info, warn};
+    let pool = path.display();
+    match *event {
+        Event::OpenedUnclean { generation } => {
+            info!(target: "endura", %pool, generation, "opened after an unclean end");
+        }
+        Event::LeakRecoveryBegan => info!(target: "endura", %pool, "collection began"),
+        Event::LeakRecoveryEnded { state: LeakRecoveryState::Failed, .. } => {
+            warn!(target: "endura", %pool, "collection given up");
+        }
+        Event::LeakRecoveryEnded { freed_bytes, .. } => {
+            info!(target: "endura", %pool, freed_bytes, "collection ended");
+        }
+        Event::Grew { file_bytes } => info!(target: "endura", %pool, file_bytes, "grew"),
+        Event::ReclaimStalled { waiting_bytes } => {
+            warn!(target: "endura", %pool, waiting_bytes, "freed memory waits for a thread that stays inside an operation");
+        }
+        Event::CheckpointEnded { held, written_bytes, failed_before } => {
+            info!(target: "endura", %pool, ?held, written_bytes, failed_before, "checkpoint");
+        }
+        Event::CheckpointFailed { code, in_a_row } => {
+            warn!(target: "endura", %pool, code, in_a_row, "no checkpoint could be made");
+        }
+        Event::CloseFailed { code } => {
+            error!(target: "endura", %pool, code, "closing failed at the last drop");
+        }
+        Event::CheckpointSlow { took } => {
+            warn!(target: "endura", %pool, ?took, "a checkpoint took longer than the interval");
+        }
+        Event::WritersHeld { held } => warn!(target: "endura", %pool, ?held, "writers were held"),
+        Event::Restored { age, written_bytes } => {
+            warn!(target: "endura", %pool, ?age, written_bytes, "taken back to the last checkpoint");
+        }
+        Event::Poisoned => error!(target: "endura", %pool, "poisoned"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::super::pool::Pool;
+    use crate::space::Event;
+
+    #[test]
+    fn a_pool_that_is_poisoned_says_so_once_and_the_next_open_says_that_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pool");
+        let (sender, events) = mpsc::channel();
+        let options = Pool::options().on_event(move |event| {
+            let _ = sender.send(*event);
+        });
+        let next = || events.recv_timeout(Duration::from_secs(60)).unwrap();
+        let pool = options.create_new(&path).unwrap();
+        pool.space().poison();
+        pool.space().poison();
+        assert_eq!(next(), Event::Poisoned);
+        drop(pool);
+        assert_eq!(next(), Event::CloseFailed { code: "poisoned" });
+        let _pool = options.open_existing(&path).unwrap();
+        assert_eq!(next(), Event::OpenedUnclean { generation: 2 });
+    }
+
+    /// The thread ends with the pool, and drops what the listener owns.
+    #[test]
+    fn a_listener_goes_with_the_pool() {
+        let folder = tempfile::tempdir().unwrap();
+        let (sender, events) = mpsc::channel::<()>();
+        let pool = Pool::options().on_event(move |_| {
+            let _ = sender.send(());
+        });
+        drop(pool.create_new(folder.path().join("pool")).unwrap());
+        drop(pool);
+        // After the events of the close.
+        let end = loop {
+            match events.recv_timeout(Duration::from_secs(60)) {
+                Ok(()) => {}
+                Err(end) => break end,
+            }
+        };
+        assert_eq!(end, mpsc::RecvTimeoutError::Disconnected);
+    }
+}

@@ -1,0 +1,194 @@
+//! Options of an open.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::checkpoint::Checkpoints;
+use crate::media::MediaChoice;
+use crate::space::Event;
+
+/// Options for opening or creating a [`Pool`](crate::Pool).
+///
+/// # Example
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("data.endura");
+/// let pool = endura::Pool::options().max_size(64 << 30).open(&path)?;
+/// pool.close()?;
+/// let reader = endura::Pool::options().read_only(true).open_existing(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PoolOptions {
+    pub(super) max_size: Option<u64>,
+    pub(super) media: MediaChoice,
+    pub(super) read_only: bool,
+    pub(super) accept_unclean: bool,
+    pub(super) any_filesystem: bool,
+    pub(super) read_mostly: bool,
+    pub(super) recovery_threads: usize,
+    pub(super) lock_timeout: Duration,
+    pub(super) listener: Option<Listener>,
+    pub(super) checkpoints: Option<Checkpoints>,
+    pub(super) restore: bool,
+}
+
+/// The closure that is called with events.
+#[derive(Clone)]
+pub(super) struct Listener(pub(super) Arc<dyn Fn(&Event) + Send + Sync>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
+impl Default for PoolOptions {
+    fn default() -> Self {
+        Self {
+            max_size: None,
+            media: MediaChoice::default(),
+            read_only: false,
+            accept_unclean: false,
+            any_filesystem: false,
+            read_mostly: false,
+            recovery_threads: 1,
+            lock_timeout: Duration::ZERO,
+            listener: None,
+            checkpoints: None,
+            restore: true,
+        }
+    }
+}
+
+impl PoolOptions {
+    /// The largest size in bytes to which the pool may grow while it is open; 1 TiB by default, at most 64 TiB. It
+    /// counts in steps of 64 KiB, and reserves address space, not memory or disk. It may differ between opens, and is never less than the size of the
+    /// file.
+    ///
+    /// The default takes at most an eighth of the largest gap in the address space. If 1 TiB does not fit, it is less,
+    /// down to 1 GiB: [`Stats::warnings`](crate::Stats::warnings) then says so, and
+    /// [`max_bytes`](crate::Stats::max_bytes) has the size. A program that opens more than about a hundred pools at
+    /// once should choose a size.
+    #[must_use]
+    pub fn max_size(mut self, bytes: u64) -> Self {
+        self.max_size = Some(bytes);
+        self
+    }
+
+    /// The persistence domain to use; detected by default.
+    #[must_use]
+    pub fn media(mut self, choice: MediaChoice) -> Self {
+        self.media = choice;
+        self
+    }
+
+    /// Whether to write nothing at all. Any number of processes may read a pool at once, while none writes it. The file
+    /// is mapped shared and read-only: the session copies no page of it, and limits on data (`ulimit -d`) do not count
+    /// it.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Whether to open a pool that would be refused with [`Error::NeedsRestore`](crate::Error::NeedsRestore), if a
+    /// verification of everything in it finds no damage. This reads the whole pool. The last writes may still be
+    /// missing.
+    #[must_use]
+    pub fn accept_unclean(mut self, accept: bool) -> Self {
+        self.accept_unclean = accept;
+        self
+    }
+
+    /// When and where checkpoints are made, from this session on: the pool keeps it, but not the path. By default as the pool
+    /// was left; a new pool has one each 30 seconds beside it, but none on tmpfs and on persistent memory.
+    #[must_use]
+    pub fn checkpoints(mut self, how: Checkpoints) -> Self {
+        self.checkpoints = Some(how);
+        self
+    }
+
+    /// Whether an open takes a pool that a power loss has torn back to its last checkpoint, and makes a pool anew that is
+    /// missing beside its checkpoint; `true` by default. Otherwise the first is
+    /// [`Error::NeedsRestore`](crate::Error::NeedsRestore), and the second is not there
+    /// ([`Error::BadCheckpoint`](crate::Error::BadCheckpoint) where an empty pool would come over the checkpoint).
+    #[must_use]
+    pub fn restore(mut self, restore: bool) -> Self {
+        self.restore = restore;
+        self
+    }
+
+    /// Whether to open pools on file systems on which they are not safe (network file systems, FUSE).
+    #[must_use]
+    pub fn allow_any_filesystem(mut self, allow: bool) -> Self {
+        self.any_filesystem = allow;
+        self
+    }
+
+    /// Whether the pool is read far more often than written, and is stored on a disk. Its pages are then read from disk
+    /// in pieces of up to 2 MiB instead of one by one. This makes the first lookups after an open cheaper, and later
+    /// ones too, because fewer and larger pages cost less.
+    ///
+    /// Writes pay for this: an update of 8 bytes makes 2 MiB dirty instead of 4 KiB, which the kernel later writes back
+    /// to the disk. `false` by default. It has no effect on tmpfs and on persistent memory, where pages are large in
+    /// any case and nothing is written back. Pages that are already in the page cache keep their size.
+    #[must_use]
+    pub fn read_mostly(mut self, read_mostly: bool) -> Self {
+        self.read_mostly = read_mostly;
+        self
+    }
+
+    /// The number of threads that look for the space stranded by an unclean end; 1 by default. They end when all of it
+    /// is found, or with the pool. With 0 the search runs only when a write finds no free space, and in
+    /// [`Pool::recover_leaks`](crate::Pool::recover_leaks); its first half, which verifies the maps, also before the first
+    /// checkpoint.
+    #[must_use]
+    pub fn recovery_threads(mut self, threads: usize) -> Self {
+        self.recovery_threads = threads;
+        self
+    }
+
+    /// How long to wait for a pool that is open elsewhere before failing with [`Error::Locked`](crate::Error::Locked);
+    /// by default it does not wait. The wait includes handles of this process: a thread that waits while it has the
+    /// pool open itself waits in vain. Waiters are not served in order.
+    #[must_use]
+    pub fn lock_timeout(mut self, timeout: Duration) -> Self {
+        self.lock_timeout = timeout;
+        self
+    }
+
+    /// Calls `listen` with the events of the pool while it is open: earlier unclean ends, collections, growth, memory
+    /// that waits for a thread, poisoning ([`Event`]). Without a listener events cost nothing.
+    ///
+    /// `listen` runs in a thread of its own, which ends with the last handle of the pool and of its maps. It may use
+    /// the pool; a handle that it owns keeps the pool open until [`Pool::close`](crate::Pool::close). No operation
+    /// waits for it: if more than 1,024 events wait for it, later ones are lost. Events that still wait when the pool
+    /// is closed are delivered, unless the process ends before.
+    ///
+    /// If the closure panics, its thread ends and receives no further event; neither does the feature `tracing`. The
+    /// pool continues to work, and can be closed.
+    ///
+    /// With the feature `tracing` of this crate all pools also report these events to `tracing`, under the target
+    /// `endura`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// let (sender, events) = std::sync::mpsc::channel();
+    /// let options = endura::Pool::options().on_event(move |event| {
+    ///     let _ = sender.send(*event);
+    /// });
+    /// let pool = options.open(&path)?;
+    /// pool.map::<u64, u64>("hits")?.insert(7, 1)?;
+    /// assert!(matches!(events.recv()?, endura::Event::Grew { .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn on_event(mut self, listen: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Listener(Arc::new(listen)));
+        self
+    }
+}

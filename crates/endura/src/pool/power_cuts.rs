@@ -1,0 +1,288 @@
+//! Power that is cut while a pool is in use: the disk below its checkpoints loses writes, the pool itself is garbage in any
+//! page, and the restore is cut as well. What an open then finds is the pool at the moment of a checkpoint: the last that was
+//! completed, or the one that was under way.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::ops::RangeInclusive;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::pool::Pool;
+use crate::checkpoint::Checkpoints;
+use crate::checkpoint::copy::{Copier, Pages, When};
+use crate::checkpoint::file::CheckpointFile;
+use crate::checkpoint::file::tests::disk::Losing;
+use crate::checkpoint::file::tests::random::Random;
+use crate::checkpoint::restore;
+use crate::os::boot::Boot;
+use crate::space::Superblock;
+use crate::{Kind, Result};
+use crate::{Map, MapOptions};
+
+/// Writers, and keys of each in each map.
+const WRITERS: u64 = 2;
+const KEYS: u64 = 48;
+/// Every so many operations of a writer make a map, and half as many later it is dropped.
+const MAKES: u64 = 60;
+
+struct Maps {
+    words: [Map<u64, u64>; 2],
+    bytes: Map<str, str>,
+}
+
+impl Maps {
+    fn of(pool: &Pool) -> Result<Self> {
+        let word = |name, kind| pool.map_with::<u64, u64>(name, MapOptions::new().kind(kind));
+        let words = [word("words", Kind::NbTree)?, word("leaves", Kind::FastFair)?];
+        Ok(Self { words, bytes: pool.map("bytes")? })
+    }
+
+    /// What is in them of one writer.
+    fn of_writer(&self, writer: u64) -> Result<BTreeMap<(u64, u64), u64>> {
+        let mut all = BTreeMap::new();
+        for (which, map) in (0..).zip(&self.words) {
+            for key in 0..KEYS {
+                if let Some(value) = map.get(writer << 32 | key)? {
+                    all.insert((which, key), value);
+                }
+            }
+        }
+        for key in 0..KEYS {
+            if let Some(text) = self.bytes.get(&name_of(writer, key))? {
+                let value: u64 = text.trim_end_matches('.').parse().unwrap();
+                assert_eq!(*text, text_of(value), "a value of a mixture of pages");
+                all.insert((2, key), value);
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn name_of(writer: u64, key: u64) -> String {
+    format!("{writer}-{key}")
+}
+
+/// From some bytes to more than one page.
+fn text_of(value: u64) -> String {
+    format!("{value}{}", ".".repeat((value * 67 % 6_000) as usize))
+}
+
+/// What operation `i` of a writer does: to which map, to which key, and whether it removes.
+fn step(i: u64) -> ((u64, u64), bool) {
+    let mixed = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+    ((i % 3, mixed % KEYS), mixed.is_multiple_of(5))
+}
+
+fn extra_of(writer: u64, i: u64) -> String {
+    format!("extra-{writer}-{}", i / MAKES)
+}
+
+fn run_step(pool: &Pool, maps: &Maps, writer: u64, i: u64) -> Result<()> {
+    match i % MAKES {
+        0 => drop(pool.map::<u64, u64>(&extra_of(writer, i))?.put(1, i)?),
+        30 => drop(pool.drop_map(&extra_of(writer, i))?),
+        _ => {}
+    }
+    let ((which, key), removes) = step(i);
+    match (which, removes) {
+        (2, true) => drop(maps.bytes.delete(&name_of(writer, key))?),
+        (2, false) => drop(maps.bytes.put(&name_of(writer, key), &text_of(i))?),
+        (_, true) => drop(maps.words[which as usize].delete(writer << 32 | key)?),
+        (_, false) => drop(maps.words[which as usize].put(writer << 32 | key, i)?),
+    }
+    Ok(())
+}
+
+/// What an operation of a writer leaves of what was there.
+fn apply(all: &mut BTreeMap<(u64, u64), u64>, i: u64) {
+    match step(i) {
+        (at, true) => drop(all.remove(&at)),
+        (at, false) => drop(all.insert(at, i)),
+    }
+}
+
+/// How far each writer was: operations that had returned before a round, and that had begun when it had ended.
+type Span = [RangeInclusive<u64>; WRITERS as usize];
+
+/// Runs two writers beside rounds until the power is cut. Gives for each round that was completed how far they were, and of the
+/// one that was cut.
+fn run_until_cut(pool: &Pool, disk: &Losing, copier: Copier) -> Vec<Span> {
+    let maps = Maps::of(pool).unwrap();
+    let begun = [const { AtomicU64::new(0) }; WRITERS as usize];
+    let done = [const { AtomicU64::new(0) }; WRITERS as usize];
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (maps, begun, done, ends) = (&maps, &begun, &done, &ends);
+            scope.spawn(move || {
+                let mut i = 0;
+                while !ends.load(Ordering::Relaxed) {
+                    begun[writer as usize].store(i + 1, Ordering::SeqCst);
+                    run_step(pool, maps, writer, i).unwrap();
+                    i += 1;
+                    done[writer as usize].store(i, Ordering::SeqCst);
+                }
+            });
+        }
+        let spans = rounds(
+            pool,
+            disk,
+            copier,
+            || done.each_ref().map(|done| done.load(Ordering::SeqCst)),
+            || begun.each_ref().map(|begun| begun.load(Ordering::SeqCst)),
+        );
+        ends.store(true, Ordering::Relaxed);
+        spans
+    })
+}
+
+fn rounds(
+    pool: &Pool,
+    disk: &Losing,
+    mut copier: Copier,
+    done: impl Fn() -> [u64; 2],
+    begun: impl Fn() -> [u64; 2],
+) -> Vec<Span> {
+    let superblock = superblock_of(pool.path());
+    let mut spans = Vec::new();
+    let Ok(mut file) = CheckpointFile::open(disk.clone(), 1 << 20) else { return spans };
+    let (mut pages, patience) = (Pages::All, Instant::now());
+    loop {
+        let first = done();
+        let made = copier.round(pool.space(), &mut file, &superblock, (pages, When::Open));
+        let last = begun();
+        spans.push([first[0]..=last[0], first[1]..=last[1]]);
+        if made.is_ok() {
+            pages = Pages::Noted;
+        } else if disk.has_ended() {
+            return spans;
+        }
+        assert!(patience.elapsed() < Duration::from_secs(60), "{made:?}");
+    }
+}
+
+fn superblock_of(path: &Path) -> Superblock {
+    Superblock::read(&File::open(path).unwrap()).unwrap()
+}
+
+/// The pool as a power loss leaves it: of another boot, garbage in some pages, longer or shorter.
+fn tear(path: &Path, was: &Superblock, random: &mut Random) {
+    let file = File::options().read(true).write(true).open(path).unwrap();
+    let sequence = superblock_of(path).sequence;
+    let boot = Boot { id: [0xEE; 16], ..was.boot };
+    Superblock { clean: false, boot, sequence, is_marked: false, ..*was }.write(&file).unwrap();
+    let pages = file.metadata().unwrap().len() / restore::PAGE_BYTES;
+    for page in 2..pages {
+        if random.below(3) == 0 {
+            let garbage = [random.below(256) as u8; restore::PAGE_BYTES as usize];
+            file.write_all_at(&garbage, page * restore::PAGE_BYTES).unwrap();
+        }
+    }
+    match random.below(4) {
+        0 => file.set_len((pages / 2 + 2) * restore::PAGE_BYTES).unwrap(),
+        1 => file.set_len((pages + 32) * restore::PAGE_BYTES).unwrap(),
+        _ => {}
+    }
+}
+
+/// The pool has what each writer had done at one moment of the span.
+fn expect_span(pool: &Pool, span: &Span) -> bool {
+    let maps = Maps::of(pool).unwrap();
+    let names: Vec<_> = pool.maps().unwrap().into_iter().map(|map| map.name).collect();
+    (0..WRITERS).all(|writer| {
+        let found = maps.of_writer(writer).unwrap();
+        let span = span[writer as usize].clone();
+        let mut model = BTreeMap::new();
+        (0..*span.start()).for_each(|i| apply(&mut model, i));
+        span.into_iter().any(|count| {
+            // The step that was under way may have made or dropped its map already.
+            let is_there = match count % MAKES {
+                0 | 30 => true,
+                step => names.contains(&extra_of(writer, count)) == (step < 30),
+            };
+            let is_so = is_there && model == found;
+            apply(&mut model, count);
+            is_so
+        })
+    })
+}
+
+fn cut_once(folder: &Path, seed: u64) {
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let path = folder.join(format!("pool-{seed}"));
+    let kept = folder.join(format!("pool-{seed}.checkpoint"));
+    let how = || {
+        Pool::options().checkpoints(Checkpoints::on_demand()).max_size(64 << 20).recovery_threads(0)
+    };
+    let pool = how().create_new(&path).unwrap();
+    let was = superblock_of(&path);
+    let disk = Losing::ending_at(random.below(120));
+    // In half of the runs nearly all pages are copied before the hold, beside writers that are slowed down for that.
+    let most = if seed.is_multiple_of(2) { 16 << 10 } else { 4 };
+    let spans = run_until_cut(&pool, &disk, Copier::default().with_most_in_hold(most));
+    drop(pool);
+    tear(&path, &was, &mut random);
+    // What the disk below the checkpoint still has.
+    let disk = disk.cut(&mut random, u64::MAX);
+    let newest = CheckpointFile::open(disk.clone(), 1 << 20).unwrap().newest();
+    fs::write(&kept, &disk.0.lock().now).unwrap();
+    let Some((_, sequence)) = newest else {
+        assert!(spans.len() <= 1, "seed {seed}: a checkpoint was completed and is gone");
+        assert!(how().open_existing(&path).is_err());
+        fs::remove_file(&path).unwrap();
+        fs::remove_file(&kept).unwrap();
+        return;
+    };
+    // Rounds that were completed, and the one that was cut.
+    let completed = spans.len() as u64 - 1;
+    assert!(
+        (completed..=completed + 1).contains(&sequence),
+        "seed {seed}: {sequence} of {completed}"
+    );
+    if random.below(2) == 0 {
+        // The power is cut during the restore as well: some of its pages are written.
+        let file = CheckpointFile::open(disk, 1 << 20).unwrap();
+        let torn = File::options().read(true).write(true).open(&path).unwrap();
+        let ends = restore::restore(&torn, &file, restore::Writes::Differing, &mut |_, _| Ok(()));
+        assert!(ends.is_ok());
+        tear(&path, &was, &mut random);
+    }
+    if random.below(4) == 0 {
+        fs::remove_file(&path).unwrap();
+    }
+    let pool = how().open_existing(&path).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    assert!(pool.stats().unwrap().restored.is_some());
+    pool.verify().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    assert!(expect_span(&pool, &spans[sequence as usize - 1]), "seed {seed}, round {sequence}");
+    let maps = Maps::of(&pool).unwrap();
+    (0..200).for_each(|i| run_step(&pool, &maps, 0, i).unwrap());
+    pool.verify().unwrap_or_else(|error| panic!("seed {seed}, written: {error}"));
+    drop(maps);
+    drop(pool);
+    fs::remove_file(&path).unwrap();
+    fs::remove_file(&kept).unwrap();
+}
+
+/// A thousand cuts; `ENDURA_CUTS` is another number.
+#[test]
+fn a_power_loss_at_any_moment_leaves_a_checkpoint() {
+    let cuts = std::env::var("ENDURA_CUTS").map_or(1_000, |cuts| cuts.parse().unwrap());
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let next = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= cuts {
+                        return;
+                    }
+                    cut_once(folder.path(), seed);
+                }
+            });
+        }
+    });
+}

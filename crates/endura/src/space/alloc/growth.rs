@@ -1,0 +1,72 @@
+//! Growth of the file: by how much, and its limit while part of a pool's free space is not known.
+//!
+//! The file grows by an eighth of its length, but by 64 KiB at the least and 2 MiB at the most: a small pool stays
+//! small, and a large one does not grow at each span. Where there is no room for that, it grows by what is needed.
+//!
+//! After an unclean end most free space is stranded until the collection has ended. Sessions that are killed
+//! before that would each take new spans for their writes, and each would make the pool grow, however little is in use.
+//! So the word GROW_TO limits the length up to which such a session grows. An operation that needs space beyond finishes
+//! the collection first ([`Space::with_room`](super::super::Space::with_room)). From then on all free space is known,
+//! and growth is needed.
+//!
+//! | when | GROW_TO |
+//! | --- | --- |
+//! | a session grows that knows all free space; a collection has ended; a clean close with nothing stranded | twice what is in use, and [`SLACK`] |
+//! | a session grows that does not | as it was |
+//! | a new pool | 0: no limit, until one of the above |
+//!
+//! So a session takes space beyond that only in three cases: it knows all free space, the collection waits for a thread
+//! that stays inside an operation, or the call comes from inside an operation. The word is in the line of NEXT_PAGE and
+//! is written with it. It is a figure: any value of it is safe, and nothing waits for it to be durable.
+
+use crate::Result;
+use crate::media::{LINE, Media, Ordering, Region, STEP};
+use crate::space::layout::{GROW_TO, LENGTH, NEXT_PAGE, PAGE};
+
+/// Bytes by which a pool may grow beyond twice what is in use: a span for each of the sizes that most
+/// programs use.
+pub(crate) const SLACK: u64 = 1 << 20;
+
+// Flushed with it.
+const _: () = assert!(GROW_TO / LINE == NEXT_PAGE / LINE && LENGTH / LINE == NEXT_PAGE / LINE);
+
+/// The length to which a file of `have` bytes should grow that has to have `need`, which is more.
+pub(crate) fn length_for(have: u64, need: u64) -> u64 {
+    let step = (have / 8).clamp(STEP, PAGE);
+    // Where it grows by whole pages, each of them can be a huge page of the kernel.
+    need.max(have + step).next_multiple_of(if step == PAGE { PAGE } else { STEP })
+}
+
+/// Stores how far the next session may grow without knowing its free space, given the bytes in use now. The caller
+/// flushes a word of the line if the value should survive.
+pub(crate) fn allow<M: Media>(media: &M, in_use: u64) -> Result<()> {
+    let bytes = in_use.saturating_mul(2).saturating_add(SLACK);
+    // Relaxed: nothing goes by it in this session, and the next open is alone.
+    // equivalent mutant, without: costs space or time: the next session may grow further, or has to wait for its
+    // collection sooner.
+    Region::new(media, GROW_TO, 1)?.store(0, bytes, Ordering::Relaxed);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_files_grow_by_little() {
+        let cases = [
+            (1, 1, 2),
+            (1, 5, 5),
+            (16, 17, 18),
+            (80, 81, 90),
+            (255, 256, 287),
+            (256, 257, 288),
+            (300, 301, 352),
+            (320, 400, 416),
+        ];
+        for (have, need, grown) in cases {
+            assert_eq!(length_for(have * STEP, need * STEP), grown * STEP, "{have} to {need}");
+        }
+        assert_eq!(length_for(STEP, STEP + 1), 2 * STEP);
+    }
+}

@@ -1,0 +1,232 @@
+//! Spans: taken from runs of free units, and given back to them.
+//!
+//! A span is taken from the start of a run of free units, or from a free page, which is cut. What is left of either is
+//! one free span, whose header is durable before the first word says that the span ends in front of it.
+
+use crate::media::{Mark, Media, Ordering, Region, STEP};
+use crate::space::alloc::class::WHOLE;
+use crate::space::alloc::page::header as page_header;
+use crate::space::alloc::page::header::PageKind;
+use crate::space::alloc::page::table;
+use crate::space::alloc::page::table::{Found, Header, SpanKind};
+use crate::space::alloc::pages::{FreeSpace, Pages};
+use crate::space::layout::{LENGTH, NEXT_PAGE, PAGE, UNIT, UNITS, first_unit};
+use crate::{Error, Result};
+
+/// Where a span can be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At the start of the run of free units that begins at this unit.
+    Gap(u64),
+    /// In this free page.
+    Page(u64),
+    /// Nowhere yet.
+    New,
+}
+
+impl Place {
+    /// The unit at which it begins, if the pool has `next` pages.
+    fn first(self, next: u64) -> u64 {
+        match self {
+            Self::Gap(first) => first,
+            Self::Page(page) => first_unit(page),
+            Self::New => first_unit(next),
+        }
+    }
+}
+
+impl Pages {
+    /// Takes a span, whose header says what it is, durably, on return.
+    pub(crate) fn take_span<M: Media>(&self, media: &M, header: Header) -> Result<u64> {
+        // Relaxed: a figure for `growth`.
+        let loose = self.loose.load(Ordering::Relaxed);
+        let mut free = self.free.lock();
+        let place = free.place(header.units);
+        let first = place.first(free.next);
+        let end = first.saturating_add(header.units).saturating_mul(UNIT);
+        match place {
+            Place::Gap(_) | Place::Page(_) => free.reach(media, end, loose)?,
+            Place::New => free.append(media, 1, end, loose)?,
+        }
+        match place {
+            Place::Gap(_) => free.take_from_gap(media, first, header)?,
+            Place::Page(_) | Place::New => free.cut(media, first / UNITS, header)?,
+        }
+        Ok(first)
+    }
+
+    /// Whether a span of so many units can be had only by making the file longer.
+    pub(crate) fn span_would_grow(&self, units: u64) -> bool {
+        let free = self.free.lock();
+        let place = free.place(units);
+        place == Place::New || (place.first(free.next) + units) * UNIT > free.length
+    }
+
+    /// Gives a span back that begins at unit `first` and is in use. Its header, or that of its page if nothing else is in
+    /// use there, says FREE from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`], and nothing is changed, if there is no such span.
+    pub(crate) fn give_span<M: Media>(&self, media: &M, first: u64, header: Header) -> Result<()> {
+        let mut free = self.free.lock();
+        let found = free.find(media, first)?;
+        if found.first != first || found.header != header {
+            let what = "a freed span whose header says otherwise";
+            return Err(Error::Corrupt { offset: first.saturating_mul(UNIT), what });
+        }
+        let page = first / UNITS;
+        if header.units + free.units.count_in(page) == WHOLE {
+            page_header::write(media, page, PageKind::Free)?;
+            media.mark(Mark::Step("pool.page.free"));
+            // Before the page can be taken: its table is written then, which this header must be ahead of.
+            media.drain();
+            free.units.forget(page);
+            free.insert_pages(page, 1);
+            return Ok(());
+        }
+        table::write(media, first, Header { kind: SpanKind::Free, units: header.units })?;
+        media.mark(Mark::Step("pool.span.free"));
+        // Before another thread can take the units: with a store buffer in front of the durable memory, this word
+        // would otherwise come behind the next owner's, which a lock in DRAM alone puts after it. Pairs with
+        // the stores of `take_from_gap`.
+        media.drain();
+        free.insert_units(first, first + header.units);
+        Ok(())
+    }
+
+    /// The span in use that unit `unit` is part of. O(spans of the page).
+    pub(crate) fn find_span<M: Media>(&self, media: &M, unit: u64) -> Result<Found> {
+        // Under the lock, so that the chain is whole.
+        self.free.lock().find(media, unit)
+    }
+}
+
+impl Pages {
+    /// The span in use that begins at unit `first`, where one is known to begin.
+    pub(crate) fn span_at<M: Media>(&self, media: &M, first: u64) -> Result<Found> {
+        let free = self.free.lock();
+        free.check(media, first)?;
+        table::read(media, first)
+    }
+
+    /// Gives up what lies behind the last unit in use and `spare` bytes more, if it is an eighth of the file or more.
+    /// How many bytes the pool has from now on. Both words are in the line of SAVED_FREE and are flushed with that.
+    pub(crate) fn shorten<M: Media>(&self, media: &M, spare: u64) -> Result<u64> {
+        let mut free = self.free.lock();
+        let end = free.end() * UNIT;
+        if end > free.length {
+            // Damage: a length that is too short must not cost what lies behind it.
+            return Ok(end);
+        }
+        // What a growth was killed after may reach behind the last page.
+        let most = free.length.min(free.next * PAGE);
+        let need = end.saturating_add(spare).next_multiple_of(STEP);
+        let need = if need > most - most / 8 { most } else { need };
+        if need == free.length {
+            return Ok(need);
+        }
+        let next = need.div_ceil(PAGE);
+        if next < free.next {
+            // Relaxed: the pool is being closed, and LENGTH comes behind it.
+            Region::new(media, NEXT_PAGE, 1)?.store(0, next, Ordering::Relaxed);
+            media.mark(Mark::Step("pool.save.next_page"));
+            let gone = free.next - next;
+            free.pages.remove(next, gone);
+            free.next = next;
+        }
+        free.length = need;
+        // Release: LENGTH must reach into the last page. Both words lie in one line, so that this is an order in which
+        // they become durable, whatever a fence does.
+        Region::new(media, LENGTH, 1)?.store(0, need, Ordering::Release);
+        Ok(need)
+    }
+}
+
+impl FreeSpace {
+    /// One more than the last unit in use.
+    fn end(&self) -> u64 {
+        let page = self.next - self.pages.count_before(self.next);
+        let last = self.units.last_run();
+        last.filter(|&(_, end)| end == page * UNITS).map_or(page * UNITS, |(first, _)| first)
+    }
+
+    /// Where a span of so many units is taken from: from the lowest gap, if the file has it, then from the lowest free
+    /// page, then from a gap that the file does not have yet.
+    fn place(&self, units: u64) -> Place {
+        let gap = self.units.fit(units);
+        let in_file = gap.filter(|gap| (gap + units) * UNIT <= self.length).map(Place::Gap);
+        in_file
+            .or_else(|| self.pages.fit(1).map(Place::Page))
+            .or_else(|| gap.map(Place::Gap))
+            .unwrap_or(Place::New)
+    }
+
+    /// Takes a span from the start of the run of free units that begins at `first`.
+    fn take_from_gap<M: Media>(&mut self, media: &M, first: u64, header: Header) -> Result<()> {
+        let (rest, end) = (first + header.units, self.units.end_of_run(first));
+        if rest < end {
+            table::write(media, rest, Header { kind: SpanKind::Free, units: end - rest })?;
+            media.mark(Mark::Step("pool.span.rest"));
+            // Before the word in front says that a span begins there. Until then the unit lies inside a free span, and
+            // its word is not read.
+            media.fence();
+        }
+        table::write(media, first, header)?;
+        media.mark(Mark::Step("pool.span.take"));
+        // Before any chunk of the span can be linked: after a crash a walk must see the span that the link refers
+        // to. A drain, because another thread may link it, which got the chunk through locks in DRAM.
+        media.drain();
+        self.units.set(first, rest, false);
+        Ok(())
+    }
+
+    /// Makes a free page one of spans, of which this is the first.
+    fn cut<M: Media>(&mut self, media: &M, page: u64, header: Header) -> Result<()> {
+        let first = first_unit(page);
+        let (rest, end) = (first + header.units, (page + 1) * UNITS);
+        if rest < end {
+            table::write(media, rest, Header { kind: SpanKind::Free, units: end - rest })?;
+        }
+        table::write(media, first, header)?;
+        media.mark(Mark::Step("pool.page.cut.table"));
+        // Before the page's header says that the table counts.
+        media.fence();
+        page_header::write(media, page, PageKind::Cut)?;
+        media.mark(Mark::Step("pool.page.cut"));
+        // As in `take_from_gap`.
+        media.drain();
+        self.pages.remove(page, 1);
+        if rest < end {
+            self.units.set(rest, end, true);
+        }
+        Ok(())
+    }
+
+    /// Whether all units in use lie below LENGTH, as far as is known.
+    pub(crate) fn has_all_in_file(&self) -> bool {
+        self.end() * UNIT <= self.length
+    }
+
+    /// As [`Pages::find_span`].
+    fn find<M: Media>(&self, media: &M, unit: u64) -> Result<Found> {
+        self.check(media, unit)?;
+        table::find(media, unit)
+    }
+
+    /// Whether the unit can be part of a span in use.
+    fn check<M: Media>(&self, media: &M, unit: u64) -> Result<()> {
+        let damage = |what| Err(Error::Corrupt { offset: unit.saturating_mul(UNIT), what });
+        let page = unit / UNITS;
+        if page >= self.next || unit < first_unit(page) {
+            return damage("a chunk outside of the pages in use");
+        }
+        if self.pages.has(page) || self.units.is_free(unit) {
+            return damage("a chunk in free space");
+        }
+        if page_header::read(media, page)? != PageKind::Cut {
+            return damage("a chunk in a page that has none of its size");
+        }
+        Ok(())
+    }
+}

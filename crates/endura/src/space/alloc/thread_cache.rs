@@ -1,0 +1,228 @@
+//! Per-thread allocator state: cached free chunks, and retired chunks that wait for a grace period.
+
+use crate::Result;
+use crate::media::Media;
+use crate::runtime::epoch::RetireTag;
+use crate::space::alloc::allocator::Allocator;
+use crate::space::alloc::class::{Class, Room};
+use crate::space::alloc::limbo::{Chunk, Limbo};
+
+/// After so many retired chunks, or so many bytes of them, a thread tries to move the epoch and
+/// frees what has expired.
+const FREE_EVERY: usize = 64;
+const FREE_EVERY_BYTES: u64 = 1 << 20;
+
+/// How much is freed at once. After a thread has stayed inside an operation any amount may wait: no operation may have to
+/// free all of it, nor hold a lock so long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bite {
+    /// Chunks.
+    pub(crate) chunks: usize,
+    /// Bytes; the last chunk may go beyond. Chunks of whole pages are freed page by page.
+    pub(crate) bytes: u64,
+}
+
+impl Bite {
+    /// Of its own by a thread that retires: four times what came since the last time, so that it catches up.
+    pub(crate) const OWN: Self = Self { chunks: 4 * FREE_EVERY, bytes: 64 * FREE_EVERY_BYTES };
+    /// Of each other thread's that it then looks at.
+    pub(crate) const OTHERS: Self = Self { chunks: FREE_EVERY, bytes: 64 * FREE_EVERY_BYTES };
+    /// Of all threads' where space is short: about a millisecond. The bytes are those of each.
+    pub(crate) const SHORT: Self = Self { chunks: 8 << 10, bytes: 1 << 30 };
+    /// All there is.
+    pub(crate) const ALL: Self = Self { chunks: usize::MAX, bytes: u64::MAX };
+}
+
+/// Free chunks of one size.
+#[derive(Debug, Default)]
+struct Cache {
+    /// To be handed out, from the end.
+    ready: Vec<u64>,
+    /// Freed since these were taken. They may be in any span. If the class is sparse when they are needed, they go back
+    /// to their spans instead, so that new entries of an emptied pool gather in few of its spans, and do not keep one
+    /// in each.
+    returned: Vec<u64>,
+}
+
+/// One thread's cache and limbo. It outlives the thread: the next thread with its number continues with it. Any thread
+/// may empty it, because all of it is under the slot's lock.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadCache {
+    /// By class; made when first used.
+    caches: Vec<Cache>,
+    limbo: Limbo,
+    /// Retired since the last attempt to free.
+    fresh: usize,
+    fresh_bytes: u64,
+    /// How many times it was the owner's turn to look at another thread's.
+    looks: usize,
+}
+
+impl ThreadCache {
+    #[inline]
+    fn cache(&mut self, class: Class) -> &mut Cache {
+        if self.caches.is_empty() {
+            self.caches.resize_with(Class::COUNT, Cache::default);
+        }
+        &mut self.caches[class.index()]
+    }
+
+    /// Whether the next chunk of the class has to come from the spans.
+    #[inline]
+    pub(crate) fn lacks(&mut self, class: Class) -> bool {
+        let cache = self.cache(class);
+        cache.ready.is_empty() && cache.returned.is_empty()
+    }
+
+    /// A cached chunk of the class.
+    #[inline]
+    pub(crate) fn take_ready(&mut self, class: Class) -> Option<u64> {
+        self.cache(class).ready.pop()
+    }
+
+    /// A chunk of the class, from the cache or from the spans.
+    pub(crate) fn take<M: Media>(
+        &mut self,
+        media: &M,
+        allocator: &Allocator,
+        class: Class,
+    ) -> Result<Option<u64>> {
+        match self.cache(class).ready.pop() {
+            None => self.refill(media, allocator, class),
+            chunk => Ok(chunk),
+        }
+    }
+
+    fn refill<M: Media>(
+        &mut self,
+        media: &M,
+        allocator: &Allocator,
+        class: Class,
+    ) -> Result<Option<u64>> {
+        let cache = self.cache(class);
+        if !cache.returned.is_empty() {
+            if !allocator.is_sparse(class) {
+                // The newest is handed out first, for it is warm.
+                std::mem::swap(&mut cache.ready, &mut cache.returned);
+                return Ok(cache.ready.pop());
+            }
+            allocator.give(media, class, cache.returned.drain(..))?;
+        }
+        allocator.take(media, class, &mut cache.ready)?;
+        // The lowest chunk goes first, and the next one lies behind it.
+        cache.ready.reverse();
+        Ok(cache.ready.pop())
+    }
+
+    /// Frees a chunk that is unreachable.
+    pub(crate) fn give<M: Media>(
+        &mut self,
+        media: &M,
+        allocator: &Allocator,
+        at: u64,
+        bytes: u64,
+    ) -> Result<()> {
+        let class = match Room::of(bytes) {
+            Room::Slab(class) => class,
+            room => return allocator.give_alone(media, at, room),
+        };
+        let batch = class.batch();
+        let Cache { ready, returned } = self.cache(class);
+        returned.push(at);
+        if returned.len() < batch || ready.len() + returned.len() <= 2 * batch {
+            return Ok(());
+        }
+        if allocator.is_sparse(class) {
+            return allocator.give(media, class, ready.drain(..).chain(returned.drain(..)));
+        }
+        // The oldest, which are the coldest.
+        allocator.give(media, class, returned.drain(..batch))
+    }
+
+    /// Keeps a chunk until its tag expires; `true` if it is time to look for such.
+    #[must_use]
+    pub(crate) fn retire(&mut self, tag: RetireTag, at: u64, bytes: u64) -> bool {
+        self.limbo.push(tag, Chunk { at, bytes });
+        self.fresh += 1;
+        self.fresh_bytes = self.fresh_bytes.saturating_add(bytes);
+        self.fresh >= FREE_EVERY || self.fresh_bytes >= FREE_EVERY_BYTES
+    }
+
+    /// Frees what has expired at epoch `now`, at most a bite of it; how many chunks that were.
+    pub(crate) fn free_expired<M: Media>(
+        &mut self,
+        media: &M,
+        allocator: &Allocator,
+        now: u64,
+        bite: Bite,
+    ) -> Result<usize> {
+        (self.fresh, self.fresh_bytes) = (0, 0);
+        let (mut freed, mut freed_bytes) = (0, 0);
+        let mut result = Ok(());
+        while freed < bite.chunks
+            && freed_bytes < bite.bytes
+            && let Some(Chunk { at, bytes }) = self.limbo.pop_expired(now)
+        {
+            freed += 1;
+            freed_bytes = bytes.saturating_add(freed_bytes);
+            result = result.and(self.give(media, allocator, at, bytes));
+        }
+        result.map(|()| freed)
+    }
+
+    /// Takes out what has expired at epoch `now`, at most a bite of it, for the caller to free.
+    pub(crate) fn take_expired(&mut self, now: u64, bite: Bite, expired: &mut Vec<(u64, u64)>) {
+        let mut taken_bytes = 0_u64;
+        while expired.len() < bite.chunks
+            && taken_bytes < bite.bytes
+            && let Some(Chunk { at, bytes }) = self.limbo.pop_expired(now)
+        {
+            taken_bytes = taken_bytes.saturating_add(bytes);
+            expired.push((at, bytes));
+        }
+    }
+
+    /// Whose turn it is to be looked at: counts up.
+    pub(crate) fn next_look(&mut self) -> usize {
+        self.looks = self.looks.wrapping_add(1);
+        self.looks
+    }
+
+    /// Gives all cached chunks back to their spans.
+    pub(crate) fn empty_caches<M: Media>(
+        &mut self,
+        media: &M,
+        allocator: &Allocator,
+    ) -> Result<()> {
+        let mut result = Ok(());
+        for (class, Cache { ready, returned }) in Class::all().zip(&mut self.caches) {
+            if !ready.is_empty() || !returned.is_empty() {
+                let chunks = ready.drain(..).chain(returned.drain(..));
+                result = result.and(allocator.give(media, class, chunks));
+            }
+        }
+        result
+    }
+
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.limbo.is_empty() && self.cached().next().is_none()
+    }
+
+    /// Bytes that wait for a grace period.
+    pub(crate) fn limbo_bytes(&self) -> u64 {
+        self.limbo.bytes()
+    }
+
+    /// Chunks that wait for a grace period: where, and how many bytes.
+    pub(crate) fn limbo(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.limbo.iter().map(|chunk| (chunk.at, chunk.bytes))
+    }
+
+    /// Chunks in the caches.
+    pub(crate) fn cached(&self) -> impl Iterator<Item = (Class, u64)> {
+        Class::all().zip(&self.caches).flat_map(|(class, cache)| {
+            cache.ready.iter().chain(&cache.returned).map(move |&at| (class, at))
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! Allocation and freeing of chunks by an operation.
+
+use crate::media::{Mark, Media};
+use crate::runtime::epoch::before_reuse;
+use crate::space::alloc::class::{Class, Room};
+use crate::space::pins::guard::Guard;
+use crate::space::space::Space;
+use crate::{Error, Result};
+
+impl<M: Media> Guard<'_, M> {
+    /// A chunk of at least `bytes` bytes, contents arbitrary, unreachable.
+    ///
+    /// It starts at a multiple of 16, at a line if `bytes` is a number of whole lines, and at a
+    /// multiple of its size if that is a power of two up to 4 KiB. The span below it is durable as
+    /// such: the chunk may be linked as soon as its contents are durable.
+    /// A chunk that is not linked when the process ends is stranded until a collection.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] if neither the pool nor the medium has room, not even after what has expired in
+    /// limbo was freed. (What this operation's own guard protects is not: see
+    /// [`Space::with_room`].)
+    pub fn alloc(&self, bytes: u64) -> Result<u64> {
+        debug_assert!(self.slot.is_writer(), "a reader's guard");
+        if !self.space.media.grant() {
+            return Err(Error::Full { need: bytes, free: 0 });
+        }
+        let at = match self.try_alloc(bytes) {
+            Err(Error::Full { .. }) => {
+                self.space.reclaim(self)?;
+                self.try_alloc(bytes)
+            }
+            result => result,
+        }?;
+        self.space.media.mark(Mark::Fresh { at, bytes });
+        before_reuse();
+        Ok(at)
+    }
+
+    fn try_alloc(&self, bytes: u64) -> Result<u64> {
+        let Space { media, allocator, .. } = self.space;
+        let room = Room::of(bytes);
+        let look_around = || match allocator.would_grow(room) {
+            true => self.space.look_around(),
+            false => Ok(()),
+        };
+        match room {
+            Room::Slab(class) => self.try_alloc_in_slab(class),
+            Room::Run(units) => {
+                look_around()?;
+                allocator.take_run(media, units)
+            }
+            Room::Large(pages) => {
+                look_around()?;
+                allocator.take_large(media, pages)
+            }
+        }
+    }
+
+    fn try_alloc_in_slab(&self, class: Class) -> Result<u64> {
+        let Space { media, allocator, .. } = self.space;
+        let mut cache = self.slot.contents.lock();
+        if let Some(chunk) = cache.take_ready(class) {
+            return Ok(chunk);
+        }
+        if cache.lacks(class) && allocator.would_grow(Room::Slab(class)) {
+            // Its own lock among them: two at once could be a deadlock.
+            drop(cache);
+            self.space.look_around()?;
+            cache = self.slot.contents.lock();
+        }
+        let taken = cache.take(media, allocator, class);
+        if let Err(error @ Error::Corrupt { .. }) = &taken {
+            // It may be about a chunk that went back to its span, and has two owners.
+            self.space.poison_with(error);
+        }
+        taken?.ok_or(Error::Full { need: class.size(), free: 0 })
+    }
+
+    /// Frees a chunk of `bytes` bytes, as requested, that was never linked. It may be reused at once.
+    pub fn discard(&self, at: u64, bytes: u64) {
+        debug_assert!(self.slot.is_writer(), "a reader's guard");
+        if self.space.is_elsewhere() {
+            // A forked child does not continue this operation: the chunk is its parent's.
+            return;
+        }
+        self.keep(at, bytes);
+        let Space { media, allocator, .. } = self.space;
+        let given = self.slot.contents.lock().give(media, allocator, at, bytes);
+        self.checked(given);
+    }
+
+    /// Retires a chunk of `bytes` bytes, as requested, whose unlink is *durable*. It is reused when every operation that
+    /// may have seen the link has ended.
+    ///
+    /// If `at` turns out not to be a chunk in use, it is not reused and the pool is poisoned: two owners of one chunk are
+    /// worse than an error.
+    pub fn retire(&self, at: u64, bytes: u64) {
+        debug_assert!(self.slot.is_writer(), "a reader's guard");
+        self.keep(at, bytes);
+        let tag = self.space.epochs.tag();
+        let is_time = self.slot.contents.lock().retire(tag, at, bytes);
+        if is_time {
+            self.checked(self.space.free_expired(self.slot));
+        }
+    }
+
+    /// Marks a chunk for a collection as owned, whether or not a walk finds it. To be called before the chunk leaves a
+    /// place where walks look for it, if it is to be linked again, or to be retired in another pin. Retiring and
+    /// discarding mark it themselves.
+    #[inline]
+    pub(crate) fn keep(&self, at: u64, bytes: u64) {
+        if let Some(marks) = self.space.allocator.marks() {
+            marks.keep(at, bytes);
+        }
+    }
+
+    fn checked(&self, result: Result<()>) {
+        if let Err(error) = result {
+            self.space.poison_with(&error);
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! The collection of one session, in small steps: by threads that do nothing else, and by operations that run out of
+//! space.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use crate::media::{LINE, Mark, Media, Ordering};
+use crate::runtime::epoch::{Mode, RetireTag};
+use crate::runtime::thread;
+use crate::space::alloc::events::{Event, LeakRecoveryState};
+use crate::space::alloc::marks::Marks;
+use crate::space::collect::walk::{GcStep, GcWalk};
+use crate::space::directory::registry::directory_spans;
+use crate::space::drop_map::DropStep;
+use crate::space::layout::{PAGE, UNIT};
+use crate::space::patience::Patience;
+use crate::space::session::NO_READERS;
+use crate::space::space::Space;
+use crate::sync::{self, AtomicBool, Mutex};
+use crate::{Error, Result};
+
+/// Bytes of spans that are swept in one pin, and how many spans.
+const BYTES_AT_ONCE: u64 = 2 * PAGE;
+const SPANS_AT_ONCE: usize = 64;
+const PAUSE: Duration = Duration::from_micros(250);
+/// How many times the work of a quiet collection is done before it is given up for the moment.
+const MOST_ROUNDS: u64 = 8;
+/// Steps of small pools: ends of phases.
+const FEW_STEPS: u64 = 1_000;
+/// The longest rest after a step. A step may have waited for a verification, and a close waits for the
+/// threads.
+const LONGEST_REST: Duration = Duration::from_millis(10);
+
+/// The collection of a session, which any number of threads may do together.
+pub struct Collector<M: Media> {
+    space: Arc<Space<M>>,
+    work: Mutex<Work<M>>,
+    /// How many walks there were.
+    walks: u64,
+    bite: usize,
+    is_urgent: AtomicBool,
+}
+
+struct Work<M: Media> {
+    phase: Phase,
+    /// Walks that no thread is working on.
+    walks: Vec<Box<dyn GcWalk<M>>>,
+    under_way: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// C1.
+    Mark,
+    /// C3: maps that were dropped have to be freed.
+    Drops,
+    /// C3: every pin has to end that was there at this tag.
+    Grace(RetireTag),
+    /// C4: from this span on.
+    Sweep(usize),
+    Ended,
+}
+
+impl<M: Media> Collector<M> {
+    /// Chunks to mark in one pin: a tenth of a millisecond where they are not in the cache.
+    pub const BITE: usize = 512;
+
+    /// The collection that the session of `space` needs. `walks` must cover all maps that were there
+    /// when the pool was opened; about `bite` chunks are marked in one pin. From now on operations
+    /// that run out of space finish it first.
+    ///
+    /// The pool does not keep it alive. A session has one collector: any other does nothing.
+    pub fn new(space: &Arc<Space<M>>, walks: Vec<Box<dyn GcWalk<M>>>, bite: usize) -> Arc<Self> {
+        let is_first = space.allocator.marks().is_some_and(Marks::claim);
+        let phase = if is_first { Phase::Mark } else { Phase::Ended };
+        let collector = Arc::new(Self {
+            space: Arc::clone(space),
+            walks: walks.len() as u64,
+            work: Mutex::new(Work { phase, walks, under_way: 0 }),
+            bite: bite.max(1),
+            is_urgent: AtomicBool::new(false),
+        });
+        if is_first {
+            let weak: Weak<Self> = Arc::downgrade(&collector);
+            let finish = move |patience| {
+                weak.upgrade().map_or(Ok(false), |collector| collector.finish_within(patience))
+            };
+            let _ = space.finish_collection.set(Box::new(finish));
+            let weak: Weak<Self> = Arc::downgrade(&collector);
+            let walk = move |shut_by| {
+                weak.upgrade().map_or(Ok(false), |collector| collector.finish_walks(shut_by))
+            };
+            let _ = space.finish_walks.set(Box::new(walk));
+            // An offset outside of the pool, which was looked at before.
+            let _ = space.allocator.pages().hold_back(&space.media);
+        }
+        collector
+    }
+
+    /// Does a little.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Space::pin`] and [`Space::pin_mut`]. Damage in the pool is not reported as an error, but
+    /// ends the collection ([`LeakRecoveryState::Failed`]).
+    pub fn step(&self) -> Result<GcStep> {
+        self.step_within(NO_READERS)
+    }
+
+    /// The same; what a walk does is let in unless these states keep it out.
+    fn step_within(&self, shut_by: u64) -> Result<GcStep> {
+        let Some(marks) = self.space.allocator.marks() else { return Ok(GcStep::Ended) };
+        let mut work = self.work.lock();
+        let phase = work.phase;
+        let walk = if phase == Phase::Mark { work.walks.pop() } else { None };
+        work.under_way += usize::from(walk.is_some());
+        if walk.is_some() {
+            // Under the lock: another thread that fails ends this phase, and says so after this.
+            self.enter(marks, LeakRecoveryState::Marking);
+        }
+        drop(work);
+        let outcome = match (phase, walk) {
+            (Phase::Mark, Some(walk)) => self.mark(marks, walk, shut_by),
+            (Phase::Mark, None) => self.end_marking(marks, shut_by),
+            (Phase::Drops, _) => self.wait_for_drops(),
+            (Phase::Grace(tag), _) => self.wait_for_pins(marks, tag),
+            (Phase::Sweep(_), _) => self.sweep(marks),
+            (Phase::Ended, _) => Ok(GcStep::Ended),
+        };
+        match outcome {
+            Err(error @ Error::Corrupt { .. }) if !self.space.is_poisoned() => {
+                self.space.note_damage(&error);
+                self.work.lock().phase = Phase::Ended;
+                self.enter(marks, LeakRecoveryState::Failed);
+                Ok(GcStep::Ended)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Enters a state of the collection, and reports its beginning and its end.
+    fn enter(&self, marks: &Marks, state: LeakRecoveryState) {
+        if !marks.enter(state) {
+            return;
+        }
+        match state {
+            LeakRecoveryState::Marking => self.space.tell(|| Event::LeakRecoveryBegan),
+            LeakRecoveryState::Complete | LeakRecoveryState::Failed => self.space.tell(|| {
+                let freed_bytes = self.space.collection().bytes_freed;
+                Event::LeakRecoveryEnded { state, freed_bytes }
+            }),
+            _ => {}
+        }
+    }
+
+    /// C1.
+    fn mark(&self, marks: &Marks, mut walk: Box<dyn GcWalk<M>>, shut_by: u64) -> Result<GcStep> {
+        let (media, pages) = (&self.space.media, self.space.allocator.pages());
+        let ended = self.space.enter(Mode::Reader, shut_by).and_then(|guard| {
+            media.mark(Mark::Step("collect.mark"));
+            let mut visit = |at, bytes| marks.reach(pages, at, bytes);
+            let ended = walk.step(&guard, &mut visit, self.bite);
+            // Before anything is freed: a chunk that the walk did not find must not become reachable again by losing a
+            // word that a killed process had stored. Pairs with the flushes of the walk.
+            media.fence();
+            ended
+        });
+        let mut work = self.work.lock();
+        work.under_way -= 1;
+        if !matches!(ended, Ok(true)) {
+            work.walks.push(walk);
+        }
+        ended.map(|_| GcStep::Worked)
+    }
+
+    fn end_marking(&self, marks: &Marks, shut_by: u64) -> Result<GcStep> {
+        self.keep_directory(marks, shut_by)?;
+        let mut work = self.work.lock();
+        let is_marked = work.walks.is_empty() && work.under_way == 0;
+        if is_marked && work.phase == Phase::Mark {
+            work.phase = Phase::Drops;
+            marks.end_walks();
+            self.enter(marks, LeakRecoveryState::Waiting);
+        }
+        Ok(if is_marked { GcStep::Worked } else { GcStep::Idle })
+    }
+
+    /// Marks the further spans of the directory. None is ever removed from it.
+    fn keep_directory(&self, marks: &Marks, shut_by: u64) -> Result<()> {
+        let _guard = self.space.enter(Mode::Reader, shut_by)?;
+        let spans = directory_spans(&self.space.media)?;
+        spans.into_iter().for_each(|at| marks.keep_directory(at));
+        Ok(())
+    }
+
+    /// The first half of C3. A thread frees a dropped map in a pin, for which the second half
+    /// waits.
+    fn wait_for_drops(&self) -> Result<GcStep> {
+        let now = self.space.epochs.advance();
+        let step = {
+            let guard = self.space.pin_mut()?;
+            self.space.step_of_drops(&guard, now, None)?
+        };
+        let mut work = self.work.lock();
+        if step == DropStep::Ended && work.phase == Phase::Drops {
+            work.phase = Phase::Grace(self.space.epochs.tag());
+        }
+        Ok(if step == DropStep::Waiting { GcStep::Idle } else { GcStep::Worked })
+    }
+
+    /// The second half: when the tag has expired every pin has ended that was there when it was read.
+    fn wait_for_pins(&self, marks: &Marks, tag: RetireTag) -> Result<GcStep> {
+        if !tag.has_expired(self.space.epochs.advance()) {
+            return Ok(GcStep::Idle);
+        }
+        let mut work = self.work.lock();
+        if work.phase == Phase::Grace(tag) {
+            work.phase = Phase::Sweep(0);
+            self.enter(marks, LeakRecoveryState::Sweeping);
+        }
+        Ok(GcStep::Worked)
+    }
+
+    /// C4. One thread at a time: it takes little time beside C1.
+    fn sweep(&self, marks: &Marks) -> Result<GcStep> {
+        // Before the lock: it may have to wait until a verification has ended.
+        let _guard = self.space.pin_mut()?;
+        let mut work = self.work.lock();
+        let Phase::Sweep(from) = work.phase else { return Ok(GcStep::Worked) };
+        let (mut index, mut bytes, limit) = (from, 0, marks.spans().len());
+        loop {
+            let freed = self.space.allocator.sweep(&self.space.media, marks, index)?;
+            let swept = marks.spans().get(index).map_or(0, |span| span.units * UNIT);
+            marks.note_swept(swept, freed);
+            (index, bytes) = (index + 1, bytes + swept);
+            if index >= limit || bytes >= BYTES_AT_ONCE || index >= from + SPANS_AT_ONCE {
+                break;
+            }
+        }
+        work.phase = Phase::Sweep(index);
+        if index >= limit {
+            self.space.allocator.end_sweep(&self.space.media)?;
+            work.phase = Phase::Ended;
+            self.enter(marks, LeakRecoveryState::Complete);
+        }
+        Ok(GcStep::Worked)
+    }
+
+    /// Goes on until the end, or until another thread has kept it waiting for about a second, or until it
+    /// has done several times the work that a pool of this size needs: other threads may insert keys ahead of a walk as
+    /// fast as it proceeds. Whether all is done. `false` at once inside an operation, for whose end it would
+    /// have to wait. O(spans).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`step`](Self::step).
+    pub fn finish(&self) -> Result<bool> {
+        self.finish_within(Patience::Long)
+    }
+
+    fn finish_within(&self, patience: Patience) -> Result<bool> {
+        if self.space.epochs.slot(thread::current()).is_pinned() {
+            return Ok(false);
+        }
+        self.is_urgent.store(true, Ordering::Relaxed);
+        let (mut idle, mut left) = (0, self.steps_at_most());
+        while idle < patience.looks() && left > 0 {
+            match self.step()? {
+                GcStep::Worked => (idle, left) = (0, left - 1),
+                GcStep::Ended => return Ok(self.space.collection().is_done()),
+                GcStep::Idle => {
+                    idle += 1;
+                    // As in `Space::relieve`.
+                    if idle > 2 {
+                        sync::rest((idle > patience.yields()).then_some(PAUSE));
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Does C1 to its end, also of a pool that is closed, if `shut_by` lets it in; whether all was met, and is sound. Goes on as
+    /// [`finish`](Self::finish) does, but waits for no operation: walks only read.
+    fn finish_walks(&self, shut_by: u64) -> Result<bool> {
+        let Some(marks) = self.space.allocator.marks() else { return Ok(true) };
+        let (mut idle, mut left) = (0, self.steps_at_most());
+        while idle < Patience::Long.looks() && left > 0 {
+            let is_over = self.work.lock().phase != Phase::Mark;
+            if is_over {
+                break;
+            }
+            match self.step_within(shut_by)? {
+                GcStep::Idle => {
+                    idle += 1;
+                    sync::rest(Some(PAUSE));
+                }
+                GcStep::Worked | GcStep::Ended => (idle, left) = (0, left - 1),
+            }
+        }
+        Ok(marks.has_met_all())
+    }
+
+    /// Reports that the collection stops, if no operation will continue it.
+    fn note_end(&self, error: &Error) {
+        let is_told = matches!(error, Error::Closed | Error::Forked | Error::Poisoned);
+        if let (false, Some(marks)) = (is_told, self.space.allocator.marks()) {
+            self.enter(marks, LeakRecoveryState::Failed);
+        }
+    }
+
+    /// More steps than a collection takes without writers: each but the last of a walk meets new chunks. (A pool with
+    /// many small maps has more walks than spans.)
+    fn steps_at_most(&self) -> u64 {
+        let (bytes, _) = self.space.allocator.usage();
+        let steps = (bytes / LINE).div_ceil(self.bite as u64) + bytes / UNIT;
+        MOST_ROUNDS * (steps + self.walks + FEW_STEPS)
+    }
+
+    /// The work of a thread in the background. It continues until the end, or until the pool is closed, and rests as long
+    /// as it works unless an operation needs the space. An error that ends it before is
+    /// that of every operation, as after a close, or shows as [`LeakRecoveryState::Failed`].
+    pub fn run(&self) {
+        loop {
+            let begun = Instant::now();
+            match self.step() {
+                Ok(GcStep::Ended) => return,
+                Err(error) => return self.note_end(&error),
+                Ok(GcStep::Idle) => sync::rest(Some(PAUSE)),
+                // Relaxed: a hint.
+                Ok(GcStep::Worked) if self.is_urgent.load(Ordering::Relaxed) => {}
+                Ok(GcStep::Worked) => sync::rest(Some(begun.elapsed().min(LONGEST_REST))),
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A set of chunks, one bit each.
+
+use std::collections::BTreeMap;
+
+use crate::space::alloc::class::{Class, Room};
+use crate::space::layout::UNIT;
+
+/// Words of a group of bits.
+const WORDS: usize = 16;
+
+/// Chunks anywhere in the pool: takes 1/100 of their memory, or less.
+#[derive(Default)]
+pub(crate) struct ChunkSet {
+    /// By class, then by the number of the group: a bit for each place at which a chunk of the class can begin.
+    slabs: BTreeMap<(Class, u64), [u64; WORDS]>,
+    /// Chunks that lie by themselves, with their bytes as requested.
+    alone: BTreeMap<u64, u64>,
+}
+
+/// The distance in bytes at which chunks of the class can begin: spans begin at whole units, chunks behind one another.
+fn distance(class: Class) -> u64 {
+    // The largest power of two in the size.
+    UNIT.min(1 << class.size().trailing_zeros())
+}
+
+/// The group of a chunk at `at`, its word in there, and its bit.
+fn place(class: Class, at: u64) -> (u64, usize, u64) {
+    let number = at / distance(class);
+    let group = number / (64 * WORDS as u64);
+    (group, (number / 64) as usize % WORDS, 1 << (number % 64))
+}
+
+/// Where the chunk lies that has this bit.
+fn at(class: Class, group: u64, word: usize, bit: u32) -> u64 {
+    (64 * (group * WORDS as u64 + word as u64) + u64::from(bit)) * distance(class)
+}
+
+impl ChunkSet {
+    /// Adds a chunk of `bytes` bytes, as requested, which is one; whether it was not in the set.
+    pub(crate) fn insert(&mut self, at: u64, bytes: u64) -> bool {
+        let Room::Slab(class) = Room::of(bytes) else {
+            return self.alone.insert(at, bytes).is_none();
+        };
+        let (group, word, bit) = place(class, at);
+        let words = self.slabs.entry((class, group)).or_default();
+        let is_new = words[word] & bit == 0;
+        words[word] |= bit;
+        is_new
+    }
+
+    /// Takes about so many out, each with its bytes.
+    pub(crate) fn take(&mut self, count: usize) -> Vec<(u64, u64)> {
+        let mut chunks = Vec::with_capacity(count);
+        while chunks.len() < count {
+            if let Some(mut entry) = self.slabs.first_entry() {
+                let (class, group) = *entry.key();
+                let words = entry.get_mut();
+                match words.iter().position(|&word| word != 0) {
+                    Some(word) => {
+                        let bit = words[word].trailing_zeros();
+                        words[word] &= words[word] - 1;
+                        chunks.push((at(class, group, word, bit), class.size()));
+                    }
+                    None => _ = entry.remove(),
+                }
+            } else if let Some(chunk) = self.alone.pop_first() {
+                chunks.push(chunk);
+            } else {
+                break;
+            }
+        }
+        chunks
+    }
+
+    /// All of them, each with its bytes.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        let in_group = |(&(class, group), words): (&(Class, u64), &[u64; WORDS])| {
+            let words = *words;
+            let bits = (0..WORDS).flat_map(move |word| {
+                let is_set = move |bit: &u32| words[word] >> bit & 1 == 1;
+                (0..64).filter(is_set).map(move |bit| (word, bit))
+            });
+            bits.map(move |(word, bit)| (at(class, group, word, bit), class.size()))
+        };
+        let alone = self.alone.iter().map(|(&at, &bytes)| (at, bytes));
+        self.slabs.iter().flat_map(in_group).chain(alone)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slabs.is_empty() && self.alone.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::layout::PAGE;
+
+    #[test]
+    fn what_goes_in_comes_out_once() {
+        let mut set = ChunkSet::default();
+        let chunks = [
+            (2 * PAGE + 64, 64),
+            (PAGE + 4096 + 80, 80),
+            (PAGE + 512, 512),
+            (PAGE + 1024, 512),
+            (9 * PAGE, 512),
+            (4096 + 2112, 2112),
+            (PAGE + 16_384, 16_384),
+            (3 * PAGE + UNIT, 20_000),
+            (5 * PAGE + 64, 3 * PAGE),
+        ];
+        for (at, bytes) in chunks {
+            assert!(set.insert(at, bytes) && !set.insert(at, bytes));
+        }
+        assert!(set.iter().eq(chunks));
+        let taken: Vec<_> = std::iter::from_fn(|| set.take(1).pop()).collect();
+        assert_eq!(taken, chunks);
+        assert!(set.is_empty());
+    }
+}

@@ -1,0 +1,185 @@
+//! Counters of a map, sharded so that no two threads share one.
+//!
+//! The shards are in groups, each for a few threads with neighbouring numbers, and made when the first of these counts. So
+//! a map that is only read has none, and one that few threads write to has a group or two.
+
+use crate::runtime::once_box::OnceBox;
+use crate::runtime::thread;
+use crate::sync::{AtomicU64, Ordering};
+
+/// Threads of a group. (Numbers are given out from 0 on, so that a program with few threads has few groups.)
+const IN_GROUP: usize = if cfg!(all(test, loom)) { 2 } else { 4 };
+/// Threads beyond these groups share one shard.
+const GROUPS: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
+
+/// How often [`Counters::sum`] counts before it takes the best of what it got.
+const MOST_COUNTS: usize = 64;
+
+/// How many entries came and how many went, and how many leaves or nodes were retired, by one thread. None of
+/// them ever goes down.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Shard {
+    came: AtomicU64,
+    went: AtomicU64,
+    retired: AtomicU64,
+}
+
+/// The counters of a map.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    groups: [OnceBox<[Shard; IN_GROUP]>; GROUPS],
+    /// Of all other threads.
+    rest: OnceBox<Shard>,
+    /// Entries from before the first count.
+    before: u64,
+}
+
+impl Counters {
+    /// Of a map that has so many entries.
+    pub(crate) fn new(entries: u64) -> Self {
+        let groups = [const { OnceBox::new() }; GROUPS];
+        Self { groups, rest: OnceBox::new(), before: entries }
+    }
+
+    /// Counts entries that came (positive) or went.
+    #[inline(always)]
+    pub(crate) fn add(&self, entries: i64) {
+        match entries {
+            ..0 => self.add_to(|shard| &shard.went, entries.unsigned_abs()),
+            0.. => self.add_to(|shard| &shard.came, entries.unsigned_abs()),
+        }
+    }
+
+    /// Counts a leaf or node that is about to be retired.
+    #[inline(always)]
+    pub(crate) fn note_retired(&self) {
+        self.add_to(|shard| &shard.retired, 1);
+    }
+
+    /// Adds to a counter of the calling thread's shard.
+    #[inline(always)]
+    fn add_to(&self, counter: fn(&Shard) -> &AtomicU64, n: u64) {
+        let thread = thread::current();
+        match self.groups.get(thread / IN_GROUP).and_then(OnceBox::get) {
+            Some(group) => add_alone(counter(&group[thread % IN_GROUP]), n),
+            None => self.add_first(thread, counter, n),
+        }
+    }
+
+    /// The same for a thread without a shard of its own, or before there is its group.
+    #[cold]
+    #[inline(never)]
+    fn add_first(&self, thread: usize, counter: fn(&Shard) -> &AtomicU64, n: u64) {
+        if let Some(group) = self.groups.get(thread / IN_GROUP) {
+            add_alone(counter(&group.make(Default::default)[thread % IN_GROUP]), n);
+        } else {
+            // Release, as in `add_alone`.
+            counter(self.rest.make(Shard::default)).fetch_add(n, Ordering::Release);
+        }
+    }
+
+    /// The sum of one counter over all threads, without `before`. With a group that is not there yet the sum is right for a
+    /// moment of the call, as with counters of 0: a thread that has seen the effect of a counted operation sees the shard
+    /// of the counting thread.
+    fn total(&self, counter: fn(&Shard) -> &AtomicU64) -> u64 {
+        let shards = self.groups.iter().filter_map(OnceBox::get).flatten().chain(self.rest.get());
+        // Acquire: what is read later is no older. Pairs with the Release of `add_to`.
+        shards.map(|shard| counter(shard).load(Ordering::Acquire)).fold(0, u64::wrapping_add)
+    }
+
+    /// How many leaves and nodes were retired.
+    pub(crate) fn retired(&self) -> u64 {
+        self.total(|shard| &shard.retired)
+    }
+
+    /// How many entries there are, of those that are counted.
+    ///
+    /// Exact when no operation is running. Beside writers it is the number at one moment of the call, except for operations
+    /// that were running then. (If entries came and went during each of many short counts in a row, it is off by no more
+    /// than came and went in one of them.)
+    pub(crate) fn sum(&self) -> u64 {
+        let (mut best, mut error) = self.count();
+        for _ in 1..MOST_COUNTS {
+            if error == 0 {
+                break;
+            }
+            let again = self.count();
+            if again.1 < error {
+                (best, error) = again;
+            }
+        }
+        // Some that go are counted before they do.
+        u64::try_from(best).unwrap_or(0)
+    }
+
+    /// The entries that came less those that went, and by how much more that may be than at any moment.
+    ///
+    /// Those that came are summed up twice, and those that went before and after the second time. Entries go one by one,
+    /// so at some moment of the first sum of those that went exactly that many had gone. By then no more had come than the
+    /// second sum says, and fewer by at most the difference of the two sums. If the two are equal, the result is right for
+    /// that moment. In the same way there is such a moment in the second sum of those that came.
+    fn count(&self) -> (i64, u64) {
+        let earlier = self.total(|shard| &shard.came);
+        let went = self.total(|shard| &shard.went);
+        let came = self.total(|shard| &shard.came);
+        let more = came.wrapping_sub(earlier);
+        let error = match more {
+            0 => 0,
+            _ => self.total(|shard| &shard.went).wrapping_sub(went).min(more),
+        };
+        (self.before.wrapping_add(came).wrapping_sub(went) as i64, error)
+    }
+}
+
+/// Adds to a counter that no other thread adds to.
+#[inline(always)]
+fn add_alone(counter: &AtomicU64, n: u64) {
+    // Release: pairs with the Acquire of a thread that sums up: of `count`, so that a thread which sees that an entry
+    // went sees that it had come. A thread's own counter needs no locked instruction, which would delay the misses
+    // of the next operation. A thread that inherits the number has seen all stores of the thread before.
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(n), Ordering::Release);
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::space::MapState;
+
+    #[test]
+    fn a_map_that_nobody_writes_to_is_small() {
+        assert!(size_of::<MapState>() <= 512, "{}", size_of::<MapState>());
+        let counters = Counters::new(7);
+        assert_eq!((counters.sum(), counters.retired()), (7, 0));
+        assert_eq!(groups(&counters), 0, "nobody has counted");
+        counters.add(1);
+        assert_eq!((counters.sum(), groups(&counters)), (8, 1));
+    }
+
+    fn groups(counters: &Counters) -> usize {
+        counters.groups.iter().filter_map(OnceBox::get).count()
+    }
+
+    /// More threads at once than have a shard of their own.
+    #[test]
+    fn every_thread_is_counted() {
+        let (counters, threads) = (Counters::new(5), 2 * GROUPS * IN_GROUP);
+        let together = std::sync::Barrier::new(threads);
+        std::thread::scope(|scope| {
+            for number in 0..threads as u64 {
+                let (counters, together) = (&counters, &together);
+                scope.spawn(move || {
+                    together.wait();
+                    (0..100).for_each(|_| counters.add(3));
+                    (0..number).for_each(|_| counters.add(-1));
+                    counters.note_retired();
+                    together.wait();
+                });
+            }
+        });
+        let threads = threads as u64;
+        assert_eq!(counters.sum(), 5 + 300 * threads - threads * (threads - 1) / 2);
+        assert_eq!(counters.retired(), threads);
+        assert!(groups(&counters) == GROUPS && counters.rest.get().is_some());
+    }
+}

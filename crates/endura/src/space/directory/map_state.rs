@@ -1,0 +1,229 @@
+//! The state in DRAM that all handles of one map share.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::media::LINE;
+use crate::space::directory::counters::Counters;
+use crate::space::directory::pops::Pops;
+use crate::space::layout::ENTRY;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering};
+use crate::types::Types;
+
+/// Which entries the sum of a map's counters stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// All of them.
+    All,
+    /// Those with a key below this one: a count is running, or has not begun.
+    Below(u64),
+}
+
+/// The recorded facts about a map, which do not change.
+#[derive(Debug)]
+pub(crate) struct MapFacts {
+    pub(crate) kind: u8,
+    pub(crate) parameters: u64,
+    pub(crate) types: Types,
+    /// Where its directory entry starts.
+    pub(crate) entry: u64,
+}
+
+/// The state of a named map that all its handles share. Volatile, except for the words of the
+/// directory entry that it points to.
+#[derive(Debug)]
+pub struct MapState {
+    /// Locked for a moment: to be read or replaced.
+    name: Mutex<Arc<str>>,
+    facts: MapFacts,
+    dropped: AtomicBool,
+    counters: Counters,
+    all_counted: AtomicBool,
+    counted_below: AtomicU64,
+    counting: AtomicBool,
+    background_count: AtomicBool,
+    known_root: AtomicU64,
+    root_lock: Mutex<()>,
+    pops: Pops,
+    beside: OnceLock<Arc<dyn Any + Send + Sync>>,
+}
+
+impl MapState {
+    /// A map whose entries are not counted yet; with `len`, one that has exactly so many.
+    pub(crate) fn new(name: String, facts: MapFacts, len: Option<u64>) -> Self {
+        Self {
+            name: Mutex::new(name.into()),
+            facts,
+            dropped: AtomicBool::new(false),
+            counters: Counters::new(len.unwrap_or(0)),
+            all_counted: AtomicBool::new(len.is_some()),
+            counted_below: AtomicU64::new(0),
+            counting: AtomicBool::new(false),
+            background_count: AtomicBool::new(false),
+            known_root: AtomicU64::new(0),
+            root_lock: Mutex::new(()),
+            pops: Pops::default(),
+            beside: OnceLock::new(),
+        }
+    }
+
+    /// The name that the map has at this moment.
+    pub fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name.lock())
+    }
+
+    pub(crate) fn set_name(&self, name: &str) {
+        *self.name.lock() = name.into();
+    }
+
+    /// Which index it is; never 0. The numbers belong to the layer above.
+    pub fn kind(&self) -> u8 {
+        self.facts.kind
+    }
+
+    /// The 48 bits that were recorded when the map was made.
+    pub fn parameters(&self) -> u64 {
+        self.facts.parameters
+    }
+
+    /// The types that were recorded when the map was made.
+    pub fn types(&self) -> &Types {
+        &self.facts.types
+    }
+
+    /// Where the map's directory entry starts, in bytes.
+    pub fn entry(&self) -> u64 {
+        self.facts.entry
+    }
+
+    /// Where the map's root word lies. It belongs to the tree, which replaces it by one 8-byte
+    /// store.
+    pub fn root(&self) -> u64 {
+        self.facts.entry + 8 * crate::space::directory::entry::ROOT as u64
+    }
+
+    /// A copy of the root word in memory, 0 = not known yet: every operation begins with it.
+    #[inline(always)]
+    pub fn known_root(&self) -> u64 {
+        // Pairs with the Release in `set_known_root`: a new root is whole, and durable, when it is
+        // seen.
+        self.known_root.load(Ordering::Acquire)
+    }
+
+    /// Keeps the root word that was read in the pool, unless one is known by now; returns what is.
+    pub fn first_root(&self, word: u64) -> u64 {
+        let first = self.known_root.compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire);
+        first.map_or_else(|known| known, |_| word)
+    }
+
+    /// Publishes a new root to all threads, once it is durable and before the old one is retired.
+    pub fn set_known_root(&self, word: u64) {
+        self.known_root.store(word, Ordering::Release);
+    }
+
+    /// Where three lines of the entry lie that the tree may use as it likes; zero in a new map.
+    pub fn spare(&self) -> u64 {
+        Self::spare_of(self.facts.entry)
+    }
+
+    /// The same of the directory entry that starts at `entry`.
+    pub(crate) fn spare_of(entry: u64) -> u64 {
+        entry + ENTRY - 3 * LINE
+    }
+
+    /// Whether the map was dropped. To be read after the pin: a drop waits for every pin that may have read "not
+    /// dropped".
+    #[inline]
+    pub fn is_dropped(&self) -> bool {
+        // Pairs with `mark_dropped`; the grace period behind it does the rest.
+        self.dropped.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn mark_dropped(&self) {
+        self.dropped.store(true, Ordering::Release);
+    }
+
+    /// Counts entries that came (positive) or went, on the calling thread's counter. To be called before the
+    /// operation's last locked instruction, so that every count after the operation has returned includes them.
+    #[inline(always)]
+    pub fn add(&self, entries: i64) {
+        self.counters.add(entries);
+    }
+
+    /// Counts a leaf or node that is about to be retired: after it was taken out of the tree.
+    #[inline]
+    pub(crate) fn note_retired(&self) {
+        self.counters.note_retired();
+    }
+
+    /// How many leaves and nodes were retired. If the number is the same before and after, no chunk of the map that was
+    /// seen before and in between has been reused: a reuse follows [`note_retired`](Self::note_retired), and a thread that
+    /// sees a store of the new owner sees that count (both Acquire).
+    pub(crate) fn retired(&self) -> u64 {
+        self.counters.retired()
+    }
+
+    /// How many entries there are of those that [`counted`](Self::counted) names.
+    ///
+    /// Exact when no operation is running. Beside writers it is the number at one moment of the call, except for operations
+    /// that were running then. (If entries came and went during each of many short counts in a row, it is off by no more
+    /// than came and went in one of them.)
+    pub fn sum(&self) -> u64 {
+        self.counters.sum()
+    }
+
+    /// Which entries are counted.
+    #[inline]
+    pub fn counted(&self) -> Counted {
+        // Pairs with the Release in `set_counted`: the cursor that goes with it.
+        if self.all_counted.load(Ordering::Acquire) {
+            Counted::All
+        } else {
+            Counted::Below(self.counted_below.load(Ordering::Acquire))
+        }
+    }
+
+    /// Says which entries are counted from now on. It is up to the tree to let no operation count
+    /// an entry twice or not at all meanwhile.
+    pub fn set_counted(&self, counted: Counted) {
+        if let Counted::Below(key) = counted {
+            self.counted_below.store(key, Ordering::Release);
+        }
+        // Release: a thread that sees that all are counted sees their counters.
+        self.all_counted.store(counted == Counted::All, Ordering::Release);
+    }
+
+    /// Whether the caller is the first that wants to count the entries, and so the one to do it.
+    pub fn claim_count(&self) -> bool {
+        // Relaxed: the counters have their own order.
+        !self.counting.swap(true, Ordering::Relaxed)
+    }
+
+    /// The same for a count in the background, which is tried once: after a failure it would fail again, and a caller of
+    /// the exact number gets the error.
+    pub(crate) fn claim_background_count(&self) -> bool {
+        !self.background_count.swap(true, Ordering::Relaxed) && self.claim_count()
+    }
+
+    /// Lets another caller count, if not all entries are by now.
+    pub(crate) fn give_back_count(&self) {
+        self.counting.store(false, Ordering::Relaxed);
+    }
+
+    /// The tree's own state in DRAM, shared by all handles of the map and made by the first that needs it. `None` if an
+    /// earlier one made something else.
+    pub(crate) fn beside<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
+        Arc::clone(self.beside.get_or_init(|| Arc::new(make()))).downcast().ok()
+    }
+
+    /// The running pop.
+    #[inline(always)]
+    pub(crate) fn pops(&self) -> &Pops {
+        &self.pops
+    }
+
+    /// Held by the tree while it replaces its root.
+    pub(crate) fn root_lock(&self) -> &Mutex<()> {
+        &self.root_lock
+    }
+}

@@ -1,0 +1,141 @@
+//! The entrance to a pool's file for a session that writes, where the lock does not tell who else comes.
+//!
+//! On overlayfs a process that opens a pool by a path in the overlay and one that opens it in the upper folder both get
+//! the lock ([`lease`]). What both see is the content of the file and its attributes. So a session begins in steps that
+//! show whether another one begins at the same moment, and gives up before its first store to the mapping:
+//!
+//! | step | what | gives up if |
+//! | --- | --- | --- |
+//! | E1 | marks the file: a closed pool has no mark, and of two that make one at once one fails | another session begins, and shows in the superblock |
+//! | E2 | reads the superblock again | it is another one than at the open |
+//! | E3 | writes the superblock | |
+//! | E4 | reads both again | one of them is of another session |
+//!
+//! Who gives up leaves what the other one has written. A mark that stays on a closed pool, and a superblock that does not
+//! change, is one of a process that was killed between E1 and E3, or in its close: after a while it is taken over.
+//! Where there are no attributes E2 and E4 see what came before them, and two that begin within microseconds may both go on.
+//!
+//! A pool that was not closed is another file by one path than by the other ([`FileIdentity`]), and is refused as a copy.
+//! Two things go past that: a restore by hand, and an open that accepts what it has verified. Both ask first whether
+//! somebody has the file [open for writing](lease), and are refused in an overlay, where that cannot be known. A restore
+//! marks the file as well before it writes to it, so that a writer that begins meanwhile finds another mark than it left.
+//!
+//! [`lease`]: crate::os::lease
+//! [`FileIdentity`]: crate::os::file_identity::FileIdentity
+
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::os::lease::{self, Writers};
+use crate::os::lock;
+use crate::os::session_mark::{self, Mark};
+use crate::space::file::superblock::Superblock;
+use crate::{Error, Result};
+
+/// How long a mark of another session is watched before it is taken over.
+const PATIENCE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(1);
+/// How long a restore waits for a writer that has looked at the mark before.
+const NOTICE: Duration = Duration::from_millis(50);
+
+pub(crate) const IN_OVERLAY: &str = "the pool was last open by another path than this one in an overlay (a container), and from here nobody can see \
+     whether it still is: do this by the path of the file outside of the overlay, in its upper folder, or copy the file to \
+     another file system and do it there";
+
+/// Who else has a pool that was not closed open for writing, before this process has. One that is closed needs no answer.
+pub(crate) fn writers(path: &Path) -> Option<Writers> {
+    let (begun, is_file) =
+        (Instant::now(), |file: &File| file.metadata().is_ok_and(|f| f.is_file()));
+    let file = lock::open(path, true).ok().filter(is_file)?;
+    loop {
+        let last = Superblock::read(&file).ok()?;
+        let writers = (!last.clean).then(|| lease::writers(&file));
+        // A child that is about to become another program has what this process has closed for a moment more.
+        if writers != Some(Writers::Somebody) || begun.elapsed() > NOTICE {
+            return writers;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Whether the file has this superblock.
+pub(crate) fn has(file: &File, last: &Superblock) -> Result<bool> {
+    let now = Superblock::read(file)?;
+    Ok((now.sequence, now.session, now.clean) == (last.sequence, last.session, last.clean))
+}
+
+/// E1: whether the file has a mark of the session `number` then. `seen` is the one that it had at the open.
+///
+/// # Errors
+///
+/// [`Error::Locked`] if another session begins.
+pub(crate) fn mark(
+    file: &File,
+    number: [u8; 16],
+    last: &Superblock,
+    seen: Option<Mark>,
+) -> Result<bool> {
+    if !last.clean {
+        if seen.is_some_and(|seen| seen != Mark::of(file)) {
+            return Err(Error::Locked);
+        }
+        return Ok(session_mark::set(file, number, last.is_marked.then_some(last.session)));
+    }
+    let begun = Instant::now();
+    loop {
+        if let Some(is_marked) = session_mark::create(file, number) {
+            return Ok(is_marked);
+        }
+        if !has(file, last)? {
+            return Err(Error::Locked);
+        }
+        if begun.elapsed() > PATIENCE {
+            return Ok(session_mark::set(file, number, None));
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// E2.
+///
+/// # Errors
+///
+/// [`Error::Locked`] if another session has begun since the open; the mark is that one's again.
+pub(crate) fn expect_unchanged(file: &File, last: &Superblock) -> Result<()> {
+    if has(file, last)? {
+        return Ok(());
+    }
+    let other = Superblock::read(file)?;
+    match other.is_marked && !other.clean {
+        true => _ = session_mark::set(file, other.session, None),
+        false => session_mark::clear(file),
+    }
+    Err(Error::Locked)
+}
+
+/// E4.
+///
+/// # Errors
+///
+/// [`Error::Locked`] if another session has begun since E2.
+pub(crate) fn expect_own(file: &File, own: &Superblock) -> Result<()> {
+    let is_named = !own.is_marked || Mark::of(file).names(own.session) != Some(false);
+    if is_named && has(file, own)? { Ok(()) } else { Err(Error::Locked) }
+}
+
+/// Marks a file that is about to be written over by a restore, with the number of no session.
+///
+/// # Errors
+///
+/// [`Error::Locked`] if a session begins; the mark is then what it was, or that session's.
+pub(crate) fn shut(file: &File, number: [u8; 16], last: &Superblock) -> Result<()> {
+    if !session_mark::set(file, number, None) {
+        return Ok(());
+    }
+    std::thread::sleep(NOTICE);
+    if Mark::of(file) != Mark::Numbers([number, [0; 16]]) {
+        return Err(Error::Locked);
+    }
+    expect_unchanged(file, last)
+}

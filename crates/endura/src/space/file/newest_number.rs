@@ -1,0 +1,95 @@
+//! The number of the newest checkpoint of a pool, in the page of a superblock.
+//!
+//! Checkpoints leave that page out, so that what they hold, and what a pool is compared with, does not depend on their own
+//! number. It is written to the file and not stored to the mapping, for a page that was stored to is one for the next
+//! checkpoint, and an idle pool would have one for ever. The thread that makes checkpoints writes it: before the root of the next
+//! one, that a round is under way, and the new number when that is durable.
+//!
+//! | bits | what |
+//! | --- | --- |
+//! | 0..24 | the lowest bits of the CRC32C of the others |
+//! | 24 | 1 = a round is under way: the next checkpoint may be there |
+//! | 25..64 | the number |
+//!
+//! A power loss leaves this word, or one of before.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use crate::os::disk;
+use crate::space::layout::NEWEST_NUMBER;
+
+const SUM_BITS: u32 = 24;
+
+/// Which checkpoint is the newest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Newest {
+    pub(crate) number: u64,
+    /// Whether the next one may be there.
+    pub(crate) is_under_way: bool,
+}
+
+impl Newest {
+    /// It is this one.
+    pub(crate) fn is(number: u64) -> Self {
+        Self { number, is_under_way: false }
+    }
+
+    /// It is this one, or the next.
+    pub(crate) fn is_at_least(number: u64) -> Self {
+        Self { number, is_under_way: true }
+    }
+
+    /// What the pool in this file says; none if no checkpoint was made, or what is there says nothing.
+    pub(crate) fn read(file: &File) -> io::Result<Option<Self>> {
+        let mut bytes = [0; 8];
+        match file.read_exact_at(&mut bytes, NEWEST_NUMBER) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            read => read?,
+        }
+        let word = u64::from_le_bytes(bytes);
+        let what = word >> SUM_BITS;
+        let found = Self { number: what >> 1, is_under_way: what & 1 != 0 };
+        Ok((word != 0 && found.encode() == word).then_some(found))
+    }
+
+    /// Says so in the file, or with `None` that there is none. In the page cache on return.
+    pub(crate) fn write(newest: Option<Self>, file: &File) -> io::Result<()> {
+        disk::refuse_beyond_limit(NEWEST_NUMBER + 8)?;
+        let word = newest.map_or(0, |newest| newest.encode());
+        file.write_all_at(&word.to_le_bytes(), NEWEST_NUMBER)
+    }
+
+    fn encode(self) -> u64 {
+        let what = self.number << 1 | u64::from(self.is_under_way);
+        let sum = u64::from(crc32c::crc32c(&what.to_le_bytes())) & ((1 << SUM_BITS) - 1);
+        what << SUM_BITS | sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_read_as_it_was_written_and_noise_is_none() {
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(Newest::read(&file).unwrap(), None);
+        file.set_len(1 << 14).unwrap();
+        assert_eq!(Newest::read(&file).unwrap(), None);
+        for number in [0, 1, 2, 77, 1 << 30] {
+            for newest in [Newest::is(number), Newest::is_at_least(number)] {
+                Newest::write(Some(newest), &file).unwrap();
+                assert_eq!(Newest::read(&file).unwrap(), Some(newest));
+            }
+        }
+        Newest::write(None, &file).unwrap();
+        assert_eq!(Newest::read(&file).unwrap(), None);
+        let noise = (1..=255).filter(|&byte| {
+            file.write_all_at(&[byte; 8], NEWEST_NUMBER).unwrap();
+            Newest::read(&file).unwrap().is_some()
+        });
+        assert_eq!(noise.count(), 0);
+    }
+}

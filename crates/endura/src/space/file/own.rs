@@ -1,0 +1,139 @@
+//! What a session believes of its own file while it is open: that it is at its path, and that nobody else has written it.
+//!
+//! Nothing keeps other programs from either: `mv`, `rm`, an older copy that is renamed over the pool or copied into it, a
+//! folder that is replaced, a disk that is mounted over it. So a session looks before each checkpoint, and at its close.
+//! The superblock is written at the begin and the end of a session and by nobody else, so whoever writes the
+//! file from its start gives it another one. It is read past the mapping, which may end behind the end of the file.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::os::file_identity::FileId;
+use crate::os::own_file::OwnFile;
+use crate::os::whereabouts;
+use crate::space::file::newest_number::Newest;
+use crate::space::file::superblock::Superblock;
+use crate::space::layout::SUPERBLOCK_A;
+use crate::{Error, Result};
+
+const OVERWRITTEN: &str = "another file was written over the pool while it was open, and nothing more is written to it: if its checkpoint is \
+     to count, move the pool away and open its path, which makes it anew";
+const CUT: &str = "the file was made shorter while the pool was open, and nothing more is written to it: if its checkpoint is to count, \
+     move the pool away and open its path, which makes it anew";
+const PUT_BACK: &str = "an older copy of the pool was written over it while it was open, and nothing more is written to it: if its checkpoint \
+     is to count, move the pool away and open its path, which makes it anew";
+
+/// The paths of a pool while it is open.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnPath {
+    /// As it was opened; none if it had no name then.
+    given: Option<PathBuf>,
+    /// Without links.
+    canonical: PathBuf,
+    file: FileId,
+}
+
+impl OwnPath {
+    /// Those of a file that was opened as `path`.
+    pub(crate) fn of(path: &Path, file: &File) -> io::Result<Self> {
+        let file = FileId::of(&file.metadata()?);
+        let canonical = canonical(path);
+        // Such a path stands for a descriptor that the caller may close. A working directory may change.
+        let given = match path.starts_with("/proc") || path.starts_with("/dev/fd") {
+            true => Some(canonical.clone()).filter(|path| leads_to(path, file)),
+            false => Some(std::path::absolute(path)?),
+        };
+        Ok(Self { given, canonical, file })
+    }
+
+    /// The hash of the path.
+    pub(crate) fn hash(&self) -> u64 {
+        hash_of_canonical(&self.canonical)
+    }
+
+    /// Whether an open of this path, or of the one without links, finds this file: then a checkpoint brings no other pool back.
+    pub(crate) fn is_found(&self) -> bool {
+        self.given.as_ref().is_none_or(|given| leads_to(given, self.file))
+            || leads_to(&self.canonical, self.file)
+    }
+
+    /// Fails unless the path by which the pool was opened leads to it. `file` is open on it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Displaced`].
+    pub(crate) fn expect(&self, file: &File) -> Result<()> {
+        match &self.given {
+            Some(path) if !leads_to(path, self.file) => {
+                let now = whereabouts::name_of(file, self.file).map(PathBuf::into_boxed_path);
+                Err(Error::Displaced { path: path.clone(), now })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// That it cannot be asked, where a folder may not be searched any more, is no proof against it.
+fn leads_to(path: &Path, file: FileId) -> bool {
+    match whereabouts::at(path) {
+        Ok(found) => found == file,
+        Err(error) => {
+            !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        }
+    }
+}
+
+/// The path without links, also of a file that is not there.
+fn canonical(path: &Path) -> PathBuf {
+    let of_folder = || {
+        let path = std::path::absolute(path).ok()?;
+        Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?))
+    };
+    fs::canonicalize(path).ok().or_else(of_folder).unwrap_or_else(|| path.to_owned())
+}
+
+/// The hash by which a checkpoint knows the path of its pool. It is never zero.
+pub(crate) fn hash_of(path: &Path) -> u64 {
+    hash_of_canonical(&canonical(path))
+}
+
+fn hash_of_canonical(path: &Path) -> u64 {
+    xxh3_64(path.as_os_str().as_encoded_bytes()).max(1)
+}
+
+/// Fails if `file` is not what the session with this superblock has left, whose pool has at least `length` bytes. With
+/// `newest`, also if the file says something else of the newest checkpoint.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if it is not; [`Error::Io`], also if other code of this process has [closed](OwnFile) it.
+pub(crate) fn expect_own(
+    file: &OwnFile,
+    session: &Superblock,
+    length: u64,
+    newest: Option<Option<Newest>>,
+) -> Result<()> {
+    file.expect_own()?;
+    let other = |what| Err(Error::Corrupt { offset: SUPERBLOCK_A, what });
+    let failed = |error| Error::io("reading what the pool's file holds", error);
+    if file.metadata().map_err(failed)?.len() < length {
+        return other(CUT);
+    }
+    let Superblock { uuid, session, sequence, .. } = *session;
+    match Superblock::read(file) {
+        Ok(found) if found.uuid != uuid || found.session != session || found.clean => {
+            return other(OVERWRITTEN);
+        }
+        Ok(found) if found.sequence < sequence => return other(PUT_BACK),
+        Ok(_) => {}
+        Err(error @ Error::Io { .. }) => return Err(error),
+        Err(_) => return other(OVERWRITTEN),
+    }
+    match newest {
+        Some(newest) if Newest::read(file).map_err(failed)? != newest => other(PUT_BACK),
+        _ => Ok(()),
+    }
+}

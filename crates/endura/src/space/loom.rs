@@ -1,0 +1,179 @@
+//! All executions of what hands chunks from thread to thread: limbo, caches, slabs, epochs together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::media::loom::Modelled;
+use crate::media::{Media, Ordering, Region};
+use crate::os::barrier::Barriers;
+use crate::runtime::thread::be;
+use crate::space::PAGE;
+use crate::space::directory::map_state::{MapFacts, MapState};
+use crate::space::session::Session;
+use crate::space::space::Space;
+use crate::sync::loom::{Fault, check, check_finds, fenced, spawn};
+use crate::types::Types;
+
+const CHUNK: u64 = 64;
+/// Where the first chunk lies.
+const FIRST: u64 = 12 * 4096;
+
+fn space() -> Arc<Space<Modelled>> {
+    let medium = Modelled::new(2 * PAGE);
+    Space::format(&medium).unwrap();
+    let session = Session { generation: 1, clean: true, read_only: false };
+    Arc::new(Space::mount_with(medium, session, Barriers::symmetric()).unwrap())
+}
+
+fn word<M: Media>(space: &Space<M>, at: u64) -> Region<'_, M> {
+    Region::new(space.media(), at, 1).unwrap()
+}
+
+/// One thread takes a chunk and gives it back; another one empties all caches and takes two. Nobody
+/// finds another one's mark in a chunk that it has. (`too_early`: the first gives its chunk back and
+/// goes on to use it.)
+fn a_chunk_has_one_owner(too_early: bool) {
+    let space = space();
+    // Two chunks wait in the cache of thread 0.
+    let first: Vec<u64> = {
+        let guard = space.pin_mut().unwrap();
+        let chunks = (0..2).map(|_| guard.alloc(CHUNK).unwrap()).collect();
+        space.media().fill(FIRST, 64 * CHUNK);
+        chunks
+    };
+    for at in first {
+        space.pin_mut().unwrap().discard(at, CHUNK);
+    }
+    let use_one = move |space: &Space<Modelled>, mark: u64| {
+        let guard = space.pin_mut().unwrap();
+        let at = guard.alloc(CHUNK).unwrap();
+        if too_early && mark == 1 {
+            guard.discard(at, CHUNK);
+        }
+        word(space, at).store(0, mark, Ordering::Relaxed);
+        assert_eq!(word(space, at).load(0, Ordering::Relaxed), mark, "two owners");
+        at
+    };
+    let other = {
+        let space = Arc::clone(&space);
+        spawn(move || {
+            be(1);
+            space.reclaim_outside().unwrap();
+            [2, 3].map(|mark| use_one(&space, mark))
+        })
+    };
+    let own = use_one(&space, 1);
+    assert!(!other.join().unwrap().contains(&own), "two owners");
+}
+
+#[test]
+fn caches_that_are_emptied_while_they_are_used() {
+    check(Some(2), || a_chunk_has_one_owner(false));
+}
+
+#[test]
+#[should_panic(expected = "two owners")]
+fn a_chunk_that_was_given_back_too_early() {
+    check(Some(2), || a_chunk_has_one_owner(true));
+}
+
+/// One thread unlinks a chunk, retires it, frees what has expired and writes over the chunk that it then
+/// gets; another one reads what it finds linked.
+fn a_linked_chunk_is_as_it_was() {
+    let space = space();
+    let (link, old) = {
+        let guard = space.pin_mut().unwrap();
+        (guard.alloc(CHUNK).unwrap(), guard.alloc(CHUNK).unwrap())
+    };
+    space.media().fill(FIRST, 64 * CHUNK);
+    word(&space, old).store(0, 7, Ordering::Release);
+    word(&space, link).store(0, old, Ordering::Release);
+    let reader = {
+        let space = Arc::clone(&space);
+        spawn(move || {
+            be(1);
+            let guard = space.pin().unwrap();
+            let at = word(&space, link).load(0, Ordering::Acquire);
+            if at != 0 {
+                assert_eq!(word(&space, at).load(0, Ordering::Relaxed), 7, "reused under a pin");
+            }
+            drop(guard);
+        })
+    };
+    {
+        let guard = space.pin_mut().unwrap();
+        word(&space, link).store(0, 0, Ordering::Release);
+        guard.retire(old, CHUNK);
+    }
+    space.reclaim_outside().unwrap();
+    let guard = space.pin_mut().unwrap();
+    let fresh = guard.alloc(CHUNK).unwrap();
+    word(&space, fresh).store(0, 666, Ordering::Release);
+    drop(guard);
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_retired_chunk_on_its_way_to_its_next_owner() {
+    check(Some(2), a_linked_chunk_is_as_it_was);
+    check_finds(Fault::NoFences, Some(3), a_linked_chunk_is_as_it_was);
+}
+
+/// Of two entries one was there before, the other comes and goes, each by another thread: a thread that counts
+/// meanwhile finds one or both.
+fn a_count_is_that_of_one_moment() {
+    let facts = MapFacts { kind: 1, parameters: 0, types: Types::default(), entry: 0 };
+    let map = Arc::new(MapState::new(String::new(), facts, Some(1)));
+    let writer = |thread, entries| {
+        let map = Arc::clone(&map);
+        move || {
+            be(thread);
+            map.add(entries);
+        }
+    };
+    let (enter, take) = (writer(0, 1), writer(1, -1));
+    let others = spawn(move || {
+        enter();
+        spawn(take).join().unwrap();
+    });
+    assert!((1..=2).contains(&map.sum()), "a number of entries that there never was");
+    others.join().unwrap();
+    assert_eq!(map.sum(), 1);
+}
+
+#[test]
+fn a_count_beside_writers() {
+    check(Some(3), a_count_is_that_of_one_moment);
+}
+
+/// One thread stores two words in a pin, the other one holds the writers and looks: it finds both or none, and as often as it
+/// looks.
+fn nothing_is_stored_in_a_hold() {
+    let space = space();
+    space.media().fill(FIRST, 2 * CHUNK);
+    let writer = {
+        let space = Arc::clone(&space);
+        spawn(move || {
+            be(1);
+            let guard = space.pin_mut().unwrap();
+            word(&space, FIRST).store(0, 1, Ordering::Relaxed);
+            word(&space, FIRST + CHUNK).store(0, 1, Ordering::Relaxed);
+            drop(guard);
+        })
+    };
+    if let Some(hold) = fenced(|| space.hold(Duration::ZERO)).unwrap() {
+        let look = || [FIRST, FIRST + CHUNK].map(|at| word(&space, at).load(0, Ordering::Relaxed));
+        let [first, second] = look();
+        assert_eq!(first, second, "half an operation");
+        assert_eq!(look(), [first, second], "stored in a hold");
+        drop(hold);
+    }
+    writer.join().unwrap();
+}
+
+/// The barrier of the hold is `membarrier`, that of the writers nothing but an order for the compiler.
+#[test]
+fn a_hold_keeps_stores_out_by_its_barrier() {
+    check(Some(2), nothing_is_stored_in_a_hold);
+    check_finds(Fault::NoFencesOfOne, Some(2), nothing_is_stored_in_a_hold);
+}

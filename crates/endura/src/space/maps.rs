@@ -1,0 +1,155 @@
+//! Named maps: made, found, renamed. The words and the crashes are in [`directory`](crate::space::directory::registry).
+
+use std::sync::Arc;
+
+use crate::media::{Mark, Media, Ordering};
+use crate::space::directory::entry::{
+    Entry, LIVE, PARAMETER_BITS, ROOT, WORDS, check_name, check_types, set_state,
+};
+use crate::space::directory::map_state::{MapFacts, MapState};
+use crate::space::directory::registry::write;
+use crate::space::layout::ENTRY;
+use crate::space::pins::guard::Guard;
+use crate::space::space::Space;
+use crate::types::Types;
+use crate::{Error, Result};
+
+impl<M: Media> Space<M> {
+    /// As [`open_typed_map`](Self::open_typed_map), of a map whose types are not recorded.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn open_map(
+        &self,
+        name: &str,
+        kind: u8,
+        parameters: u64,
+        init: impl Fn(&Guard<'_, M>, u64) -> Result<u64>,
+    ) -> Result<Arc<MapState>> {
+        self.open_typed_map(name, kind, parameters, &Types::default(), init)
+    }
+
+    /// The map of this name, made if there is none. Its kind, parameters and types are the caller's to
+    /// compare. `init` makes the first nodes of a new map, flushes them, and returns its root
+    /// word; it must not open or drop maps. Its stores to the entry are flushed with the entry, and the
+    /// fence precedes the store that names the root.
+    ///
+    /// Any two calls with one name give the same state, for as long as the map is not dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadName`], [`Error::BadTypeName`]; [`Error::NoSuchMap`] if the pool is read-only; those of `init`, then there
+    /// is no map; those of [`pin_mut`](Self::pin_mut), and of [`with_room`](Self::with_room), which may
+    /// call `init` again after it made room.
+    pub fn open_typed_map(
+        &self,
+        name: &str,
+        kind: u8,
+        parameters: u64,
+        types: &Types,
+        init: impl Fn(&Guard<'_, M>, u64) -> Result<u64>,
+    ) -> Result<Arc<MapState>> {
+        check_name(name)?;
+        check_types(types)?;
+        if let Some(map) = self.find_map(name)? {
+            return Ok(map);
+        }
+        if self.session.read_only {
+            return Err(Error::NoSuchMap { name: name.to_owned() });
+        }
+        self.with_room(|| self.make_map(name, kind, parameters, types, &init))
+    }
+
+    fn make_map(
+        &self,
+        name: &str,
+        kind: u8,
+        parameters: u64,
+        types: &Types,
+        init: impl Fn(&Guard<'_, M>, u64) -> Result<u64>,
+    ) -> Result<Arc<MapState>> {
+        let guard = self.pin_mut()?;
+        let mut registry = self.directory.registry.lock();
+        if let Some(map) = registry.maps.get(name) {
+            return Ok(Arc::clone(map));
+        }
+        debug_assert!(kind != 0 && parameters >> PARAMETER_BITS == 0);
+        let at = registry.vacant(&self.media, &self.allocator)?;
+        let entry = Entry::new(&self.media, at)?;
+        write(entry, name, kind, parameters, types);
+        if !registry.free.contains(&at) {
+            registry.next += ENTRY;
+            registry.free.insert(at);
+        }
+        let root = init(&guard, at).inspect_err(|_| {
+            // Before the LIVE of another thread, which uses the entry, and the page it may lie in, next: pairs with
+            // that one's drain.
+            self.media.drain();
+        })?;
+        // Relaxed, as in `write`.
+        entry.store(ROOT, root, Ordering::Relaxed);
+        entry.flush(0, WORDS);
+        self.media.mark(Mark::Step("pool.create.entry"));
+        // Before LIVE, which must not come without name, root and first nodes, nor without the link of the page; and
+        // before a later entry is used, because word 1 says that this one was.
+        self.media.fence();
+        set_state(entry, LIVE);
+        self.media.mark(Mark::Step("pool.create.live"));
+        // Before the caller knows that the map exists.
+        self.media.drain();
+        registry.free.remove(&at);
+        let facts = MapFacts { kind, parameters, types: types.clone(), entry: at };
+        let map = Arc::new(MapState::new(name.to_owned(), facts, Some(0)));
+        registry.maps.insert(name.to_owned(), Arc::clone(&map));
+        Ok(map)
+    }
+
+    /// Gives the map `from` the name `to`. Durable on return, O(1). Operations of the map continue meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadName`]; [`Error::NoSuchMap`]; [`Error::MapExists`] if there is a map `to`, also if it is the
+    /// same; those of [`pin_mut`](Self::pin_mut).
+    pub fn rename_map(&self, from: &str, to: &str) -> Result<()> {
+        check_name(to)?;
+        let _guard = self.pin_mut()?;
+        self.directory.registry.lock().rename(&self.media, from, to)
+    }
+
+    /// The map of this name, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pin`](Self::pin).
+    pub fn find_map(&self, name: &str) -> Result<Option<Arc<MapState>>> {
+        let _guard = self.pin()?;
+        Ok(self.directory.registry.lock().maps.get(name).cloned())
+    }
+
+    /// All maps, by name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pin`](Self::pin).
+    pub fn maps(&self) -> Result<Vec<Arc<MapState>>> {
+        let _guard = self.pin()?;
+        Ok(self.all_maps())
+    }
+
+    /// All maps with the names that they had at one moment.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pin`](Self::pin).
+    pub fn named_maps(&self) -> Result<Vec<(String, Arc<MapState>)>> {
+        let _guard = self.pin()?;
+        let registry = self.directory.registry.lock();
+        Ok(registry.maps.iter().map(|(name, map)| (name.clone(), Arc::clone(map))).collect())
+    }
+
+    /// The same, whether or not the pool may be entered.
+    pub(crate) fn all_maps(&self) -> Vec<Arc<MapState>> {
+        self.directory.registry.lock().maps.values().cloned().collect()
+    }
+}

@@ -1,0 +1,141 @@
+//! Holding writers for a moment in which nobody stores, and parking those that are in a closure of the caller's.
+//!
+//! A checkpoint copies what `kill -9` would leave at one moment. At that moment operations may be half done, as after a
+//! kill. But no thread may store, or the copy would have a later store without an earlier one. So the copier *holds* the
+//! writers: it sets HELD in the gate, and waits until no thread is inside a pin for writing. A closure of a program may take any
+//! time, and may itself wait for a thread that is held. So a writer *parks* before it runs one, and a hold does not wait for it.
+//!
+//! | the writer | the hold |
+//! | --- | --- |
+//! | begins an operation | lets it wait |
+//! | is in a closure, also for an hour | does not wait for it |
+//! | comes back from a closure | lets it wait there |
+//! | begins an operation in a closure | lets it wait, though it is nested |
+//! | runs a closure in an operation that it began in a closure | waits for it: only one closure of a thread is parked |
+//! | begins an operation in that one | lets it go on, and waits for it |
+//! | is suspended by the kernel between two stores | waits for it |
+//!
+//! The last three may take long, so that a hold has a time after which it gives up: then the writers go on, and the copier tries
+//! again later. What a parked writer has allocated has no owner in the copy, as after a kill.
+//!
+//! The filler of `insert_from` stores into its own chunk while it is parked. Nothing leads to that chunk yet, and it is
+//! flushed as a whole when it is filled.
+
+use std::time::Duration;
+
+use crate::media::Media;
+use crate::runtime::epoch::{Inside, Slot};
+use crate::runtime::thread;
+use crate::space::alloc::thread_cache::ThreadCache;
+use crate::space::session::{HELD, NO_READERS};
+use crate::space::space::Space;
+use crate::sync::{Backoff, Mutex, MutexGuard, Ordering};
+use crate::{Error, Result};
+
+/// Proof that no thread stores to the pool. Writers wait until it is dropped; readers continue.
+///
+/// Its owner must not write to the pool, nor wait for a thread that does: that write would wait for the end of the hold.
+#[must_use = "writers go on when it is dropped"]
+pub struct Hold<'s, M: Media> {
+    space: &'s Space<M>,
+    _turn: MutexGuard<'s, ()>,
+}
+
+impl<M: Media> Drop for Hold<'_, M> {
+    fn drop(&mut self) {
+        self.space.epochs.open(HELD);
+        self.space.wake_held();
+    }
+}
+
+/// A writer that is parked until this is dropped, also by a panic of the closure.
+struct Parked<'s, M: Media> {
+    space: &'s Space<M>,
+    slot: &'s Slot<Mutex<ThreadCache>>,
+}
+
+impl<M: Media> Drop for Parked<'_, M> {
+    fn drop(&mut self) {
+        if self.space.epochs.unpark(self.slot) & HELD != 0 {
+            self.space.stay_parked(self.slot);
+        }
+    }
+}
+
+impl<M: Media> Space<M> {
+    /// Parks the slot's owner again until writers go on.
+    #[cold]
+    #[inline(never)]
+    fn stay_parked(&self, slot: &Slot<Mutex<ThreadCache>>) {
+        // Relaxed, as for pins that are kept out.
+        self.kept_out.fetch_add(1, Ordering::Relaxed);
+        let mut backoff = Backoff::default();
+        // In the child of a fork nobody ends the hold, and the operation stores nothing more.
+        while !self.is_elsewhere() {
+            slot.park();
+            self.sleep_while_held(&mut backoff);
+            if self.epochs.unpark(slot) & HELD == 0 {
+                break;
+            }
+        }
+        self.kept_out.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// From now on writers park. (Where nobody holds them, they need not.)
+    pub fn let_writers_park(&self) {
+        // Relaxed: a hold waits for a writer that has not seen it.
+        self.parks.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether they do: whether the session makes checkpoints.
+    pub(crate) fn makes_checkpoints(&self) -> bool {
+        self.parks.load(Ordering::Relaxed)
+    }
+
+    /// Runs a closure of the caller's inside a pin for writing, in which no lock is held.
+    #[inline]
+    pub(crate) fn parked<R>(&self, closure: impl FnOnce() -> R) -> R {
+        // Relaxed, as in `let_writers_park`.
+        if !self.parks.load(Ordering::Relaxed) {
+            return closure();
+        }
+        let slot = self.epochs.slot(thread::current());
+        let _parked = slot.park().then(|| Parked { space: self, slot });
+        closure()
+    }
+
+    /// Keeps writers out until the result is dropped, and returns when none can store. Readers go on. `None` if one was
+    /// storing for all of `patience`: then the writers go on. One caller at a time; others, and
+    /// [`quiesce`](Self::quiesce), wait for their turn.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for [`pin`](Self::pin), also if that came
+    /// about during the wait.
+    pub fn hold(&self, patience: Duration) -> Result<Option<Hold<'_, M>>> {
+        // First, as in `quiesce`.
+        if self.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        if self.is_inside() {
+            return Err(Error::InsideOperation);
+        }
+        let turn = self.turn_to_quiesce()?;
+        // As in `quiesce`: holds may follow each other, and their writers have to wake up.
+        self.let_writers_in();
+        self.begin_holding();
+        let gate = self.epochs.shut(HELD);
+        // From here on the bit is cleared on every way out.
+        let hold = Hold { space: self, _turn: turn };
+        if gate & NO_READERS != 0 {
+            return Err(self.refusal(gate));
+        }
+        let left = self.wait_until_left(Inside::Storing, Some(patience))?;
+        // Again: a writer that was waited for may have left by a panic, with half an operation behind it.
+        let gate = self.epochs.gate();
+        if gate & NO_READERS != 0 {
+            return Err(self.refusal(gate));
+        }
+        Ok(left.then_some(hold))
+    }
+}

@@ -1,0 +1,61 @@
+//! Seats: places that are remembered from one pin to the next, and between two pins.
+
+use crate::media::Media;
+use crate::runtime::epoch::EpochStamp;
+use crate::space::pins::guard::Guard;
+use crate::space::space::Space;
+
+/// A place that was reached inside a pin, and until when it is that place.
+///
+/// After a pin has ended, trees remember chunks and nodes only in seats: their cursors do, and the
+/// walks of a collection. A seat opens in two ways only, by the two rules of [`epoch`](crate::runtime::epoch):
+/// [`within`](Self::within) another pin, or for a [`look`](Self::look) without one. A seat that was not taken
+/// opens in neither.
+///
+/// A seat that is taken inside a long pin may be void from the start. So a cursor first reads its entry under the same
+/// pin, and then takes the seat.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seat<P> {
+    place: P,
+    stamp: EpochStamp,
+}
+
+impl<P> Seat<P> {
+    /// Remembers a place that was reached inside this pin.
+    #[inline(always)]
+    pub(crate) fn take<M: Media>(guard: &Guard<'_, M>, place: P) -> Self {
+        Self { place, stamp: guard.stamp() }
+    }
+
+    /// Another place, to which this one leads, for as long as this one is remembered.
+    #[inline(always)]
+    pub(crate) fn onward<Q>(&self, place: Q) -> Seat<Q> {
+        Seat { place, stamp: self.stamp }
+    }
+
+    /// Gives the place up.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self) {
+        self.stamp = EpochStamp::default();
+    }
+
+    /// The place, if it can be used inside this pin as if it had been reached there.
+    #[inline(always)]
+    pub(crate) fn within<M: Media>(&self, guard: &Guard<'_, M>) -> Option<&P> {
+        guard.space().epochs.protects(self.stamp).then_some(&self.place)
+    }
+
+    /// The result of `look` at the place, without a pin: `None` if the place may have been reused by then. `look` has to
+    /// load the words that it relies on with Acquire, or before an Acquire load or fence: none of them may be younger
+    /// than the epoch, which is read after them.
+    #[inline(always)]
+    pub(crate) fn look<M: Media, T>(
+        &self,
+        space: &Space<M>,
+        look: impl FnOnce(&P) -> Option<T>,
+    ) -> Option<T> {
+        let seen = look(&self.place)?;
+        // In a forked child the epoch stands still; the next pin turns it away.
+        (space.epochs.still_covers(self.stamp) && !space.is_elsewhere()).then_some(seen)
+    }
+}

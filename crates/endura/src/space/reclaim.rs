@@ -1,0 +1,285 @@
+//! Reclamation: retired chunks become free, in small bites all the time and in larger ones when space is short.
+//!
+//! An operation that runs out of space first frees the expired chunks in every thread's limbo, and empties every
+//! thread's cache. It cannot free chunks that were retired since it began, or in the epoch before, because its own pin
+//! holds the epoch. If it fails for that reason it ends, and starts again after [`Space::relieve`].
+//! [`Space::with_room`] does so. Before it gives up, it finishes the collection, if one is running.
+//!
+//! Three things keep it from coming to that. A thread that retires a chunk and moves the epoch frees a bite of expired
+//! chunks, its own and those of threads that may have stopped working. A thread that exits frees what it can. And the
+//! pool looks at all limbos and caches before it grows. None of these waits for a lock that another thread holds, and
+//! none frees more than a [`Bite`] of each limbo. So after one thread has stayed inside an operation for long, all
+//! threads together free what has gathered, and no single operation pays for all of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::media::Media;
+use crate::os::own_file;
+use crate::runtime::epoch::Slot;
+use crate::runtime::thread;
+use crate::space::alloc::events::Event;
+use crate::space::alloc::thread_cache::{Bite, ThreadCache};
+use crate::space::patience::Patience;
+use crate::space::pins::guard::Guard;
+use crate::space::space::Space;
+use crate::sync::{self, Mutex};
+use crate::{Error, Result};
+
+/// How often [`Space::relieve`] looks whether those inside have left: first with a yield each, then
+/// with a pause. Together about a quarter of a second, far more than an operation takes even where
+/// many threads share a core.
+const PATIENCE: usize = 1_000;
+const PAUSE: Duration = Duration::from_micros(250);
+
+/// How often an operation that runs out of space is begun again at the least; each bite that waits is worth
+/// one more.
+const ATTEMPTS: usize = 8;
+
+/// Other threads' limbos that a thread looks at each time it frees from its own. They come in turn.
+const LOOKS: usize = 2;
+
+impl<M: Media> Space<M> {
+    /// Moves the epoch on if no pin is behind, and frees a bite of expired chunks: of the caller, whose slot this is, and
+    /// of other threads.
+    pub(crate) fn free_expired(&self, own: &Slot<Mutex<ThreadCache>>) -> Result<()> {
+        let now = self.epochs.advance();
+        let look = {
+            let mut cache = own.contents.lock();
+            cache.free_expired(&self.media, &self.allocator, now, Bite::OWN)?;
+            cache.next_look()
+        };
+        let from = LOOKS * look % self.epochs.slots().count().max(1);
+        let mut expired = Vec::new();
+        for slot in self.epochs.slots().skip(from).take(LOOKS) {
+            if std::ptr::eq(slot, own) {
+                continue;
+            }
+            // Its owner is at work: then it needs no help.
+            let Some(mut cache) = slot.contents.try_lock() else { continue };
+            cache.take_expired(now, Bite::OTHERS, &mut expired);
+        }
+        let mut result = Ok(());
+        if !expired.is_empty() {
+            let mut cache = own.contents.lock();
+            for (at, bytes) in expired {
+                result = result.and(cache.give(&self.media, &self.allocator, at, bytes));
+            }
+        }
+        result
+    }
+
+    /// Before the pool grows: takes back the unused chunks of other threads whose locks are free at once. Cached chunks
+    /// may be all that keeps spans of sizes that are no longer requested.
+    pub(crate) fn look_around(&self) -> Result<()> {
+        let now = self.epochs.advance();
+        let mut left = Bite::SHORT;
+        for slot in self.epochs.slots() {
+            let Some(mut cache) = slot.contents.try_lock() else { continue };
+            left.chunks -= self.empty(&mut cache, now, left)?;
+        }
+        self.release_spares()
+    }
+
+    /// Registers the pool with exiting threads, to take back their chunks.
+    pub(crate) fn hear_of_exits(self: &Arc<Self>) {
+        let weak = Arc::downgrade(self);
+        let heir = self.heir.get_or_init(|| {
+            Arc::new(move |number| {
+                if let Some(space) = weak.upgrade() {
+                    space.take_over(number);
+                }
+            })
+        });
+        thread::on_exit(heir);
+    }
+
+    /// Takes back the chunks of the calling thread, which is about to exit and has this number. Chunks that have not
+    /// expired stay for others to find ([`free_expired`](Self::free_expired)), and so does all if writers are kept out.
+    fn take_over(&self, number: usize) {
+        let Some(slot) = self.epochs.slot_if_made(number) else { return };
+        if self.is_elsewhere() || self.session.read_only || slot.contents.lock().is_empty() {
+            return;
+        }
+        self.epochs.advance();
+        let now = self.epochs.advance();
+        // An error has poisoned the pool.
+        let _ = self.try_mut(|_| self.empty(&mut slot.contents.lock(), now, Bite::SHORT));
+    }
+
+    /// Frees a bite of what has expired in all limbos, and empties all caches. How many chunks left limbo.
+    pub(crate) fn reclaim(&self, guard: &Guard<'_, M>) -> Result<usize> {
+        self.epochs.advance();
+        let now = self.epochs.advance();
+        self.free_some_of_drops(guard, now)?;
+        self.empty_all(now, Bite::SHORT)
+    }
+
+    /// As [`reclaim`](Self::reclaim), with two steps of the epoch if no pin holds it.
+    #[cfg(all(test, loom))]
+    pub(crate) fn reclaim_outside(&self) -> Result<usize> {
+        self.epochs.advance();
+        self.epochs.advance();
+        self.reclaim(&self.pin_mut()?)
+    }
+
+    /// Frees what may be reused at epoch `now`, a bite of it, takes back all caches, and lets go of the
+    /// spans that become wholly free.
+    pub(crate) fn empty_all(&self, now: u64, bite: Bite) -> Result<usize> {
+        let mut left = bite;
+        for slot in self.epochs.slots() {
+            // Each in turn: to hold two of these locks could be a deadlock.
+            left.chunks -= self.empty(&mut slot.contents.lock(), now, left)?;
+        }
+        self.release_spares()?;
+        Ok(bite.chunks - left.chunks)
+    }
+
+    fn empty(&self, cache: &mut ThreadCache, now: u64, bite: Bite) -> Result<usize> {
+        let expired = cache.free_expired(&self.media, &self.allocator, now, bite);
+        let freed = expired
+            .and_then(|freed| cache.empty_caches(&self.media, &self.allocator).map(|()| freed));
+        freed.inspect_err(|error| self.poison_with(error))
+    }
+
+    fn release_spares(&self) -> Result<()> {
+        let released = self.allocator.release_spares(&self.media);
+        released.inspect_err(|error| self.poison_with(error))
+    }
+
+    fn limbo_bytes(&self) -> u64 {
+        self.epochs.slots().map(|slot| slot.contents.lock().limbo_bytes()).sum()
+    }
+
+    /// Waits a little for the operations that keep retired chunks from being reused, and frees
+    /// these. `true` if it freed any. To be called outside of operations.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReclaimStalled`] if chunks wait and none became free, because some thread stays
+    /// inside one operation; those of [`pin_mut`](Self::pin_mut).
+    pub fn relieve(&self) -> Result<bool> {
+        let waiting = self.limbo_bytes();
+        let latest = self.epochs.latest_tag();
+        // No use in waiting for nothing, or for oneself.
+        let own = self.epochs.slot(thread::current()).is_pinned();
+        let patience = if own || waiting == 0 { 2 } else { PATIENCE };
+        let mut have_left = false;
+        for look in 0..patience {
+            have_left = latest.has_expired(self.epochs.advance());
+            if have_left {
+                break;
+            }
+            // If no thread is inside, two looks are enough; a yield would cost a turn of all other threads.
+            if look > 1 {
+                sync::rest((look >= PATIENCE / 10).then_some(PAUSE));
+            }
+        }
+        let freed_maps = self.free_drops(None)?;
+        // Inside a pin, because a verification counts the free chunks while it keeps writers out.
+        let freed = self.reclaim(&self.pin_mut()?)?;
+        let left = self.limbo_bytes();
+        if freed_maps || freed > 0 || left < waiting {
+            Ok(true)
+        } else if left > 0 && !have_left {
+            self.tell(|| Event::ReclaimStalled { waiting_bytes: left });
+            Err(Error::ReclaimStalled { waiting: left })
+        } else {
+            // Other threads have freed the chunks that waited; those that wait now were retired later.
+            Ok(left > 0)
+        }
+    }
+
+    /// Runs an operation, and again after freeing what waits if it ran out of space.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operation, and of [`relieve`](Self::relieve).
+    #[inline]
+    pub fn with_room<T>(&self, mut operation: impl FnMut() -> Result<T>) -> Result<T> {
+        match operation() {
+            // Apart: a result is as large as an error, and all of it would be copied.
+            Ok(value) => Ok(value),
+            Err(error) => self.after_error(error, operation),
+        }
+    }
+
+    /// The result after an error: damage is noted, and after a lack of space the operation runs again.
+    #[cold]
+    #[inline(never)]
+    fn after_error<T>(&self, error: Error, operation: impl FnMut() -> Result<T>) -> Result<T> {
+        let result = match error {
+            full @ Error::Full { .. } => self.again_with_room(full, operation),
+            error => Err(error),
+        };
+        result.map_err(|error| match error {
+            Error::Full { need, free } => {
+                Error::Full { need, free: self.allocator.pages().longest_piece(free) }
+            }
+            error => {
+                // The lock of the pool was closed with its file.
+                if own_file::is_lost(&error) {
+                    self.poison();
+                }
+                self.noted(error)
+            }
+        })
+    }
+
+    fn again_with_room<T>(
+        &self,
+        mut full: Error,
+        mut operation: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        if self.allocator.marks().is_some() {
+            self.collect_before_growing()?;
+            match operation() {
+                Err(again @ Error::Full { .. }) => full = again,
+                result => return result,
+            }
+        }
+        let attempts = ATTEMPTS + self.bites_waiting();
+        for attempt in 0..=attempts {
+            let relieved = if attempt < attempts { self.relieve() } else { Ok(false) };
+            let (has_freed, reason) = match relieved {
+                // The collection may still find stranded chunks, which wait for no thread.
+                Err(stalled @ Error::ReclaimStalled { .. }) => (false, stalled),
+                relieved => (relieved?, full),
+            };
+            if !has_freed && !self.finish_collection()? {
+                return Err(reason);
+            }
+            match operation() {
+                Err(again @ Error::Full { .. }) => full = again,
+                result => return result,
+            }
+        }
+        Err(full)
+    }
+
+    fn bites_waiting(&self) -> usize {
+        let waiting = |slot: &Slot<Mutex<ThreadCache>>| slot.contents.lock().limbo().count();
+        self.epochs.slots().map(waiting).sum::<usize>() / Bite::SHORT.chunks
+    }
+
+    /// Finishes the collection of this session, if it needs one; whether that may have freed anything.
+    fn finish_collection(&self) -> Result<bool> {
+        if self.collection().is_done() {
+            return Ok(false);
+        }
+        self.finish_collection.get().map_or(Ok(false), |finish| finish(Patience::Long))
+    }
+
+    /// Finishes the collection before the pool grows beyond its limit for sessions that do not know all free space. The
+    /// pool then grows without that limit: also if another thread stays inside an operation, whose end the collection
+    /// has to wait for, and if the caller is inside an operation itself.
+    fn collect_before_growing(&self) -> Result<()> {
+        if !self.allocator.pages().is_held_back() {
+            return Ok(());
+        }
+        let finished =
+            self.finish_collection.get().map_or(Ok(false), |finish| finish(Patience::Short));
+        self.allocator.pages().let_grow();
+        finished.map(drop)
+    }
+}

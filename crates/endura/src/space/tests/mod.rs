@@ -1,0 +1,39 @@
+//! Tests of the layer as a whole, by what could go wrong.
+
+mod chunks;
+mod directory;
+mod lifetime;
+mod pins;
+mod rename;
+mod sessions;
+mod spans;
+mod tails;
+
+use super::*;
+use crate::media::{Heap, Media, Ordering, Region};
+use crate::space::layout::UNIT;
+
+/// Bytes in use of a pool without maps and chunks: 12 units describe it.
+const EMPTY: u64 = 12 * UNIT;
+
+pub(crate) const FRESH: Session = Session { generation: 1, clean: true, read_only: false };
+
+/// A formatted, mounted pool of so many pages on the heap.
+pub(crate) fn pool(pages: u64) -> Space<Heap> {
+    mounted(Heap::new(pages * PAGE))
+}
+
+pub(crate) fn mounted<M: Media>(medium: M) -> Space<M> {
+    Space::format(&medium).unwrap();
+    Space::mount(medium, FRESH).unwrap()
+}
+
+/// The words of a medium on another one, as the next open finds them.
+pub(crate) fn copy(medium: &Heap) -> Heap {
+    let words = medium.len() as usize / 8;
+    let target = Heap::new(medium.len());
+    let from = Region::new(medium, 0, words).unwrap();
+    let to = Region::new(&target, 0, words).unwrap();
+    (0..words).for_each(|i| to.store(i, from.load(i, Ordering::Relaxed), Ordering::Relaxed));
+    target
+}
