@@ -9,7 +9,6 @@ use crate::Result;
 pub(super) type Entry = (Encoding, Encoding);
 
 /// The operations of [`Map`](crate::Map), with its errors.
-#[expect(clippy::missing_errors_doc, reason = "those of the method of `Map`")]
 impl DynamicMap {
     /// [`Map::first_key_value`](crate::Map::first_key_value)
     pub fn first_key_value(&self) -> Result<Option<Entry>> {

@@ -11,7 +11,6 @@ use crate::Result;
 use crate::tree::byte_range::behind;
 
 /// The operations of [`Map`](crate::Map), with its errors.
-#[expect(clippy::missing_errors_doc, reason = "those of the method of `Map`, and `Error::Encode`")]
 impl DynamicMap {
     /// [`Map::get_many`](crate::Map::get_many)
     pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Encoding>>> {

@@ -10,7 +10,6 @@ use crate::tree::Bytes;
 use crate::{Error, Result};
 
 /// The operations of [`Map`](crate::Map), with its errors.
-#[expect(clippy::missing_errors_doc, reason = "those of the method of `Map`, and `Error::Encode`")]
 impl DynamicMap {
     /// [`Map::get`](crate::Map::get)
     pub fn get(&self, key: &[u8]) -> Result<Option<Encoding>> {

@@ -19,6 +19,7 @@ mod patience;
 mod pins;
 mod reclaim;
 mod session;
+#[expect(clippy::module_inception, reason = "`Space` is what the room is about")]
 mod space;
 #[cfg(test)]
 mod tests;
