@@ -31,6 +31,9 @@ const READER: u32 = 99;
 /// The word of the first span of page 0, in unit 3, which is that page's table.
 const FIRST_SPAN: u64 = 3 * UNIT + 8 * 12;
 
+/// The session word that has the number of maps at the last clean close, and in its upper half the generation.
+const MAPS: u64 = 8248;
+
 /// The names of maps that a continuation can drop.
 const NAMES: [&str; 3] =
     ["first", "second map, with a name beyond one line of sixty-four bytes", "another"];
@@ -259,11 +262,15 @@ impl OpenPool {
     }
 
     /// What a clean close promises: the next session, even after a power failure, knows what is free
-    /// and how many entries there are.
+    /// and how many maps and entries there are.
     fn check_tight(&self) -> Result<(), Finding> {
         let session = self.session.borrow();
         if self.is_tight && session.links.counted() != Counted::All {
             return Err("a clean close forgets how many entries there are".to_owned());
+        }
+        let recorded = load(session.space.media(), MAPS)? >> 32;
+        if self.is_tight && recorded + 1 != session.space.session().generation {
+            return Err("a clean close forgets how many maps there are".to_owned());
         }
         if self.is_tight && !session.space.collection().is_done() {
             return Err("a clean close forgets what is free".to_owned());

@@ -1,9 +1,9 @@
 //! How many maps there are, and how many entries each has, as a clean close writes it down for the next session. An entry of
 //! the directory that damage has made an empty one is a map less.
 
-use crate::media::{Media, Ordering, Region, Span};
+use crate::media::{LINE, Media, Ordering, Region, Span};
 use crate::space::directory::map_state::{Counted, MapState};
-use crate::space::layout::{DIRECTORY, MAPS};
+use crate::space::layout::{DIRECTORY, MAPS, SAVED_FREE};
 use crate::space::session::Session;
 use crate::{Error, Result};
 
@@ -13,6 +13,9 @@ type Header<'m, M> = Span<'m, M, 8>;
 /// Words of it: the number, and the generation that wrote it.
 const LEN: usize = 3;
 const LEN_GENERATION: usize = 4;
+
+// Flushed with it.
+const _: () = assert!(MAPS / LINE == SAVED_FREE / LINE);
 
 /// Half a word.
 const MASK: u64 = u32::MAX as u64;
@@ -56,12 +59,11 @@ pub(crate) fn check_maps<M: Media>(media: &M, session: Session, found: usize) ->
     Ok(())
 }
 
-/// Records how many maps there are. The caller fences.
+/// Records how many maps there are. The caller flushes the line, with the list of free space, and fences.
 pub(crate) fn record_maps<M: Media>(media: &M, session: Session, maps: usize) -> Result<()> {
-    let word = Region::new(media, MAPS, 1)?;
     // Relaxed: as in `record`.
-    word.store(0, session.generation << 32 | maps as u64 & MASK, Ordering::Relaxed);
-    word.flush(0, 1);
+    let word = session.generation << 32 | maps as u64 & MASK;
+    Region::new(media, MAPS, 1)?.store(0, word, Ordering::Relaxed);
     Ok(())
 }
 
