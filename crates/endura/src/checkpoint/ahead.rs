@@ -3,7 +3,7 @@
 //! Writers wait while the hold copies, and it copies into memory. So no more pages than 64 MiB are to be left for it: the
 //! copier takes the notes and copies those pages, again and again, until no more than that are noted. This ends only if
 //! writers change fewer pages in a pass than it has copied. Where a pass has not halved what is noted, writers are
-//! [slowed down](crate::space::pins::slow): kept out for 40 ms, let in for 4, and so on. If the next pass does not help either, they are
+//! slowed down (`space/pins/slow.rs`): kept out for 40 ms, let in for 4, and so on. If the next pass does not help either, they are
 //! let in for less, in which each of them gets one operation done at least. Only single operations that change more than the
 //! disk takes in 40 ms can be too much even then. The hold then writes what is left into the file while it lasts.
 

@@ -23,7 +23,7 @@
 //!
 //! # Which one of a session
 //!
-//! Checkpoints are numbered. The pool has the number `w` of the [newest](crate::space::file::newest_number) that was made, and
+//! Checkpoints are numbered. The pool has the number `w` of the newest (`space/file/newest_number.rs`) that was made, and
 //! whether the next one may be there: a round says so before it writes the root, and writes the new number when the
 //! checkpoint `n` is durable and has its name. A session that begins writes the number of the checkpoint that it found. Where that
 //! may not be durable, because a killed session made it, it says that one less is the newest, or the next. So of a
