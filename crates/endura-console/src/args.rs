@@ -119,3 +119,14 @@ impl MediaArgs {
         arguments
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_can_be_named() {
+        let named = KindName::value_variants().iter().map(|&name| Kind::from(name));
+        assert!(named.eq(Kind::all()));
+    }
+}

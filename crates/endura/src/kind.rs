@@ -24,8 +24,26 @@ pub enum Kind {
 impl Kind {
     const ALL: [Self; 3] = [Self::FastFair, Self::NbTree, Self::Roart];
 
-    /// Its number in the directory of a pool; never 0.
-    pub(crate) const fn number(self) -> u8 {
+    /// All kinds that this version has, in the order of their numbers.
+    ///
+    /// ```
+    /// let names: Vec<_> = endura::Kind::all().map(endura::Kind::name).collect();
+    /// assert_eq!(names, ["FastFair", "NbTree", "Roart"]);
+    /// ```
+    pub fn all() -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
+        Self::ALL.into_iter()
+    }
+
+    /// Whether its maps hold only keys and values of at most 8 bytes each.
+    pub const fn holds_words(self) -> bool {
+        match self {
+            Self::FastFair | Self::NbTree => true,
+            Self::Roart => false,
+        }
+    }
+
+    /// Its number, by which a pool records it: never 0, and never another one for the same kind.
+    pub const fn number(self) -> u8 {
         match self {
             Self::FastFair => 1,
             Self::NbTree => 2,
@@ -33,8 +51,14 @@ impl Kind {
         }
     }
 
-    /// The kind of this number; `None` if this build does not know it.
-    pub(crate) fn numbered(number: u8) -> Option<Self> {
+    /// The kind with this [number](Self::number); `None` if this version has none.
+    ///
+    /// ```
+    /// use endura::Kind;
+    /// assert!(Kind::all().all(|kind| Kind::numbered(kind.number()) == Some(kind)));
+    /// assert_eq!(Kind::numbered(0), None);
+    /// ```
+    pub fn numbered(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.number() == number)
     }
 

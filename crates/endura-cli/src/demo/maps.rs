@@ -3,9 +3,6 @@
 use crate::mixed;
 use endura::{Error, Key, Kind, Map, MapOptions, Pool, Result};
 
-/// All kinds of index.
-pub(crate) const KINDS: [Kind; 3] = [Kind::FastFair, Kind::NbTree, Kind::Roart];
-
 /// The prefix of keys that are strings.
 const PREFIX: &str = "user:";
 
@@ -53,9 +50,9 @@ impl AnyMap {
         fn open<T: Key + ?Sized>(pool: &Pool, kind: Kind) -> Result<Map<T, T>> {
             pool.map_with(kind.name(), MapOptions::new().kind(kind))
         }
-        match kind {
-            Kind::Roart => open(pool, kind).map(Self::Strings),
-            _ => open(pool, kind).map(Self::Numbers),
+        match kind.holds_words() {
+            true => open(pool, kind).map(Self::Numbers),
+            false => open(pool, kind).map(Self::Strings),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use endura::{Kind, Pool};
 
 use super::load::{self, LoadPlan, load_until_killed};
-use super::maps::{KINDS, Lookup, Maps};
+use super::maps::{Lookup, Maps};
 use super::power_loss::Show;
 use super::report::Report;
 use super::stage::{POOL, Stage, say, step, timed};
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
 impl Args {
     fn kinds(&self) -> Vec<Kind> {
-        self.kind.map_or(KINDS.to_vec(), |kind| vec![kind.into()])
+        self.kind.map_or_else(|| Kind::all().collect(), |kind| vec![kind.into()])
     }
 }
 

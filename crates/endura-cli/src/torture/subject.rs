@@ -19,9 +19,9 @@ impl Subject {
         let found = pool.maps()?.into_iter().find(|map| map.name == MAP).and_then(|map| map.kind);
         let kind = kind.or(found).ok_or_else(|| Error::NoSuchMap { name: MAP.into() })?;
         let options = MapOptions::new().kind(kind);
-        match kind {
-            Kind::Roart => pool.map_with(MAP, options).map(Self::Strings),
-            _ => pool.map_with(MAP, options).map(Self::Numbers),
+        match kind.holds_words() {
+            true => pool.map_with(MAP, options).map(Self::Numbers),
+            false => pool.map_with(MAP, options).map(Self::Strings),
         }
     }
 

@@ -335,10 +335,9 @@ impl Value {
 
 /// The form that a client names.
 pub(crate) fn form_named(name: &[u8]) -> Outcome<Form> {
-    let name = name.to_ascii_lowercase();
-    [Kind::NbTree, Kind::FastFair]
-        .into_iter()
+    Kind::all()
+        .filter(|kind| kind.holds_words())
+        .find(|kind| kind.name().as_bytes().eq_ignore_ascii_case(name))
         .map(Form::Own)
-        .find(|form| form.name().as_bytes() == name)
         .ok_or(Failure::Says("ERR KIND is nbtree or fastfair"))
 }

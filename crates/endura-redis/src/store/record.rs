@@ -16,29 +16,25 @@ pub(crate) enum Form {
 impl Form {
     pub(crate) fn number(self) -> u8 {
         match self {
-            Self::Own(Kind::FastFair) => 1,
-            Self::Own(Kind::NbTree) => 2,
+            Self::Shared => 0,
+            Self::Own(kind) => kind.number(),
             Self::Unknown(number) => number,
-            Self::Shared | Self::Own(_) => 0,
         }
     }
 
     pub(crate) fn numbered(number: u64) -> Option<Self> {
-        match number {
+        match u8::try_from(number).ok()? {
             0 => Some(Self::Shared),
-            1 => Some(Self::Own(Kind::FastFair)),
-            2 => Some(Self::Own(Kind::NbTree)),
-            _ => None,
+            number => Kind::numbered(number).map(Self::Own),
         }
     }
 
     /// As `EN.CREATE` and `EN.INFO` name it.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> String {
         match self {
-            Self::Own(Kind::FastFair) => "fastfair",
-            Self::Own(Kind::NbTree) => "nbtree",
-            Self::Unknown(_) => "unknown",
-            Self::Shared | Self::Own(_) => "roart",
+            Self::Shared => Kind::Roart.name().to_ascii_lowercase(),
+            Self::Own(kind) => kind.name().to_ascii_lowercase(),
+            Self::Unknown(_) => "unknown".to_owned(),
         }
     }
 }
@@ -93,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let own = [Kind::NbTree, Kind::FastFair].map(Form::Own);
-        for form in [[Form::Shared, Form::Unknown(9)], own].concat() {
+        let forms = Kind::all().map(Form::Own).chain([Form::Shared, Form::Unknown(99)]);
+        for form in forms {
             let record =
                 Record { space: 3, sequence: u64::MAX, expires: -1, form, name: b"\0key".to_vec() };
             assert_eq!(Record::decode(&record.encode()), Some(record));
