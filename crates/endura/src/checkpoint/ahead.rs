@@ -4,10 +4,14 @@
 //! copier takes the notes and copies those pages, again and again, until no more than that are noted. This ends only if
 //! writers change fewer pages in a pass than it has copied. Where a pass has not halved what is noted, writers are
 //! slowed down (`space/pins/slow.rs`): kept out for 40 ms, let in for 4, and so on. If the next pass does not help either, they are
-//! let in for less, in which each of them gets one operation done at least. Only single operations that change more than the
-//! disk takes in 40 ms can be too much even then. The hold then writes what is left into the file while it lasts.
+//! let in for less. The last such time ends in the hold, without letting anybody in. So also where a hold has failed a few times,
+//! because one of many writers was always inside: who is kept out for a while does not begin what a hold has to wait for.
+//! Only single operations that change more than the disk takes in 40 ms can be too much even then. The hold then writes what is
+//! left into the file while it lasts.
 
+use std::iter::Peekable;
 use std::time::{Duration, Instant};
+use std::vec::IntoIter;
 
 use crate::checkpoint::file::bits::Bits;
 use crate::checkpoint::file::failure::Failure;
@@ -16,7 +20,7 @@ use crate::checkpoint::file::round::Round;
 use crate::media::{DIRTY_GRAIN, DirtyPages, Mapped, Media, Region};
 use crate::os::door::DiskFile;
 use crate::os::read_ahead::ReadAhead;
-use crate::space::Space;
+use crate::space::{Hold, Space};
 use crate::{Error, Result};
 
 /// The first page that is copied.
@@ -27,8 +31,12 @@ const PIECE: usize = 256;
 const SWEEP: u32 = 2 << 10;
 /// For how long writers are kept out at a time.
 const OUT: Duration = Duration::from_millis(40);
-/// For how long they are let in between: at first, and after passes that did not help.
-const IN: [Duration; 3] = [Duration::from_millis(4), Duration::from_millis(1), Duration::ZERO];
+/// For how long they are let in between: at first, and after passes that did not help. A verification that waits for its turn
+/// looks more often.
+const IN: [Duration; 3] =
+    [Duration::from_millis(4), Duration::from_millis(1), Duration::from_micros(500)];
+/// How long a hold waits for the writers, and how long if they were kept out before it.
+const PATIENCE: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(60)];
 
 /// Why a round made no checkpoint.
 #[derive(Debug)]
@@ -164,32 +172,49 @@ impl<'s> Ahead<'s> {
         let Some(pace) = self.pace else { return copy(media, round, pages.into_iter(), false) };
         let mut pages = pages.into_iter().peekable();
         while pages.peek().is_some() {
-            self.while_kept_out(|begun| {
-                let in_time = || pages.next_if(|_| begun.elapsed() < OUT);
-                copy(media, round, std::iter::from_fn(in_time), false)
-            })??;
+            let slowed = self.space.slow_down()?;
+            self.copy_for_a_while(round, &mut pages)?;
+            drop(slowed);
             std::thread::sleep(IN[pace]);
         }
         Ok(())
     }
 
-    /// Waits, with the writers kept out if they are slowed down: then one that was suspended inside an operation comes to its
-    /// end, and others do not change more meanwhile.
-    pub(super) fn pause(&mut self, pause: Duration) -> Result<()> {
-        match self.pace {
-            None => std::thread::sleep(pause),
-            Some(_) => self.while_kept_out(|_| std::thread::sleep(pause.min(OUT)))?,
-        }
-        Ok(())
+    /// Copies as many of these pages as there is time for while writers are kept out.
+    fn copy_for_a_while<F: DiskFile>(
+        &mut self,
+        round: &mut Round<'_, F>,
+        pages: &mut Peekable<IntoIter<u32>>,
+    ) -> Result<(), NoRound> {
+        let begun = Instant::now();
+        let in_time = || pages.next_if(|_| begun.elapsed() < OUT);
+        let done = copy(self.space.media(), round, std::iter::from_fn(in_time), false);
+        self.slowed += begun.elapsed();
+        done
     }
 
-    fn while_kept_out<T>(&mut self, work: impl FnOnce(Instant) -> T) -> Result<T> {
+    /// K3: a hold if there can be one now, and when it began. If writers are slowed down, what is noted is copied first, and none
+    /// begins an operation between that and the hold.
+    pub(super) fn hold<F: DiskFile>(
+        &mut self,
+        round: &mut Round<'_, F>,
+    ) -> Result<(Option<Hold<'s, Mapped>>, Instant), NoRound> {
+        if self.pace.is_none() {
+            let begun = Instant::now();
+            return Ok((self.space.hold(PATIENCE[0])?, begun));
+        }
         let slowed = self.space.slow_down()?;
+        let mut pages = self.take()?.into_iter().peekable();
+        self.copy_for_a_while(round, &mut pages)?;
+        // For the hold.
+        self.noted.put_back(pages);
         let begun = Instant::now();
-        let done = work(begun);
-        drop(slowed);
-        self.slowed += begun.elapsed();
-        Ok(done)
+        Ok((slowed.hold(PATIENCE[1])?, begun))
+    }
+
+    /// Lets the writers work after a hold that has failed: for so long, or less if they are slowed down.
+    pub(super) fn pause(&self, pause: Duration) {
+        std::thread::sleep(self.pace.map_or(pause, |pace| pause.min(IN[pace])));
     }
 }
 

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | K1 | room in the file for what is noted | go on |
 //! | K2 | while much is noted: take the notes, barrier, copy and write ([`ahead`]) | go on, or are slowed down |
-//! | K3 | [`Space::hold`]: wait until nobody stores, for 2 ms at the most; else later again | wait |
+//! | K3 | [`Space::hold`]: wait until nobody stores, for 2 ms at the most, or 60 where writers were kept out before; else later again | wait |
 //! | K4 | length, superblock; take the notes, copy into memory, 64 MiB at the most | wait |
 //! | K5 to K7 | write, sync, root, sync (the [file](super)) | go on |
 //!
@@ -15,7 +15,7 @@
 //! A round that fails notes all pages again that it took.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 pub(crate) use crate::checkpoint::ahead::NoRound;
 use crate::checkpoint::ahead::{self, Ahead, pages_of, read_page};
@@ -32,10 +32,10 @@ use crate::{Error, Result};
 
 /// Pages that may be left for the hold: 64 MiB. It copies more only where single operations change more than that.
 const MOST_IN_HOLD: u64 = 16 << 10;
-/// How long a hold waits for the writers.
-const PATIENCE: Duration = Duration::from_millis(2);
-/// How often a hold is tried, and the pause between two tries at first and at most.
+/// How often a hold is tried, and how often before writers are slowed down for it.
 const TRIES: u32 = 60;
+const TRIES_AT_SPEED: u32 = 6;
+/// The pause between two tries, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(100)];
 
 const _: () = assert!(DIRTY_GRAIN == SLOT as u64);
@@ -61,7 +61,7 @@ pub(crate) enum When {
 /// What a round did.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Outcome {
-    /// For how long writers were held.
+    /// For how long writers were held: of several tries, the longest.
     pub(crate) held: Duration,
     /// For how long they were kept from beginning operations before that, so that the copier kept up with them.
     pub(crate) slowed: Duration,
@@ -139,6 +139,8 @@ impl Copier {
         (superblock, pages, when): (&Superblock, Pages, When),
     ) -> Result<Outcome, NoRound> {
         let media = space.media();
+        // A pool that no checkpoint can name all pages of has none.
+        pages_of(media.len())?;
         let is_new = file.newest().is_none();
         let mut round = file.begin()?;
         // K1
@@ -148,12 +150,11 @@ impl Copier {
             ahead.copy_all(&mut round, !is_new)?;
         }
         if when == When::Open {
+            // If much is noted, all of it, for this takes a while in which more is.
+            self.make_room_for(ahead.left());
             ahead.copy_noted(&mut round)?;
         }
-        // Touched before the hold.
-        let left = ahead.left();
-        let room = (left + left / 8).min(self.most) as usize * SLOT;
-        self.copied.resize(self.copied.len().max(room), 0);
+        self.make_room_for(ahead.left());
         let mut outcome = Outcome::default();
         let held = match when {
             When::Open => self.hold(space, &mut round, ahead, &mut outcome)?,
@@ -187,6 +188,12 @@ impl Copier {
         Ok(outcome)
     }
 
+    /// Touches the memory that so many pages take, and a few more, before a hold copies to it.
+    fn make_room_for(&mut self, pages: u64) {
+        let room = (pages + pages / 8).min(self.most) as usize * SLOT;
+        self.copied.resize(self.copied.len().max(room), 0);
+    }
+
     /// K3 and K4.
     fn hold<F: DiskFile>(
         &mut self,
@@ -196,30 +203,40 @@ impl Copier {
         outcome: &mut Outcome,
     ) -> Result<Held, NoRound> {
         let mut pause = PAUSES[0];
-        while outcome.tries < TRIES {
+        loop {
             outcome.tries += 1;
-            let begun = Instant::now();
-            if let Some(hold) = space.hold(PATIENCE)? {
-                // A later time would be that of stores which are not in the checkpoint.
-                let made = now();
-                let taken = ahead.take_in_hold();
-                if taken.len() as u64 > self.most && ahead.slow_down() {
-                    drop(hold);
-                    ahead.copy_taken(round, taken)?;
-                    ahead.copy_noted(round)?;
-                    continue;
+            let (hold, begun) = ahead.hold(round)?;
+            let Some(hold) = hold else {
+                outcome.held = outcome.held.max(begun.elapsed());
+                if outcome.tries == TRIES {
+                    return Err(NoRound::Pool(space.writers_stay()));
                 }
-                outcome.copied = taken.len() as u64;
-                let pages = self.copy_in_hold(space.media(), round, taken);
-                let bytes = space.media().len();
+                if outcome.tries == TRIES_AT_SPEED {
+                    ahead.slow_down();
+                }
+                ahead.pause(pause);
+                pause = PAUSES[1].min(2 * pause);
+                // What was changed meanwhile.
+                ahead.copy_noted(round)?;
+                continue;
+            };
+            // A later time would be that of stores which are not in the checkpoint.
+            let made = now();
+            let taken = ahead.take_in_hold();
+            if taken.len() as u64 > self.most && ahead.slow_down() {
                 drop(hold);
-                outcome.held = begun.elapsed();
-                return Ok(Held { pages: pages?, bytes, made });
+                outcome.held = outcome.held.max(begun.elapsed());
+                ahead.copy_taken(round, taken)?;
+                ahead.copy_noted(round)?;
+                continue;
             }
-            ahead.pause(pause)?;
-            pause = PAUSES[1].min(2 * pause);
+            outcome.copied = taken.len() as u64;
+            let pages = self.copy_in_hold(space.media(), round, taken);
+            let bytes = space.media().len();
+            drop(hold);
+            outcome.held = outcome.held.max(begun.elapsed());
+            return Ok(Held { pages: pages?, bytes, made });
         }
-        Err(NoRound::Pool(space.writers_stay()))
     }
 
     /// Copies pages into memory, and gives their numbers. Where they are too many, they are written at once, and none is given.

@@ -12,7 +12,7 @@ pub struct Checkpoint {
     /// How long it took, from its begin until it was durable. If that is longer than the interval, the next one follows at once,
     /// and a power loss costs up to twice as much.
     pub took: Duration,
-    /// How long they were held.
+    /// How long they were held: of several tries, the longest.
     pub held: Duration,
     /// For how long they were kept from beginning operations before that, for some milliseconds at a time, because they
     /// changed pages faster than the disk took them. Zero if they did not.

@@ -123,6 +123,15 @@ impl<M: Media> Space<M> {
         let turn = self.turn_to_quiesce()?;
         // As in `quiesce`: holds may follow each other, and their writers have to wake up.
         self.let_writers_in();
+        self.hold_in_turn(turn, patience)
+    }
+
+    /// The same for a caller whose turn it is.
+    pub(super) fn hold_in_turn<'s>(
+        &'s self,
+        turn: MutexGuard<'s, ()>,
+        patience: Duration,
+    ) -> Result<Option<Hold<'s, M>>> {
         self.begin_holding();
         let gate = self.epochs.shut(HELD);
         // From here on the bit is cleared on every way out.

@@ -6,9 +6,13 @@
 //!
 //! Unlike a [hold](super::park), this waits for nobody: operations that are under way go on, also those nested in them. And it
 //! promises nothing but leisure. So a writer that has waited for [60 ms](super::held) goes in all the same, whatever the copier does:
-//! its disk may have stopped.
+//! its disk may have stopped. A hold that [begins here](Slowed::hold) finds few operations to wait for, because none has begun for
+//! a while.
+
+use std::time::Duration;
 
 use crate::media::Media;
+use crate::space::pins::park::Hold;
 use crate::space::session::{NO_READERS, SLOWED};
 use crate::space::space::Space;
 use crate::sync::MutexGuard;
@@ -18,19 +22,37 @@ use crate::{Error, Result};
 #[must_use = "writers go on when it is dropped"]
 pub struct Slowed<'s, M: Media> {
     space: &'s Space<M>,
-    _turn: MutexGuard<'s, ()>,
+    /// None once it belongs to a hold.
+    turn: Option<MutexGuard<'s, ()>>,
 }
 
 impl<M: Media> Drop for Slowed<'_, M> {
     fn drop(&mut self) {
         self.space.epochs.open(SLOWED);
-        self.space.wake_held();
+        if self.turn.is_some() {
+            self.space.wake_held();
+        }
+    }
+}
+
+impl<'s, M: Media> Slowed<'s, M> {
+    /// Makes a hold of it. No operation begins in between.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Space::hold`].
+    pub fn hold(mut self, patience: Duration) -> Result<Option<Hold<'s, M>>> {
+        match self.turn.take() {
+            // SLOWED is cleared when this returns: HELD keeps out whom it has kept out.
+            Some(turn) => self.space.hold_in_turn(turn, patience),
+            None => Ok(None),
+        }
     }
 }
 
 impl<M: Media> Space<M> {
-    /// Lets the writers go in that were kept out before, and then keeps operations that write from beginning until the result is
-    /// dropped. Does not wait for those that have begun. One caller at a time, as for a [`hold`](Self::hold).
+    /// Keeps operations that write from beginning until the result is dropped, or they have waited for 60 ms. Does not wait
+    /// for those that have begun. One caller at a time, as for a [`hold`](Self::hold).
     ///
     /// # Errors
     ///
@@ -44,12 +66,11 @@ impl<M: Media> Space<M> {
             return Err(Error::InsideOperation);
         }
         let turn = self.turn_to_quiesce()?;
-        // Each of them gets its operation done, however short the time between two calls.
-        self.let_writers_in();
+        // Nobody is let in first, unlike before a hold: who has waited for long enough goes in anyway.
         self.begin_holding();
         let gate = self.epochs.shut(SLOWED);
         // From here on the bit is cleared on every way out.
-        let slowed = Slowed { space: self, _turn: turn };
+        let slowed = Slowed { space: self, turn: Some(turn) };
         if gate & NO_READERS != 0 { Err(self.refusal(gate)) } else { Ok(slowed) }
     }
 }
