@@ -94,7 +94,7 @@ fn of_key(context: &Context<'_>, name: &Text) -> Outcome<Vec<(&'static str, Figu
     session().is_ready(context)?;
     let key = context.read(name);
     let value = key.value()?.ok_or(Failure::Says("ERR no such key"))?;
-    let mut figures = vec![("id", Number(value.id)), ("kind", Words(value.form.name().into()))];
+    let mut figures = vec![("id", Number(value.id)), ("kind", Words(value.form.name()))];
     if let Some(entries) = value.count.known().filter(|_| value.own.is_none()) {
         figures.push(("entries", Number(entries.unsigned_abs())));
     }
