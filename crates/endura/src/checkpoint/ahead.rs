@@ -122,7 +122,8 @@ impl<'s> Ahead<'s> {
         let all = pages_of(media.len())?;
         let file = media.file_on_disk();
         let mut ahead = ReadAhead::of(file.as_deref().map(|file| &**file));
-        for from in (FIRST..all).step_by(SWEEP as usize) {
+        let goes_on = self.while_it_lasts();
+        for from in (FIRST..all).step_by(SWEEP as usize).take_while(|_| goes_on()) {
             let end = all.min(from.saturating_add(SWEEP));
             let read = ahead.reach(u64::from(end) * DIRTY_GRAIN - 1);
             read.map_err(|error| Error::io("reading the pool for its checkpoint", error))?;
@@ -169,7 +170,10 @@ impl<'s> Ahead<'s> {
         pages: Vec<u32>,
     ) -> Result<(), NoRound> {
         let media = self.space.media();
-        let Some(pace) = self.pace else { return copy(media, round, pages.into_iter(), false) };
+        let Some(pace) = self.pace else {
+            let goes_on = self.while_it_lasts();
+            return copy(media, round, pages.into_iter().take_while(|_| goes_on()), false);
+        };
         let mut pages = pages.into_iter().peekable();
         while pages.peek().is_some() {
             let slowed = self.space.slow_down()?;
@@ -178,6 +182,12 @@ impl<'s> Ahead<'s> {
             std::thread::sleep(IN[pace]);
         }
         Ok(())
+    }
+
+    /// Whether there is still a pool to copy. A round of an open pool that stops for this fails at its hold.
+    fn while_it_lasts(&self) -> impl Fn() -> bool + use<'s> {
+        let (space, was_closed) = (self.space, self.space.is_closed());
+        move || was_closed || !space.is_closed()
     }
 
     /// Copies as many of these pages as there is time for while writers are kept out.

@@ -129,7 +129,7 @@ impl Keeper {
         use_it(beside)
     }
 
-    /// Ends the thread, in the process that has it.
+    /// Ends the thread, in the process that has it, and waits for rounds of others, which end soon in a closed pool.
     pub(crate) fn stop(&self) {
         if self.birthplace.is_elsewhere() {
             return;
@@ -140,6 +140,9 @@ impl Keeper {
             // A panic was reported, and has poisoned the pool where necessary. The round of the close comes all the same.
             let _ = handle.join();
         }
+        // A round of another thread that began before the pool was closed: it reads pages that the end of the close cuts off.
+        // One that begins later finds the pool closed.
+        drop(self.shared.maker.lock());
     }
 
     /// Finds out whether a closed pool may say so, which the next session takes for whole: finishes the walks that the first

@@ -10,3 +10,6 @@ pub(crate) mod once_box;
 pub(crate) mod retired;
 pub(crate) mod thread;
 mod thread_numbers;
+
+#[cfg(all(test, not(loom)))]
+pub(crate) use thread_numbers::MANY;

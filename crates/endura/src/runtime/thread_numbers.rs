@@ -109,7 +109,7 @@ pub(crate) fn system_id(number: usize) -> Option<u64> {
 
 /// Held by a test that takes very many numbers, and by those to which the height of a number tells something.
 #[cfg(test)]
-pub(super) static MANY: std::sync::Mutex<()> = std::sync::Mutex::new(());
+pub(crate) static MANY: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 #[cfg(test)]
 mod tests {

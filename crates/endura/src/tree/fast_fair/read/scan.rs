@@ -234,11 +234,15 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
     /// Called if a scan went on from the leaf of its seat to the one that covers the next key, and that does not begin
     /// there. If the leaf of the seat has not changed by now, both own the keys between, which merges and splits avoid.
+    ///
+    /// A leaf that is being merged into its left neighbour is not changed, but for its MERGING, when that one's upper fence
+    /// moves (M4). MERGING was set before (M1), and the fence was read with Acquire: this sees it, or what came after.
     #[cold]
     fn check_border(&self, cursor: &Cursor, next: &Node<'_, M, LEAF>) -> Result<()> {
         let unchanged = cursor.seat.look(self.open.space(), |place| {
             let node = Node::<M, LEAF>::again(self.open.space().media(), place.at)?;
-            (place.at != next.at() && node.is_still(place.version)).then_some(())
+            let is_leaving = node.version().is_leaving(self.open.space().generation());
+            (place.at != next.at() && !is_leaving && node.is_still(place.version)).then_some(())
         });
         match unchanged {
             Some(()) => Err(next.corrupt("a leaf that does not begin where its neighbour ends")),
