@@ -132,3 +132,43 @@ fn failures_are_counted_until_a_success_and_the_last_one_stays_known() {
         assert_eq!(told, [(false, 1), (false, 2), (false, 3), (true, 3), (true, 0)]);
     }
 }
+
+/// The end of a close makes the file shorter. A round of another thread still reads pages there, unless the close waits for it.
+#[test]
+fn a_close_beside_a_round_of_another_thread_keeps_all() {
+    let folder = &folders()[0];
+    for (name, how) in [("checkpoint", false), ("backup", true)] {
+        for delay in [0, 10, 30, 60] {
+            let path = folder.path().join(format!("{name}-{delay}"));
+            let on_demand = || Pool::options().checkpoints(Checkpoints::on_demand());
+            let pool = on_demand().create_new(&path).unwrap();
+            put(&pool, 0);
+            pool.checkpoint().unwrap();
+            (1..1_000).for_each(|key| put(&pool, key));
+            let large = pool.map::<u64, [u8]>("large").unwrap();
+            let value = vec![7; 1 << 20];
+            (0..200).for_each(|key| _ = large.put(key, &value).unwrap());
+            // What is free at the end is cut off.
+            (50..200).for_each(|key| _ = large.delete(key).unwrap());
+            let to = folder.path().join(format!("{name}-{delay}-copy"));
+            let (made, closed) = std::thread::scope(|scope| {
+                let made = scope.spawn(|| match how {
+                    true => pool.backup(&to),
+                    false => pool.checkpoint().map(drop),
+                });
+                std::thread::sleep(Duration::from_millis(delay));
+                let closed = pool.close();
+                (made.join().unwrap(), closed)
+            });
+            assert!(matches!(made, Ok(()) | Err(Error::Closed)), "{name}, {delay} ms: {made:?}");
+            assert!(
+                closed.is_ok_and(|closed| closed.checkpoint_error.is_none()),
+                "{name}, {delay} ms"
+            );
+            let pool = on_demand().open_existing(&path).unwrap();
+            assert!(pool.restored().is_none(), "{name}, {delay} ms");
+            assert_eq!(pool.map::<u64, u64>("map").unwrap().len().unwrap(), 1_000);
+            pool.close().unwrap();
+        }
+    }
+}
