@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_table_is_read_as_it_was_written_and_nothing_else_is_one() {
         let text = "space, Pages::append, without Fence, fence 2 | Pool History(2, Adr)\n\
-                    pool, Pages::append, without Flush, flush 1 | Pool One(0, 0, Adr)\n";
+                    space, Pages::append, without Flush, flush 1 | Pool One(0, 0, Adr)\n";
         assert_eq!(parse(text).map(|rows| lines(&rows)).as_deref(), Ok(text));
         let twice = format!("{text}{text}");
         for wrong in ["", "\n", "space", "space, append, without Fence | Made", &twice] {

@@ -75,12 +75,12 @@ fn a_name_is_read_as_it_was_written() {
 
 #[test]
 fn a_folder_is_found_wherever_it_lies_in_the_product() {
-    let [area, pool] = AREAS;
+    let [area, space] = AREAS;
     assert!(area.holds("crates/endura/src/fast_fair/node.rs"));
     assert!(area.holds("crates/endura/src/tree/fast_fair/node/node.rs"));
     assert!(!area.holds("crates/endura/src/tree/fast_fair.rs"));
     assert!(!area.holds("crates/endura-sim/src/fast_fair/node.rs"));
-    assert!(pool.holds("crates/endura/src/pool/maps.rs"));
-    assert!(!pool.holds("crates/endura/src/store/pool/turn.rs"), "another folder of that name");
+    assert!(space.holds("crates/endura/src/space/maps.rs"));
+    assert!(!space.holds("crates/endura/src/pool/open.rs"));
     assert!(!area.holds(Path::new("tree/fast_fair/node.rs").to_string_lossy().as_ref()));
 }
