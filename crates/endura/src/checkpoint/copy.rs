@@ -5,7 +5,7 @@
 //! | K1 | room in the file for what is noted | go on |
 //! | K2 | while much is noted: take the notes, barrier, copy and write ([`ahead`]) | go on, or are slowed down |
 //! | K3 | [`Space::hold`]: wait until nobody stores, for 2 ms at the most, or 60 where writers were kept out before; else later again | wait |
-//! | K4 | length, superblock; take the notes, copy into memory, 64 MiB at the most | wait |
+//! | K4 | length, superblock; take the notes, copy into memory (what is above 64 MiB goes into the file) | wait |
 //! | K5 to K7 | write, sync, root, sync (the [file](super)) | go on |
 //!
 //! A page that K2 copies beside writers is a mixture. But whoever stores to it notes it, and K4 copies it again: in
