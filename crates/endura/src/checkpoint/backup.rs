@@ -13,7 +13,7 @@ use crate::checkpoint::restore::{self, Writes};
 use crate::checkpoint::{Relation, Said};
 use crate::media::{Mapped, Media, Placement, Region};
 use crate::os::{disk, lock};
-use crate::space::{PoolFile, Session, Space, Superblock};
+use crate::space::{PoolFile, Space, Superblock};
 use crate::{Error, Result};
 
 /// Bytes that are copied at once.
@@ -35,8 +35,7 @@ pub(crate) enum Source<'s> {
 pub(crate) type PlacementOf<'p> = dyn Fn(&PoolFile) -> Result<Placement> + 'p;
 
 /// Begins a session on a pool's file, in which nothing but the close is done.
-pub(crate) type Mount<'m> =
-    dyn Fn(&mut PoolFile) -> Result<(std::sync::Arc<Space<Mapped>>, Session)> + 'm;
+pub(crate) type Mount<'m> = dyn Fn(&mut PoolFile) -> Result<Space<Mapped>> + 'm;
 
 /// Writes a closed pool with the contents of `source`, which is of the pool in the file `of`, to `to`, where nothing is. It gets
 /// its name when it is whole and durable.
@@ -66,7 +65,7 @@ pub(crate) fn write(
         let placement = placement(file)?;
         file.restored(&root, &placement)?;
         file.plan(crate::space::Schedule { is_elsewhere: false, ..root.schedule }, None);
-        let (space, _) = mount(file)?;
+        let space = mount(file)?;
         let length = space.save()?;
         space.media().cut(length)?;
         file.mark_end(length);

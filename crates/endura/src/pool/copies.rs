@@ -1,6 +1,5 @@
 //! Copies of whole pools, and the way back to a checkpoint by hand.
 
-use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -8,10 +7,10 @@ use std::time::SystemTime;
 
 use super::options::PoolOptions;
 use super::pool::Pool;
-use crate::checkpoint::backup::{ByHand, Source};
+use crate::checkpoint::backup::ByHand;
 use crate::checkpoint::{Checkpoints, Restored, found};
 use crate::os::whereabouts;
-use crate::runtime::calls::Call;
+use crate::session::Options;
 use crate::space::Draft;
 use crate::{Error, Result};
 
@@ -52,7 +51,7 @@ impl PoolOptions {
         fill: impl FnOnce(&Pool) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         let to = to.as_ref();
-        let draft = Draft::of_pool(to, self.access(), &*from.space().media().file()?)?;
+        let draft = Draft::of_pool(to, self.session.access(), &*from.space().media().file()?)?;
         let new = self.clone().checkpoints(Checkpoints::off()).open_existing(draft.path())?;
         let done = fill(&new)?;
         new.close()?;
@@ -101,21 +100,8 @@ impl Pool {
         to: impl AsRef<Path>,
         mut progress: impl FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.expect_outside()?;
-        // A close, or another checkpoint, inside of `progress` would wait for this call.
-        let _call = Call::begin(self.address());
-        let mut told = |done, all| match progress(done, all) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
-        };
-        let options = Self::options().recovery_threads(0);
-        let of = self.space().media().file()?;
-        let mut write =
-            |source: Source<'_>| options.write_copy(to.as_ref(), (source, &of), &mut told);
-        match self.keeper() {
-            Some(keeper) => keeper.with_checkpoint(|from| write(Source::Checkpoint(from))),
-            None => write(Source::Pool(self.space(), &self.superblock()?)),
-        }
+        let mut told = |done, all| as_io(progress(done, all));
+        self.session().backup(to.as_ref(), &mut told)
     }
 
     /// A [`backup`](Self::backup) at `to`, opened for reading only: a state of the pool that stays as it is, for long
@@ -166,8 +152,8 @@ impl Pool {
         from: Option<&Path>,
         keep_torn: bool,
     ) -> Result<Restored> {
-        Self::options()
-            .restore_by_hand(&ByHand { path: path.as_ref(), from, keep_torn }, &mut found::quietly)
+        let by_hand = ByHand { path: path.as_ref(), from, keep_torn };
+        Options::default().restore_by_hand(&by_hand, &mut found::quietly)
     }
 
     /// Writes a copy of the pool at `path` as its last checkpoint has it to `to`, where nothing may be; returns when that
@@ -214,15 +200,15 @@ impl Pool {
         to: impl AsRef<Path>,
         mut progress: impl FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<SystemTime> {
-        let mut told = |done, all| match progress(done, all) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
-        };
-        let options = Self::options().recovery_threads(0);
-        let mut write = |source: Source<'_>, of: &File| {
-            options.write_copy(to.as_ref(), (source, of), &mut told)
-        };
-        let by_hand = ByHand { path: path.as_ref(), from, keep_torn: false };
-        by_hand.copy_beside_a_writer(&mut write)
+        let mut told = |done, all| as_io(progress(done, all));
+        Options::default().backup_of_checkpoint(path.as_ref(), from, to.as_ref(), &mut told)
+    }
+}
+
+/// How a copy is told to stop.
+fn as_io(progress: ControlFlow<()>) -> io::Result<()> {
+    match progress {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
     }
 }

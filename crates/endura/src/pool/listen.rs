@@ -67,11 +67,16 @@ fn trace(path: &Path, event: &crate::space::Event) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-    use std::time::Duration;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex, mpsc};
+    use std::thread;
+    use std::time::{Duration, Instant};
 
     use super::super::pool::Pool;
     use crate::space::Event;
+
+    /// What a close would wait for a listener that does not return.
+    const LISTENER_WAIT: Duration = Duration::from_secs(1);
 
     #[test]
     fn a_pool_that_is_poisoned_says_so_once_and_the_next_open_says_that_it_was() {
@@ -90,6 +95,50 @@ mod tests {
         assert_eq!(next(), Event::CloseFailed { code: "poisoned" });
         let _pool = options.open_existing(&path).unwrap();
         assert_eq!(next(), Event::OpenedUnclean { generation: 2 });
+    }
+
+    #[test]
+    fn a_close_waits_until_all_events_are_heard_but_not_for_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let heard = Arc::new(AtomicUsize::new(0));
+        let slowly = |pause| {
+            let heard = Arc::clone(&heard);
+            Pool::options().on_event(move |_| {
+                thread::sleep(pause);
+                heard.fetch_add(1, Ordering::SeqCst);
+            })
+        };
+        let close_after_ten = |pool: &Pool| {
+            (0..10).for_each(|_| pool.space().tell(|| Event::LeakRecoveryBegan));
+            let begun = Instant::now();
+            pool.close().unwrap();
+            begun.elapsed()
+        };
+        let pool = slowly(Duration::from_millis(10)).create_new(folder.path().join("a")).unwrap();
+        close_after_ten(&pool);
+        assert!(heard.load(Ordering::SeqCst) >= 10);
+        let pool = slowly(Duration::from_secs(60)).create_new(folder.path().join("b")).unwrap();
+        assert!(close_after_ten(&pool) < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_listener_that_closes_the_pool_does_not_wait_for_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let (give, given) = mpsc::channel::<Pool>();
+        let (sender, receiver) = mpsc::channel();
+        let given = Mutex::new(given);
+        let options = Pool::options().on_event(move |event| {
+            if *event == Event::LeakRecoveryBegan {
+                let pool = given.lock().unwrap().recv().unwrap();
+                let begun = Instant::now();
+                pool.close().unwrap();
+                let _ = sender.send(begun.elapsed());
+            }
+        });
+        let pool = options.create_new(folder.path().join("pool")).unwrap();
+        pool.space().tell(|| Event::LeakRecoveryBegan);
+        give.send(pool).unwrap();
+        assert!(receiver.recv_timeout(Duration::from_secs(60)).unwrap() < LISTENER_WAIT);
     }
 
     /// The thread ends with the pool, and drops what the listener owns.

@@ -1,9 +1,6 @@
-//! Pools: opened, checked, closed.
+//! Pools, as programs use them: options, the handle, copies. What happens behind them is in [`session`](crate::session).
 
-pub(crate) mod check;
 mod copies;
-pub(crate) mod info;
-mod inner;
 mod listen;
 mod open;
 mod options;
@@ -11,10 +8,6 @@ mod options;
 pub(crate) mod pool;
 #[cfg(test)]
 mod power_cuts;
-mod warnings;
 
-pub use check::{MapReport, Report};
-pub use info::MapInfo;
-pub use inner::Closed;
 pub use options::PoolOptions;
-pub use pool::{Pool, Stats};
+pub use pool::Pool;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::checkpoint::Checkpoints;
 use crate::media::MediaChoice;
+use crate::session::Options;
 use crate::space::Event;
 
 /// Options for opening or creating a [`Pool`](crate::Pool).
@@ -20,19 +21,10 @@ use crate::space::Event;
 /// let reader = endura::Pool::options().read_only(true).open_existing(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct PoolOptions {
-    pub(super) max_size: Option<u64>,
-    pub(super) media: MediaChoice,
-    pub(super) read_only: bool,
-    pub(super) accept_unclean: bool,
-    pub(super) any_filesystem: bool,
-    pub(super) read_mostly: bool,
-    pub(super) recovery_threads: usize,
-    pub(super) lock_timeout: Duration,
+    pub(super) session: Options,
     pub(super) listener: Option<Listener>,
-    pub(super) checkpoints: Option<Checkpoints>,
-    pub(super) restore: bool,
 }
 
 /// The closure that is called with events.
@@ -42,24 +34,6 @@ pub(super) struct Listener(pub(super) Arc<dyn Fn(&Event) + Send + Sync>);
 impl fmt::Debug for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Listener")
-    }
-}
-
-impl Default for PoolOptions {
-    fn default() -> Self {
-        Self {
-            max_size: None,
-            media: MediaChoice::default(),
-            read_only: false,
-            accept_unclean: false,
-            any_filesystem: false,
-            read_mostly: false,
-            recovery_threads: 1,
-            lock_timeout: Duration::ZERO,
-            listener: None,
-            checkpoints: None,
-            restore: true,
-        }
     }
 }
 
@@ -74,14 +48,14 @@ impl PoolOptions {
     /// once should choose a size.
     #[must_use]
     pub fn max_size(mut self, bytes: u64) -> Self {
-        self.max_size = Some(bytes);
+        self.session.max_size = Some(bytes);
         self
     }
 
     /// The persistence domain to use; detected by default.
     #[must_use]
     pub fn media(mut self, choice: MediaChoice) -> Self {
-        self.media = choice;
+        self.session.media = choice;
         self
     }
 
@@ -90,7 +64,7 @@ impl PoolOptions {
     /// it.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
-        self.read_only = read_only;
+        self.session.read_only = read_only;
         self
     }
 
@@ -99,7 +73,7 @@ impl PoolOptions {
     /// missing.
     #[must_use]
     pub fn accept_unclean(mut self, accept: bool) -> Self {
-        self.accept_unclean = accept;
+        self.session.accept_unclean = accept;
         self
     }
 
@@ -107,7 +81,7 @@ impl PoolOptions {
     /// was left; a new pool has one each 30 seconds beside it, but none on tmpfs and on persistent memory.
     #[must_use]
     pub fn checkpoints(mut self, how: Checkpoints) -> Self {
-        self.checkpoints = Some(how);
+        self.session.checkpoints = Some(how);
         self
     }
 
@@ -117,14 +91,14 @@ impl PoolOptions {
     /// ([`Error::BadCheckpoint`](crate::Error::BadCheckpoint) where an empty pool would come over the checkpoint).
     #[must_use]
     pub fn restore(mut self, restore: bool) -> Self {
-        self.restore = restore;
+        self.session.restore = restore;
         self
     }
 
     /// Whether to open pools on file systems on which they are not safe (network file systems, FUSE).
     #[must_use]
     pub fn allow_any_filesystem(mut self, allow: bool) -> Self {
-        self.any_filesystem = allow;
+        self.session.any_filesystem = allow;
         self
     }
 
@@ -137,7 +111,7 @@ impl PoolOptions {
     /// any case and nothing is written back. Pages that are already in the page cache keep their size.
     #[must_use]
     pub fn read_mostly(mut self, read_mostly: bool) -> Self {
-        self.read_mostly = read_mostly;
+        self.session.read_mostly = read_mostly;
         self
     }
 
@@ -147,7 +121,7 @@ impl PoolOptions {
     /// checkpoint.
     #[must_use]
     pub fn recovery_threads(mut self, threads: usize) -> Self {
-        self.recovery_threads = threads;
+        self.session.recovery_threads = threads;
         self
     }
 
@@ -156,7 +130,7 @@ impl PoolOptions {
     /// pool open itself waits in vain. Waiters are not served in order.
     #[must_use]
     pub fn lock_timeout(mut self, timeout: Duration) -> Self {
-        self.lock_timeout = timeout;
+        self.session.lock_timeout = timeout;
         self
     }
 
@@ -165,8 +139,9 @@ impl PoolOptions {
     ///
     /// `listen` runs in a thread of its own, which ends with the last handle of the pool and of its maps. It may use
     /// the pool; a handle that it owns keeps the pool open until [`Pool::close`](crate::Pool::close). No operation
-    /// waits for it: if more than 1,024 events wait for it, later ones are lost. Events that still wait when the pool
-    /// is closed are delivered, unless the process ends before.
+    /// waits for it: if more than 1,024 events wait for it, later ones are lost. [`Pool::close`](crate::Pool::close) waits
+    /// until `listen` has returned from all events that happened before, for a second at the most. What still waits then,
+    /// or when the last handle is dropped, is delivered as well, unless the process ends before.
     ///
     /// If the closure panics, its thread ends and receives no further event; neither does the feature `tracing`. The
     /// pool continues to work, and can be closed.

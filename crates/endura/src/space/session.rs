@@ -11,6 +11,11 @@ pub struct Session {
     pub read_only: bool,
 }
 
+/// The allocator and the directory of a pool were read, and are sound: what may refuse it did so before the session began.
+/// [`Space::inspect`](super::space::Space::inspect) alone makes this value.
+#[derive(Debug)]
+pub(crate) struct Inspected(pub(super) ());
+
 pub(crate) const CLOSED: u64 = 1;
 pub(crate) const POISONED: u64 = 2;
 pub(crate) const READ_ONLY: u64 = 4;

@@ -23,7 +23,7 @@ use crate::space::layout::{
 use crate::space::lock_stamps::Stamps;
 use crate::space::patience::Patience;
 use crate::space::session::READ_ONLY;
-use crate::space::session::Session;
+use crate::space::session::{Inspected, Session};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock};
 
 /// An open pool over any medium: who may use which bytes, and until when.
@@ -161,15 +161,15 @@ impl<M: Media> Space<M> {
     /// # Errors
     ///
     /// As for [`mount`](Self::mount).
-    pub(crate) fn inspect(media: &M, session: Session) -> Result<()> {
+    pub(crate) fn inspect(media: &M, session: Session) -> Result<Inspected> {
         let session = Session { read_only: true, ..session };
         let allocator = Allocator::load(media, session)?;
-        Directory::load(media, session, allocator.pages()).map(drop)
+        Directory::load(media, session, allocator.pages()).map(|_| Inspected(()))
     }
 
     /// Tells `events` from now on.
-    pub(crate) fn tell_to(&self, events: Events) {
-        self.allocator.pages().tell_to(events.clone());
+    pub(crate) fn set_listener(&self, events: Events) {
+        self.allocator.pages().set_listener(events.clone());
         // Once in a session, by the thread that opens the pool.
         let _ = self.events.set(events);
     }
@@ -180,6 +180,11 @@ impl<M: Media> Space<M> {
         if let Some(events) = self.events.get().filter(|_| !self.birthplace.is_elsewhere()) {
             events.tell(event);
         }
+    }
+
+    /// Waits, with a bound, until the listener has heard of all events that were reported before.
+    pub(crate) fn wait_for_listener(&self) {
+        self.events.get().into_iter().for_each(Events::wait_for_listener);
     }
 
     /// The medium.

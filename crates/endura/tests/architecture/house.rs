@@ -1,7 +1,7 @@
 //! Which room of the house may use which: layers of the library, circles in every folder, and
 //! `lib.rs` and `mod.rs` that hold nothing but declarations.
 //!
-//! Data flows one way: cpu and os, then media and runtime, then space, then checkpoint and tree, then index, encoding, pool and
+//! Data flows one way: cpu and os, then media and runtime, then space, then checkpoint and tree, then index, session, encoding, pool and
 //! map, then dynamic, then the faces.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use super::rules;
 
 /// The modules of the library, each above those that it may use; what stands in one row may not
 /// use its neighbours.
-const LAYERS: [&[&str]; 14] = [
+const LAYERS: [&[&str]; 15] = [
     &["kind", "types"],
     &["error"],
     &["sync"],
@@ -23,6 +23,7 @@ const LAYERS: [&[&str]; 14] = [
     &["space"],
     &["checkpoint", "tree"],
     &["index"],
+    &["session"],
     &["encoding"],
     &["pool"],
     &["map"],

@@ -81,6 +81,6 @@ fn a_folder_is_found_wherever_it_lies_in_the_product() {
     assert!(!area.holds("crates/endura/src/tree/fast_fair.rs"));
     assert!(!area.holds("crates/endura-sim/src/fast_fair/node.rs"));
     assert!(space.holds("crates/endura/src/space/maps.rs"));
-    assert!(!space.holds("crates/endura/src/pool/open.rs"));
+    assert!(!space.holds("crates/endura/src/session/open.rs"));
     assert!(!area.holds(Path::new("tree/fast_fair/node.rs").to_string_lossy().as_ref()));
 }

@@ -3,14 +3,18 @@
 //! The thread that reports an event is inside an operation, and may hold a lock. So it only puts the event into a queue.
 //! If there is a listener, a thread of its own takes events out of the queue and calls it.
 
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
 /// The most events that wait; further ones are lost.
 const QUEUE: usize = 1024;
+/// How long a close waits for the listener: it may wait for the caller.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// The pause before another attempt to put something into a full queue.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The phase of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +111,21 @@ pub enum Event {
 
 /// Where events go; nowhere by default.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Events(Option<SyncSender<Event>>);
+pub(crate) struct Events(Option<Queue>);
+
+#[derive(Debug, Clone)]
+struct Queue {
+    sender: SyncSender<Message>,
+    /// The thread that calls the listener.
+    thread: ThreadId,
+}
+
+#[derive(Debug)]
+enum Message {
+    Event(Event),
+    /// The receiver hears that the listener has returned from all events before this one.
+    AllBefore(SyncSender<()>),
+}
 
 impl Events {
     /// Starts a thread that calls `listener` with all events, until the pool is gone.
@@ -118,16 +136,51 @@ impl Events {
     pub(crate) fn to(listener: impl Fn(&Event) + Send + 'static) -> Result<Self> {
         let (sender, receiver) = sync_channel(QUEUE);
         let thread = thread::Builder::new().name("endura-events".to_owned());
-        let spawned = thread.spawn(move || receiver.iter().for_each(|event| listener(&event)));
-        spawned.map_err(|error| Error::io("starting the thread of `on_event`", error))?;
-        Ok(Self(Some(sender)))
+        let spawned = thread.spawn(move || call_with_all(&receiver, &listener));
+        let thread = spawned
+            .map_err(|error| Error::io("starting the thread of `on_event`", error))?
+            .thread()
+            .id();
+        Ok(Self(Some(Queue { sender, thread })))
     }
 
     /// Reports an event without waiting. If the listener is far behind, the event is lost.
     #[inline]
     pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
-        if let Some(sender) = &self.0 {
-            let _ = sender.try_send(event());
+        if let Some(queue) = &self.0 {
+            let _ = queue.sender.try_send(Message::Event(event()));
+        }
+    }
+
+    /// Waits until the listener has returned from all events that were reported before, for a second at the most. The
+    /// listener itself does not wait.
+    pub(crate) fn wait_for_listener(&self) {
+        let Some(queue) = self.0.as_ref().filter(|queue| queue.thread != thread::current().id())
+        else {
+            return;
+        };
+        let begun = Instant::now();
+        let (sender, receiver) = sync_channel(1);
+        let mut message = Message::AllBefore(sender);
+        while let Err(TrySendError::Full(refused)) = queue.sender.try_send(message) {
+            if begun.elapsed() >= LONGEST_WAIT {
+                return;
+            }
+            message = refused;
+            thread::sleep(PAUSE);
+        }
+        // A listener that panicked has dropped the sender.
+        let _ = receiver.recv_timeout(LONGEST_WAIT.saturating_sub(begun.elapsed()));
+    }
+}
+
+/// Calls the listener with all events, until nobody can report another one.
+fn call_with_all(queue: &Receiver<Message>, listener: &impl Fn(&Event)) {
+    for message in queue {
+        match message {
+            Message::Event(event) => listener(&event),
+            // Whoever waited may have given up.
+            Message::AllBefore(sender) => drop(sender.try_send(())),
         }
     }
 }

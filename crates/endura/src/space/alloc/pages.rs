@@ -420,7 +420,7 @@ impl Pages {
     }
 
     /// Reports growth to `events` from now on.
-    pub(crate) fn tell_to(&self, events: Events) {
+    pub(crate) fn set_listener(&self, events: Events) {
         self.free.lock().events = events;
     }
 

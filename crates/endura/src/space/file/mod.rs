@@ -9,5 +9,5 @@ pub(crate) mod own;
 pub(crate) mod own_blocks;
 pub(crate) mod pool_file;
 pub(crate) mod schedule;
-mod sessions;
+pub(crate) mod sessions;
 pub mod superblock;

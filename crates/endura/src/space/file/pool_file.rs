@@ -116,12 +116,9 @@ impl PoolFile {
         Ok(Self { file, superblock, access, filesystem, warnings, writers: None, seen, lock })
     }
 
-    /// Removes the file, which this process has made and nobody else has used, from `path`. What has been moved there
-    /// meanwhile stays.
-    pub(crate) fn discard(&self, path: &Path) {
-        if fs::symlink_metadata(path).is_ok_and(|facts| FileId::of(&facts) == self.lock.file()) {
-            let _ = fs::remove_file(path);
-        }
+    /// Which file it is.
+    pub(crate) fn id(&self) -> FileId {
+        self.lock.file()
     }
 
     /// The file.
@@ -383,20 +380,6 @@ mod tests {
             drop(PoolFile::create(&path, ACCESS).unwrap());
         });
         assert!(matches!(outcome, Err(Error::Locked)), "{outcome:?}");
-    }
-
-    #[test]
-    fn a_file_that_was_moved_to_the_path_is_not_discarded() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, other) = (folder.path().join("pool"), folder.path().join("other"));
-        let made = PoolFile::create(&path, ACCESS).unwrap();
-        fs::write(&other, "precious").unwrap();
-        fs::rename(&other, &path).unwrap();
-        made.discard(&path);
-        assert_eq!(fs::read(&path).unwrap(), b"precious");
-        fs::remove_file(&path).unwrap();
-        PoolFile::create(&path, ACCESS).unwrap().discard(&path);
-        assert!(!path.exists());
     }
 
     /// The kernel tells once, and an open that fails by that must not hide it from the next one.

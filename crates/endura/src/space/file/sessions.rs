@@ -35,8 +35,17 @@ use crate::space::file::entrance;
 use crate::space::file::own_blocks;
 use crate::space::file::pool_file::PoolFile;
 use crate::space::file::superblock::Superblock;
-use crate::space::session::Session;
+use crate::space::session::{Inspected, Session};
 use crate::{Error, Result};
+
+/// What a session needs before it can be announced.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    session: Session,
+    /// The number of the session.
+    number: [u8; 16],
+    boot: Boot,
+}
 
 impl PoolFile {
     /// The session that [`begin`](Self::begin) would begin.
@@ -49,12 +58,10 @@ impl PoolFile {
         Ok(Session { generation, clean: last.clean, read_only: self.access.read_only })
     }
 
-    /// Begins a session. Unless it is read-only, this is durable before it returns; a read-only
-    /// session writes nothing and takes the next generation in memory only.
-    pub(crate) fn begin(&mut self, placement: &Placement) -> Result<Session> {
-        let last = self.superblock;
+    /// Does all that a session needs before it is announced. Writes nothing into the pool.
+    pub(crate) fn prepare(&mut self, placement: &Placement) -> Result<Prepared> {
         let session = self.next_session()?;
-        if placement.direct && !last.clean {
+        if placement.direct && !session.clean {
             // The caches may hold stores of a session that did not flush (eADR, page cache), and
             // this one counts on what it finds being durable.
             self.file
@@ -65,18 +72,40 @@ impl PoolFile {
             own_blocks::make_sure(&self.file, self.filesystem)?
                 .into_iter()
                 .for_each(|what| self.warn(what));
-            self.announce(&session, placement)?;
+        }
+        self.announcement(session)
+    }
+
+    /// Begins the session that was [prepared](Self::prepare), of a pool that was looked at. Unless it is read-only, this is
+    /// durable before it returns; a read-only session writes nothing and takes the next generation in memory only.
+    pub(crate) fn begin(
+        &mut self,
+        prepared: Prepared,
+        _: &Inspected,
+        placement: &Placement,
+    ) -> Result<Session> {
+        let session = prepared.session;
+        if !session.read_only {
+            self.announce(prepared, placement)?;
         }
         Ok(session)
     }
 
+    /// What the superblock of a session will say, as far as it has to be found out.
+    fn announcement(&self, session: Session) -> Result<Prepared> {
+        if !session.read_only {
+            // What may not be written is found out before anything is.
+            Superblock::refuse_beyond_limit()?;
+        }
+        let (number, boot) = (identity::random()?, Boot::here()?);
+        Ok(Prepared { session, number, boot })
+    }
+
     /// Steps 1 to 4 of the table above.
-    fn announce(&mut self, session: &Session, placement: &Placement) -> Result<()> {
+    fn announce(&mut self, prepared: Prepared, placement: &Placement) -> Result<()> {
+        let Prepared { session, number, boot } = prepared;
         let last = self.superblock;
-        // What may not be written is found out before anything is.
-        Superblock::refuse_beyond_limit()?;
-        let (number, file, boot) = (identity::random()?, self.identity(), Boot::here()?);
-        let mounted = Mounted::of(&self.file);
+        let (file, mounted) = (self.identity(), Mounted::of(&self.file));
         let replaced = (!last.clean && last.is_marked).then_some(last.session);
         let is_marked = entrance::mark(&self.file, number, &last, self.seen)?;
         if is_marked && placement.is_power_safe() {
@@ -156,7 +185,7 @@ impl PoolFile {
         last.base_lags = false;
         // Above each generation that has locks in the pages.
         let session = Session { clean: false, ..self.next_session()? };
-        self.announce(&session, placement)
+        self.announce(self.announcement(session)?, placement)
     }
 
     /// The superblock that [`end`](Self::end) will write.

@@ -1,15 +1,17 @@
-//! The session behind all handles of an open pool, and its end.
+//! An open pool, which all handles share, and its close.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::map_info::MapInfo;
+use super::verify::{Report, verify};
 use crate::checkpoint::keeper::Keeper;
 use crate::checkpoint::{Checkpoint, CheckpointStats, Restored};
-use crate::index::Background;
+use crate::index::{Background, table};
 use crate::media::{Mapped, Media, Placement};
 use crate::os::fork::ForkGuard;
 use crate::runtime::calls::Call;
-use crate::space::{Event, OwnPath, PoolFile, Session, Space, own};
+use crate::space::{Event, MapState, OwnPath, PoolFile, Session, Space, own};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
@@ -36,8 +38,8 @@ pub struct Closed {
     pub checkpoint_error: Option<Error>,
 }
 
-/// What the handles of an open pool share.
-pub(super) struct Inner {
+/// An open pool. [`Pool`](crate::Pool) is a shared reference to it.
+pub(crate) struct Open {
     pub(super) space: Arc<Space<Mapped>>,
     pub(super) background: Background,
     /// Makes checkpoints, where there are any.
@@ -58,23 +60,102 @@ pub(super) struct Facts {
     pub(super) warnings: Vec<&'static str>,
     pub(super) own_path: OwnPath,
     /// The checkpoints, as a session that only reads found them.
-    pub(super) kept: Option<CheckpointStats>,
+    pub(super) told: Option<CheckpointStats>,
     pub(super) restored: Option<Restored>,
 }
 
-impl Inner {
+impl Open {
     /// Identifies the pool to its [calls](Call).
-    pub(super) fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    pub(super) fn close(&self) -> Result<Closed> {
+    /// The process that opened it.
+    pub(crate) fn birthplace(&self) -> ForkGuard {
+        self.birthplace
+    }
+
+    pub(crate) fn space(&self) -> &Arc<Space<Mapped>> {
+        &self.space
+    }
+
+    /// The path by which the pool was opened.
+    pub(crate) fn path(&self) -> &Path {
+        &self.facts.path
+    }
+
+    /// What the open did, if it took the pool back to a checkpoint or made it from one.
+    pub(crate) fn restored(&self) -> Option<&Restored> {
+        self.facts.restored.as_ref()
+    }
+
+    /// Fails in a forked child, and where the thread is inside an operation of the pool.
+    pub(crate) fn expect_outside(&self) -> Result<()> {
+        // This check is first: a forked child inherits the calls of its parent's thread.
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
-        if Call::is_inside(self.address()) {
-            return Err(Error::InsideOperation);
+        match Call::is_inside(self.address()) {
+            true => Err(Error::InsideOperation),
+            false => Ok(()),
         }
+    }
+
+    /// All maps, by name.
+    pub(crate) fn maps(&self) -> Result<Vec<MapInfo>> {
+        let maps = self.space.told(self.space.named_maps())?;
+        Ok(maps.into_iter().map(|(name, map)| MapInfo::of(name, &map)).collect())
+    }
+
+    pub(crate) fn drop_map(&self, name: &str) -> Result<bool> {
+        let inventory = |map: &MapState| Ok(table::of(map)?.inventory());
+        self.space.told(self.space.drop_map(name, inventory))
+    }
+
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.space.told(self.space.rename_map(from, to))
+    }
+
+    pub(crate) fn verify(&self) -> Result<Report> {
+        self.expect_outside()?;
+        self.space.told(verify(&self.space))
+    }
+
+    pub(crate) fn recover_leaks(&self) -> Result<bool> {
+        drop(self.space.pin_mut()?);
+        if self.space.collection().is_done() {
+            return Ok(true);
+        }
+        for map in self.space.maps()? {
+            table::of::<Mapped>(&map)?;
+        }
+        self.space.told(self.background.finish())
+    }
+
+    pub(crate) fn checkpoint(&self) -> Result<Checkpoint> {
+        self.expect_outside()?;
+        drop(self.space.pin_mut()?);
+        match &self.keeper {
+            Some(keeper) => keeper.checkpoint(),
+            None => Err(Error::Unsupported {
+                what: "the pool has no checkpoints: open it with `checkpoints` among its options",
+            }),
+        }
+    }
+
+    /// As [`Pool::close`](crate::Pool::close).
+    pub(crate) fn close(&self) -> Result<Closed> {
+        let closed = self.end_session();
+        // A program may end as soon as this call has returned. Not where the last handle is dropped: there the listener may
+        // wait for a lock that the caller has.
+        if !matches!(closed, Err(Error::Closed | Error::Forked | Error::InsideOperation)) {
+            self.space.wait_for_listener();
+        }
+        closed
+    }
+
+    fn end_session(&self) -> Result<Closed> {
+        self.expect_outside()?;
         // Fails if an operation may still run; the pool then stays open, and locked. While it waits for operations it
         // holds no lock except the turn of closing.
         self.space.close()?;
@@ -161,9 +242,9 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for Open {
     fn drop(&mut self) {
-        match self.close() {
+        match self.end_session() {
             Ok(_) | Err(Error::Closed | Error::Forked) => {}
             // No caller can receive the error.
             Err(error) => self.space.tell(|| Event::CloseFailed { code: error.code() }),

@@ -1,0 +1,32 @@
+//! How many addresses a pool takes when the caller chose no largest size.
+
+use std::io;
+
+use crate::media::Reservation;
+
+/// Addresses that are reserved by default.
+pub(super) const DEFAULT_MAX_SIZE: u64 = 1 << 40;
+/// The least that is reserved as the default if address space is scarce.
+const LEAST_DEFAULT: u64 = 1 << 30;
+/// The default takes at most one part in so many of the largest gap in the address space: the rest is for the program,
+/// and for other pools.
+const LEAVING: u64 = 8;
+/// The same if the default is not available, so that the next thousand pools find space.
+const LEAVING_WHERE_SCARCE: u64 = 64;
+
+/// Reserves addresses for a pool that has `have` bytes.
+pub(super) fn reserve_default(have: u64) -> io::Result<Reservation> {
+    if let Ok(all) = Reservation::leaving(DEFAULT_MAX_SIZE.max(have), LEAVING) {
+        return Ok(all);
+    }
+    let least = LEAST_DEFAULT.max(have);
+    let mut bytes = DEFAULT_MAX_SIZE / 2;
+    while bytes > least {
+        match Reservation::leaving(bytes, LEAVING_WHERE_SCARCE) {
+            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => bytes /= 2,
+            outcome => return outcome,
+        }
+    }
+    // The present size must be reserved, even in a process with a limit on its address space.
+    Reservation::leaving(least, LEAVING).or_else(|_| Reservation::leaving(least, 2))
+}

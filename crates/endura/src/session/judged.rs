@@ -1,0 +1,147 @@
+//! The second step of an open: what the pool lies on, which checkpoint is its own, and whether its file can be trusted.
+//!
+//! | the pool | what is done |
+//! | --- | --- |
+//! | is whole | nothing |
+//! | is in doubt, and has a checkpoint | it is taken back to that (`restore`) |
+//! | is in doubt, and is to be accepted | it is verified as it is (`accept_unclean`) |
+//! | is in doubt | it is refused: [`Error::NeedsRestore`] |
+
+use super::addresses::DEFAULT_MAX_SIZE;
+use super::locked::{Locked, Origin};
+use super::verify::verify;
+use crate::checkpoint::beside::PATIENCE;
+use crate::checkpoint::found::{self, Plan, Search};
+use crate::checkpoint::{CheckpointStats, Checkpoints, Restored};
+use crate::media::{Domain, Placement};
+use crate::space::{Doubt, OwnPath, Session, Space};
+use crate::{Error, Result};
+
+/// A pool that nothing refuses any more, but for what mapping it shows.
+pub(crate) struct Judged<'o> {
+    pub(super) locked: Locked<'o>,
+    pub(super) placement: Placement,
+    pub(super) own_path: OwnPath,
+    pub(super) making: Making,
+    /// What this open did if it took the pool back to a checkpoint.
+    pub(super) restored: Option<Restored>,
+    /// Whether the pool was in doubt, and was verified as it is.
+    pub(super) is_accepted: bool,
+}
+
+/// What the session does about checkpoints.
+pub(super) enum Making {
+    /// The pool has none, and is to have none.
+    None,
+    /// The session only reads: this is what it tells of them.
+    Told(CheckpointStats),
+    /// It makes some, or ends them.
+    Planned(Plan),
+}
+
+impl Making {
+    /// Whether the session makes checkpoints.
+    pub(super) fn is_on(&self) -> bool {
+        matches!(self, Self::Planned(plan) if plan.is_on())
+    }
+}
+
+impl<'o> Locked<'o> {
+    /// Decides whether the pool is what it should be, and takes it back to its checkpoint if it is not.
+    pub(crate) fn judge(mut self) -> Result<Judged<'o>> {
+        let (options, path) = (self.options, self.path);
+        options.check_max_size()?;
+        let placement = Placement::of(self.file.file(), !options.read_only, options.media)?;
+        let own_path = OwnPath::of(path, self.file.file());
+        let own_path = own_path.map_err(|error| Error::opening(path, error))?;
+        let mut plan = if options.read_only { None } else { self.plan(&placement)? };
+        let (doubt, is_suspect) = self.doubt(&placement, plan.as_mut())?;
+        let restored = match (&mut plan, doubt) {
+            (Some(plan), Some(doubt)) if options.restore && doubt.goes_back() => {
+                plan.go_back(path, &mut self.file, doubt, &placement)?
+            }
+            _ => None,
+        };
+        let doubt = doubt.filter(|_| restored.is_none());
+        if let Some(doubt) = doubt.filter(|_| !options.accept_unclean) {
+            return Err(Error::NeedsRestore { reason: doubt.reason() });
+        }
+        self.file.check_length()?;
+        let is_accepted = doubt.is_some();
+        if is_accepted {
+            self.accept(placement, is_suspect)?;
+        }
+        self.file.warn_of_silence(&placement)?;
+        let making = match plan {
+            Some(mut plan) => {
+                plan.announce(&mut self.file, is_accepted)?;
+                Making::Planned(plan)
+            }
+            None if options.read_only => {
+                let told = found::facts(path, options.checkpoints.as_ref(), &self.file);
+                told.map_or(Making::None, Making::Told)
+            }
+            None => Making::None,
+        };
+        Ok(Judged { locked: self, placement, own_path, making, restored, is_accepted })
+    }
+
+    /// When and where checkpoints are made; none if they are not.
+    fn plan(&self, placement: &Placement) -> Result<Option<Plan>> {
+        let (options, file) = (self.options, &self.file);
+        let is_new = matches!(self.origin, Origin::Created(_));
+        let is_written_back = !placement.direct && !file.filesystem().is_in_memory();
+        let default = (is_new && is_written_back).then(Checkpoints::default);
+        let choice = options.checkpoints.as_ref().or(default.as_ref());
+        let most = options.max_size.unwrap_or(DEFAULT_MAX_SIZE).max(file.len()?);
+        let search = Search {
+            most_pages: found::pages_within(most),
+            may_be_too_large: most > found::MOST_BYTES,
+            patience: options.lock_timeout.max(PATIENCE),
+            any_filesystem: options.any_filesystem,
+            accepts: options.accept_unclean,
+        };
+        Plan::of(self.path, choice, file, search)
+    }
+
+    /// Why the pool may be torn, if it may be, and whether that is because the disk refused pages of it.
+    fn doubt(
+        &mut self,
+        placement: &Placement,
+        plan: Option<&mut Plan>,
+    ) -> Result<(Option<Doubt>, bool)> {
+        let (options, file) = (self.options, &mut self.file);
+        // The kernel tells it once: a session that only reads must not hear it.
+        if !options.read_only {
+            file.hear_of_refused_pages();
+        }
+        let last = *file.superblock();
+        let is_suspect = last.suspects(&last)
+            || match &plan {
+                Some(plan) => plan.suspects(&last),
+                None => found::suspects(self.path, options.checkpoints.as_ref(), &last),
+            };
+        let doubt = match (file.doubt(placement, is_suspect)?, plan) {
+            (None, Some(plan)) if last.clean && file.has_moved() => {
+                // A copy, or a pool that was moved: its checkpoint knows each page.
+                plan.differs(file)?.then_some(Doubt::TORN_COPY)
+            }
+            (doubt, _) => doubt,
+        };
+        Ok((doubt, is_suspect))
+    }
+
+    /// Verifies a pool in doubt, before anything is written, in a session that stores nothing.
+    fn accept(&mut self, placement: Placement, is_suspect: bool) -> Result<()> {
+        self.file.expect_alone()?;
+        // Nothing in this session becomes durable.
+        let in_passing = Placement { domain: Domain::PageCache, ..placement };
+        let medium = self.options.map(&mut self.file, in_passing, (true, false))?;
+        let session = Session { clean: false, read_only: true, ..self.file.next_session()? };
+        verify(&Space::mount(medium, session)?)?;
+        if is_suspect && !self.options.read_only {
+            self.file.write_again()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! The last steps of an open: the pool is mapped and looked at, and then the session begins, which is the one write.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use super::addresses::{DEFAULT_MAX_SIZE, reserve_default};
+use super::judged::{Judged, Making};
+use super::locked::{Locked, Origin};
+use super::open::{Facts, Open};
+use super::options::Options;
+use crate::checkpoint::found::Plan;
+use crate::checkpoint::keeper::Keeper;
+use crate::index::{Background, ready_locks};
+use crate::media::{Mapped, Mapping, Placement, Reservation, STEP};
+use crate::os::fork::ForkGuard;
+use crate::space::{Event, Events, Inspected, PoolFile, Prepared, Session, Space};
+use crate::sync::Mutex;
+use crate::{Error, Result};
+
+const FEW_ADDRESSES: &str = "the process has too few free addresses for the usual 1 TiB: `max_bytes` says how far the pool may \
+     grow while it is open this time; set `max_size` where many pools are open at once";
+
+/// A pool whose session can begin.
+pub(crate) struct Mounted<'o> {
+    judged: Judged<'o>,
+    looked_at: LookedAt,
+}
+
+/// A mapped pool that is sound, and what its session needs.
+struct LookedAt {
+    medium: Mapped,
+    inspected: Inspected,
+    prepared: Prepared,
+    notes_pages: bool,
+}
+
+impl<'o> Judged<'o> {
+    /// Maps the pool, and refuses one that cannot have come from a correct run.
+    pub(crate) fn mount(mut self) -> Result<Mounted<'o>> {
+        let (options, placement, is_on) =
+            (self.locked.options, self.placement, self.making.is_on());
+        let looked_at = options.look_at(&mut self.locked.file, placement, is_on)?;
+        Ok(Mounted { judged: self, looked_at })
+    }
+}
+
+impl Mounted<'_> {
+    /// Begins the session. Events go to `events` from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the session cannot be announced. What comes after that are the threads of the session, whose failures
+    /// are warnings; the locks, once in 2^20 opens; and the removal of checkpoints that nobody wants any more: if one of these fails,
+    /// the pool is as if its process had been killed.
+    pub(crate) fn begin(self, events: Events) -> Result<Open> {
+        let Self { mut judged, looked_at } = self;
+        let (file, placement) = (&mut judged.locked.file, judged.placement);
+        let mut plan = match &mut judged.making {
+            Making::Planned(plan) => Some(plan),
+            Making::None | Making::Told(_) => None,
+        };
+        if let Some(plan) = &mut plan {
+            plan.write_number(file.file())?;
+        }
+        let (space, session) = looked_at.begin(file, &placement)?;
+        if let Some(plan) = plan {
+            plan.remove_unwanted(file)?;
+        }
+        Ok(judged.open(Arc::new(space), session, events))
+    }
+}
+
+impl Judged<'_> {
+    /// The session has begun: nothing fails any more.
+    fn open(self, space: Arc<Space<Mapped>>, session: Session, events: Events) -> Open {
+        let Self { locked, placement, own_path, making, restored, is_accepted } = self;
+        let Locked { options, path, origin, file } = locked;
+        // What was verified, or taken back page by page, is not in doubt.
+        let is_in_doubt = !session.clean && !is_accepted && restored.is_none();
+        let restored = match origin {
+            Origin::Found => restored,
+            Origin::Created(created) => {
+                created.finish();
+                restored
+            }
+            Origin::MadeAnew(made) => restored.or(Some(made)),
+        };
+        space.set_listener(events);
+        if let Some(restored) = &restored {
+            let (age, written_bytes) = (restored.age(), restored.written_bytes);
+            space.tell(|| Event::Restored { age, written_bytes });
+        }
+        if !session.clean {
+            space.tell(|| Event::OpenedUnclean { generation: session.generation });
+        }
+        let (plan, told) = match making {
+            Making::Planned(plan) => (Some(plan).filter(Plan::is_on), None),
+            Making::Told(told) => (None, Some(told)),
+            Making::None => (None, None),
+        };
+        let begin = |plan| Keeper::begin(&space, &file, own_path.clone(), plan, is_in_doubt);
+        let mut keeper = plan.map(begin);
+        space.hear_of_exits();
+        let background = Background::begin(&space, options.recovery_threads);
+        keeper.iter_mut().for_each(Keeper::start);
+        let facts = Facts {
+            path: path.to_owned(),
+            uuid: file.superblock().uuid,
+            filesystem: file.filesystem().name(),
+            warnings: file.warnings().to_vec(),
+            own_path,
+            told,
+            restored,
+        };
+        Open {
+            space,
+            background,
+            keeper,
+            birthplace: ForkGuard::here(),
+            placement,
+            session,
+            facts,
+            file: Mutex::new(Some(file)),
+        }
+    }
+}
+
+impl LookedAt {
+    /// The one write of an open, and what may only follow it.
+    fn begin(self, file: &mut PoolFile, placement: &Placement) -> Result<(Space<Mapped>, Session)> {
+        let Self { medium, inspected, prepared, notes_pages } = self;
+        let session = file.begin(prepared, &inspected, placement)?;
+        let space = Space::mount(medium, session)?;
+        if notes_pages {
+            space.let_writers_park();
+        }
+        ready_locks(&space)?;
+        Ok((space, session))
+    }
+}
+
+impl Options {
+    /// Maps the file, reads what a session decides by, and prepares one.
+    fn look_at(
+        &self,
+        file: &mut PoolFile,
+        placement: Placement,
+        notes_pages: bool,
+    ) -> Result<LookedAt> {
+        let medium = self.map(file, placement, (self.read_only, notes_pages))?;
+        let inspected = Space::inspect(&medium, file.next_session()?)?;
+        let prepared = file.prepare(&placement)?;
+        Ok(LookedAt { medium, inspected, prepared, notes_pages })
+    }
+
+    /// A session without checkpoints, threads and listeners, on a file that is no pool of anybody yet.
+    pub(super) fn begin_on(
+        &self,
+        file: &mut PoolFile,
+        placement: Placement,
+    ) -> Result<Space<Mapped>> {
+        let looked_at = self.look_at(file, placement, false)?;
+        looked_at.begin(file, &placement).map(|(space, _)| space)
+    }
+
+    /// Maps the file, with address space for its largest size.
+    pub(super) fn map(
+        &self,
+        file: &mut PoolFile,
+        placement: Placement,
+        (read_only, notes_pages): (bool, bool),
+    ) -> Result<Mapped> {
+        // What stands behind the last whole step is not mapped.
+        let have = file.len()?;
+        let have = have - have % STEP;
+        let reservation = match self.max_size {
+            _ if read_only => Reservation::new(have),
+            Some(bytes) => Reservation::new(bytes.max(have)),
+            None => reserve_default(have),
+        };
+        let reservation = reservation.map_err(|error| {
+            Error::io("reserving addresses for the pool (`max_size`, `ulimit -v`)", error)
+        })?;
+        if !read_only && self.max_size.is_none() && reservation.len() < DEFAULT_MAX_SIZE {
+            file.warn(FEW_ADDRESSES);
+        }
+        let own = File::try_clone(file.file());
+        let own = own.map_err(|error| Error::io("duplicating the file's descriptor", error))?;
+        let Placement { direct, domain, instruction, .. } = placement;
+        let mapping = Mapping { read_only, direct, domain, instruction, notes_pages };
+        let map = if self.read_mostly { Mapped::read_mostly } else { Mapped::new };
+        map(own, reservation, mapping)
+    }
+}
