@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 
 use super::encoding::Encoding;
+use super::form::{Form, Lent, Owned, WordWidth, in_form};
 use super::map::DynamicMap;
 use super::range::DynamicRange;
-use super::untyped::UntypedMap;
 use crate::Result;
 use crate::tree::byte_range::behind;
 
@@ -14,18 +14,12 @@ use crate::tree::byte_range::behind;
 impl DynamicMap {
     /// [`Map::get_many`](crate::Map::get_many)
     pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Encoding>>> {
-        match &self.map {
-            UntypedMap::Words(map) => {
-                let words: Result<Vec<u64>> = keys.iter().map(|key| self.key_word(key)).collect();
-                let found = map.get_many(words?)?;
-                Ok(found.into_iter().map(|value| self.found(value)).collect())
-            }
-            UntypedMap::Bytes(map) => {
-                keys.iter().try_for_each(|key| self.checked_key(key).map(drop))?;
-                let found = map.get_many(keys.iter().copied())?;
-                Ok(found.into_iter().map(|value| value.map(Encoding::of_bytes)).collect())
-            }
-        }
+        let width = self.value.word_width();
+        in_form!(&self.map, map => {
+            let keys: Result<Vec<_>> = keys.iter().map(|key| self.key(key)).collect();
+            let found = map.get_many(keys?)?;
+            Ok(found.into_iter().map(|value| value.map(|value| value.encoding(width))).collect())
+        })
     }
 
     /// [`Map::extend`](crate::Map::extend)
@@ -34,38 +28,29 @@ impl DynamicMap {
         entries: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
     ) -> Result<usize> {
         let (mut entries, mut failed) = (entries.into_iter(), None);
-        let count = match &self.map {
-            UntypedMap::Words(map) => map.extend(std::iter::from_fn(|| {
-                let (key, value) = entries.next()?;
-                let words = self.key_word(key).and_then(|key| Ok((key, self.value_word(value)?)));
-                words.map_err(|error| failed = Some(error)).ok()
-            })),
-            UntypedMap::Bytes(map) => map.extend(std::iter::from_fn(|| {
-                let (key, value) = entries.next()?;
-                let checked = self.checked_key(key).and_then(|_| self.checked_value(value));
-                checked.map_err(|error| failed = Some(error)).ok().map(|value| (key, value))
-            })),
-        }?;
+        let count = in_form!(&self.map, map => map.extend(std::iter::from_fn(|| {
+            let (key, value) = entries.next()?;
+            let checked = self.key(key).and_then(|key| Ok((key, self.value(value)?)));
+            checked.map_err(|error| failed = Some(error)).ok()
+        })))?;
         failed.map_or(Ok(count), Err)
     }
 
     /// [`Map::range`](crate::Map::range). Bounds are any bytes, compared with the keys' encodings: also the first bytes of
     /// keys.
     pub fn range(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> DynamicRange {
-        match &self.map {
-            UntypedMap::Words(map) => {
-                DynamicRange::of_words(self, map.range(self.word_bounds(from, to)))
-            }
-            UntypedMap::Bytes(map) => DynamicRange::of_bytes(map.range((from, to))),
-        }
+        DynamicRange::of(
+            self,
+            match &self.map {
+                Form::Words(map) => Form::Words(map.range(self.word_bounds(from, to))),
+                Form::Bytes(map) => Form::Bytes(map.range((from, to))),
+            },
+        )
     }
 
     /// All entries: [`Map::iter`](crate::Map::iter).
     pub fn iter(&self) -> DynamicRange {
-        match &self.map {
-            UntypedMap::Words(map) => DynamicRange::of_words(self, map.iter()),
-            UntypedMap::Bytes(map) => DynamicRange::of_bytes(map.iter()),
-        }
+        DynamicRange::of(self, in_form!(&self.map, map => Form: map.iter()))
     }
 
     /// The entries whose encoded keys start with these bytes: the first bytes of keys that are `str` or `[u8]`, or the
@@ -79,32 +64,27 @@ impl DynamicMap {
     /// [`Map::remove_range`](crate::Map::remove_range), with bounds as for [`range`](Self::range).
     pub fn remove_range(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<usize> {
         match &self.map {
-            UntypedMap::Words(map) => map.remove_range(self.word_bounds(from, to)),
-            UntypedMap::Bytes(map) => map.remove_range((from, to)),
+            Form::Words(map) => map.remove_range(self.word_bounds(from, to)),
+            Form::Bytes(map) => map.remove_range((from, to)),
         }
     }
 
     /// [`Map::clear`](crate::Map::clear)
     pub fn clear(&self) -> Result<()> {
-        match &self.map {
-            UntypedMap::Words(map) => map.clear(),
-            UntypedMap::Bytes(map) => map.clear(),
-        }
+        in_form!(&self.map, map => map.clear())
     }
 
     /// [`Map::retain`](crate::Map::retain)
     pub fn retain(&self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) -> Result<usize> {
-        match &self.map {
-            UntypedMap::Words(map) => {
-                map.retain(|key, value| keep(&self.key.encoding(key), &self.value.encoding(value)))
-            }
-            UntypedMap::Bytes(map) => map.retain(keep),
-        }
+        let (of_key, of_value) = (self.key.word_width(), self.value.word_width());
+        in_form!(&self.map, map => {
+            map.retain(|key, value| keep(&key.lent(of_key), &value.lent(of_value)))
+        })
     }
 
     /// The keys of a map of words from one bound to the other: those whose encodings are, byte by byte.
     fn word_bounds(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> (Bound<u64>, Bound<u64>) {
-        let width = self.key.word_width();
+        let WordWidth(width) = self.key.word_width();
         // The first bytes of a bound as a word, filled up with zeros; and how its length compares with a key's.
         let cut = |bound: &[u8]| {
             let bytes = bound.iter().copied().chain(std::iter::repeat(0)).take(width);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::encoding::{Encoding, word};
+use super::form::{Argument, WordWidth, in_form};
 use super::types::Type;
 use super::untyped::{self, UntypedMap};
 use crate::kind::Kind;
@@ -66,14 +66,9 @@ impl Side {
     }
 
     /// Bytes of the encoding that a word represents.
-    pub(super) fn word_width(self) -> usize {
-        self.word_width
-    }
-
-    /// The encoding that a word represents.
     #[inline]
-    pub(super) fn encoding(self, word: u64) -> Encoding {
-        Encoding::of_word(word, self.word_width)
+    pub(super) fn word_width(self) -> WordWidth {
+        WordWidth(self.word_width)
     }
 
     /// Whether these bytes are an encoding, of the types for which that is quickly said. `false` says nothing.
@@ -123,18 +118,12 @@ impl DynamicMap {
 
     /// The name it was opened by.
     pub fn name(&self) -> &str {
-        match &self.map {
-            UntypedMap::Words(map) => map.name(),
-            UntypedMap::Bytes(map) => map.name(),
-        }
+        in_form!(&self.map, map => map.name())
     }
 
     /// The kind of its index.
     pub fn kind(&self) -> Kind {
-        match &self.map {
-            UntypedMap::Words(map) => map.kind(),
-            UntypedMap::Bytes(map) => map.kind(),
-        }
+        in_form!(&self.map, map => map.kind())
     }
 
     /// Its types, by name.
@@ -154,7 +143,7 @@ impl DynamicMap {
 
     /// The key, if it is an encoding of the key type.
     #[inline]
-    pub(super) fn checked_key<'k>(&self, key: &'k [u8]) -> Result<&'k [u8]> {
+    fn checked_key<'k>(&self, key: &'k [u8]) -> Result<&'k [u8]> {
         match self.key.is_good(key) {
             true => Ok(key),
             false => check(&self.schema.key, self.key, key),
@@ -170,16 +159,16 @@ impl DynamicMap {
         }
     }
 
-    /// The word of a key.
+    /// The key as the map below takes it, if it is an encoding of the key type.
     #[inline]
-    pub(super) fn key_word(&self, key: &[u8]) -> Result<u64> {
-        self.checked_key(key).map(word)
+    pub(super) fn key<'k, A: Argument<'k>>(&self, key: &'k [u8]) -> Result<A> {
+        self.checked_key(key).map(A::of)
     }
 
-    /// The word of a value.
+    /// The value as the map below takes it, if it is an encoding of the value type.
     #[inline]
-    pub(super) fn value_word(&self, value: &[u8]) -> Result<u64> {
-        self.checked_value(value).map(word)
+    pub(super) fn value<'v, A: Argument<'v>>(&self, value: &'v [u8]) -> Result<A> {
+        self.checked_value(value).map(A::of)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use super::encoding::{Encoding, word};
+use super::encoding::Encoding;
+use super::form::{Form, Lent, Owned, in_form};
 use super::map::DynamicMap;
 use super::types::Type;
-use super::untyped::UntypedMap;
 use crate::tree::Bytes;
 use crate::{Error, Result};
 
@@ -13,89 +13,49 @@ use crate::{Error, Result};
 impl DynamicMap {
     /// [`Map::get`](crate::Map::get)
     pub fn get(&self, key: &[u8]) -> Result<Option<Encoding>> {
-        match &self.map {
-            UntypedMap::Words(map) => Ok(self.found(map.get(self.key_word(key)?)?)),
-            UntypedMap::Bytes(map) => bytes(map.get(self.checked_key(key)?)),
-        }
+        in_form!(&self.map, map => Ok(self.found(map.get(self.key(key)?)?)))
     }
 
     /// [`Map::get_with`](crate::Map::get_with)
     #[inline]
     pub fn get_with<R>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        match &self.map {
-            UntypedMap::Words(map) => {
-                map.get_with(self.key_word(key)?, |value| look(&self.value.encoding(value)))
-            }
-            UntypedMap::Bytes(map) => map.get_with(self.checked_key(key)?, look),
-        }
+        let width = self.value.word_width();
+        in_form!(&self.map, map => map.get_with(self.key(key)?, |value| look(&value.lent(width))))
     }
 
     /// [`Map::contains_key`](crate::Map::contains_key)
     pub fn contains_key(&self, key: &[u8]) -> Result<bool> {
-        match &self.map {
-            UntypedMap::Words(map) => map.contains_key(self.key_word(key)?),
-            UntypedMap::Bytes(map) => map.contains_key(self.checked_key(key)?),
-        }
+        in_form!(&self.map, map => map.contains_key(self.key(key)?))
     }
 
     /// [`Map::insert`](crate::Map::insert)
     pub fn insert(&self, key: &[u8], value: &[u8]) -> Result<Option<Encoding>> {
-        match &self.map {
-            UntypedMap::Words(map) => {
-                Ok(self.found(map.insert(self.key_word(key)?, self.value_word(value)?)?))
-            }
-            UntypedMap::Bytes(map) => {
-                bytes(map.insert(self.checked_key(key)?, self.checked_value(value)?))
-            }
-        }
+        in_form!(&self.map, map => Ok(self.found(map.insert(self.key(key)?, self.value(value)?)?)))
     }
 
     /// [`Map::put`](crate::Map::put)
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<bool> {
-        match &self.map {
-            UntypedMap::Words(map) => map.put(self.key_word(key)?, self.value_word(value)?),
-            UntypedMap::Bytes(map) => map.put(self.checked_key(key)?, self.checked_value(value)?),
-        }
+        in_form!(&self.map, map => map.put(self.key(key)?, self.value(value)?))
     }
 
     /// [`Map::insert_if_absent`](crate::Map::insert_if_absent)
     pub fn insert_if_absent(&self, key: &[u8], value: &[u8]) -> Result<bool> {
-        match &self.map {
-            UntypedMap::Words(map) => {
-                map.insert_if_absent(self.key_word(key)?, self.value_word(value)?)
-            }
-            UntypedMap::Bytes(map) => {
-                map.insert_if_absent(self.checked_key(key)?, self.checked_value(value)?)
-            }
-        }
+        in_form!(&self.map, map => map.insert_if_absent(self.key(key)?, self.value(value)?))
     }
 
     /// [`Map::replace`](crate::Map::replace)
     pub fn replace(&self, key: &[u8], value: &[u8]) -> Result<Option<Encoding>> {
-        match &self.map {
-            UntypedMap::Words(map) => {
-                Ok(self.found(map.replace(self.key_word(key)?, self.value_word(value)?)?))
-            }
-            UntypedMap::Bytes(map) => {
-                bytes(map.replace(self.checked_key(key)?, self.checked_value(value)?))
-            }
-        }
+        in_form!(&self.map, map => Ok(self.found(map.replace(self.key(key)?, self.value(value)?)?)))
     }
 
     /// [`Map::remove`](crate::Map::remove)
     pub fn remove(&self, key: &[u8]) -> Result<Option<Encoding>> {
-        match &self.map {
-            UntypedMap::Words(map) => Ok(self.found(map.remove(self.key_word(key)?)?)),
-            UntypedMap::Bytes(map) => bytes(map.remove(self.checked_key(key)?)),
-        }
+        in_form!(&self.map, map => Ok(self.found(map.remove(self.key(key)?)?)))
     }
 
     /// [`Map::delete`](crate::Map::delete)
     pub fn delete(&self, key: &[u8]) -> Result<bool> {
-        match &self.map {
-            UntypedMap::Words(map) => map.delete(self.key_word(key)?),
-            UntypedMap::Bytes(map) => map.delete(self.checked_key(key)?),
-        }
+        in_form!(&self.map, map => map.delete(self.key(key)?))
     }
 
     /// [`Map::compare_exchange`](crate::Map::compare_exchange)
@@ -105,19 +65,11 @@ impl DynamicMap {
         expected: Option<&[u8]>,
         new: Option<&[u8]>,
     ) -> Result<Result<(), Option<Encoding>>> {
-        Ok(match &self.map {
-            UntypedMap::Words(map) => {
-                let expected = expected.map(|value| self.value_word(value)).transpose()?;
-                let new = new.map(|value| self.value_word(value)).transpose()?;
-                let exchanged = map.compare_exchange(self.key_word(key)?, expected, new)?;
-                exchanged.map_err(|found| self.found(found))
-            }
-            UntypedMap::Bytes(map) => {
-                let expected = expected.map(|value| self.checked_value(value)).transpose()?;
-                let new = new.map(|value| self.checked_value(value)).transpose()?;
-                let exchanged = map.compare_exchange(self.checked_key(key)?, expected, new)?;
-                exchanged.map_err(|found| found.map(Encoding::of_bytes))
-            }
+        in_form!(&self.map, map => {
+            let expected = expected.map(|value| self.value(value)).transpose()?;
+            let new = new.map(|value| self.value(value)).transpose()?;
+            let exchanged = map.compare_exchange(self.key(key)?, expected, new)?;
+            Ok(exchanged.map_err(|found| self.found(found)))
         })
     }
 
@@ -141,16 +93,13 @@ impl DynamicMap {
                 }
             }
         };
-        let old = match &self.map {
-            UntypedMap::Words(map) => {
-                let old = map.alter(self.key_word(key)?, |old| {
-                    let old = self.found(old);
-                    next(old.as_deref()).map(|new| word(&new))
-                })?;
-                self.found(old)
-            }
-            UntypedMap::Bytes(map) => bytes(map.alter(self.checked_key(key)?, next))?,
-        };
+        let width = self.value.word_width();
+        let old = in_form!(&self.map, map => {
+            let old = map.alter(self.key(key)?, |old| {
+                next(old.map(|old| old.lent(width)).as_deref()).map(Owned::of)
+            });
+            self.found(old?)
+        });
         failed.map_or(Ok(old), Err)
     }
 
@@ -178,9 +127,7 @@ impl DynamicMap {
         write: impl FnMut(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<()> {
         match (&self.map, self.value_type()) {
-            (UntypedMap::Bytes(map), Type::Bytes) => {
-                map.insert_from(self.checked_key(key)?, len, write)
-            }
+            (Form::Bytes(map), Type::Bytes) => map.insert_from(self.key(key)?, len, write),
             _ => Err(NO_PIECES),
         }
     }
@@ -189,23 +136,18 @@ impl DynamicMap {
     #[inline]
     pub fn read_with<R>(&self, key: &[u8], look: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>> {
         match &self.map {
-            UntypedMap::Bytes(map) => map.read_with(self.checked_key(key)?, look),
-            UntypedMap::Words(_) => Err(NO_PIECES),
+            Form::Bytes(map) => map.read_with(self.key(key)?, look),
+            Form::Words(_) => Err(NO_PIECES),
         }
     }
 
-    /// The encoding of a word that was found as a value.
+    /// The encoding of a value that was found.
     #[inline]
-    pub(super) fn found(&self, value: Option<u64>) -> Option<Encoding> {
-        value.map(|value| self.value.encoding(value))
+    fn found(&self, value: Option<impl Owned>) -> Option<Encoding> {
+        value.map(|value| value.encoding(self.value.word_width()))
     }
 }
 
 const NO_PIECES: Error = Error::Unsupported {
     what: "a value in pieces that is not `[u8]`, or in a map of words: give and take it whole",
 };
-
-#[inline]
-fn bytes(found: Result<Option<Vec<u8>>>) -> Result<Option<Encoding>> {
-    Ok(found?.map(Encoding::of_bytes))
-}

@@ -5,55 +5,43 @@ use std::ops::ControlFlow;
 
 use super::encoding::Encoding;
 use super::ends::Entry;
-use super::map::{DynamicMap, Side};
+use super::form::{Form, Lent, Owned, WordWidth, in_form};
+use super::map::DynamicMap;
 use crate::Result;
 use crate::map::{Keys, Range, Values};
 
 /// The entries of a [`DynamicMap`] with keys between two bounds, as of a [`Range`]. It pins nothing between two calls.
 #[must_use = "a range does nothing before it is asked for entries"]
 #[derive(Debug)]
-pub struct DynamicRange(Form<Range<u64, u64>, Range<[u8], [u8]>>);
+pub struct DynamicRange {
+    range: Form<Range<u64, u64>, Range<[u8], [u8]>>,
+    of_key: WordWidth,
+    of_value: WordWidth,
+}
 
 /// Keys in order; see [`DynamicRange::keys`].
 #[must_use = "a range does nothing before it is asked for entries"]
 #[derive(Debug)]
-pub struct DynamicKeys(Form<Keys<u64, u64>, Keys<[u8], [u8]>>);
+pub struct DynamicKeys(Form<Keys<u64, u64>, Keys<[u8], [u8]>>, WordWidth);
 
 /// Values in the order of their keys; see [`DynamicRange::values`].
 #[must_use = "a range does nothing before it is asked for entries"]
 #[derive(Debug)]
-pub struct DynamicValues(Form<Values<u64, u64>, Values<[u8], [u8]>>);
-
-#[derive(Debug)]
-enum Form<W, B> {
-    /// A range of words, with the conversion of its keys and of its values.
-    Words(W, Side, Side),
-    Bytes(B),
-}
+pub struct DynamicValues(Form<Values<u64, u64>, Values<[u8], [u8]>>, WordWidth);
 
 impl DynamicRange {
-    pub(super) fn of_words(map: &DynamicMap, range: Range<u64, u64>) -> Self {
-        Self(Form::Words(range, map.key, map.value))
-    }
-
-    pub(super) fn of_bytes(range: Range<[u8], [u8]>) -> Self {
-        Self(Form::Bytes(range))
+    pub(super) fn of(map: &DynamicMap, range: Form<Range<u64, u64>, Range<[u8], [u8]>>) -> Self {
+        Self { range, of_key: map.key.word_width(), of_value: map.value.word_width() }
     }
 
     /// Only the keys. Values are not read.
     pub fn keys(self) -> DynamicKeys {
-        DynamicKeys(match self.0 {
-            Form::Words(range, key, value) => Form::Words(range.keys(), key, value),
-            Form::Bytes(range) => Form::Bytes(range.keys()),
-        })
+        DynamicKeys(in_form!(self.range, range => Form: range.keys()), self.of_key)
     }
 
     /// Only the values.
     pub fn values(self) -> DynamicValues {
-        DynamicValues(match self.0 {
-            Form::Words(range, key, value) => Form::Words(range.values(), key, value),
-            Form::Bytes(range) => Form::Bytes(range.values()),
-        })
+        DynamicValues(in_form!(self.range, range => Form: range.values()), self.of_value)
     }
 
     /// [`Range::visit`], or [`Range::visit_rev`] for `upwards` = false.
@@ -66,60 +54,36 @@ impl DynamicRange {
         upwards: bool,
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
-        match self.0 {
-            Form::Words(range, key, value) => {
-                let visit = |k: u64, v: u64| visit(&key.encoding(k), &value.encoding(v));
-                if upwards { range.visit(visit) } else { range.visit_rev(visit) }
-            }
-            Form::Bytes(range) => {
-                if upwards {
-                    range.visit(visit)
-                } else {
-                    range.visit_rev(visit)
-                }
-            }
-        }
+        let Self { range, of_key, of_value } = self;
+        in_form!(range, range => match upwards {
+            true => range.visit(|key, value| visit(&key.lent(of_key), &value.lent(of_value))),
+            false => range.visit_rev(|key, value| visit(&key.lent(of_key), &value.lent(of_value))),
+        })
     }
 
     fn step(&mut self, upwards: bool) -> Option<Result<Entry>> {
-        match &mut self.0 {
-            Form::Words(range, key, value) => {
-                let entry = if upwards { range.next() } else { range.next_back() }?;
-                Some(entry.map(|(k, v)| (key.encoding(k), value.encoding(v))))
-            }
-            Form::Bytes(range) => {
-                let entry = if upwards { range.next() } else { range.next_back() }?;
-                Some(entry.map(|(k, v)| (Encoding::of_bytes(k), Encoding::of_bytes(v))))
-            }
-        }
+        let (of_key, of_value) = (self.of_key, self.of_value);
+        in_form!(&mut self.range, range => {
+            let entry = step(range, upwards)?;
+            Some(entry.map(|(key, value)| (key.encoding(of_key), value.encoding(of_value))))
+        })
     }
 }
 
 impl DynamicKeys {
     fn step(&mut self, upwards: bool) -> Option<Result<Encoding>> {
-        match &mut self.0 {
-            Form::Words(keys, key, _) => step(keys, upwards, |word| key.encoding(word)),
-            Form::Bytes(keys) => step(keys, upwards, Encoding::of_bytes),
-        }
+        in_form!(&mut self.0, keys => Some(step(keys, upwards)?.map(|key| key.encoding(self.1))))
     }
 }
 
 impl DynamicValues {
     fn step(&mut self, upwards: bool) -> Option<Result<Encoding>> {
-        match &mut self.0 {
-            Form::Words(values, _, value) => step(values, upwards, |word| value.encoding(word)),
-            Form::Bytes(values) => step(values, upwards, Encoding::of_bytes),
-        }
+        in_form!(&mut self.0, values => Some(step(values, upwards)?.map(|it| it.encoding(self.1))))
     }
 }
 
-fn step<T>(
-    items: &mut impl DoubleEndedIterator<Item = Result<T>>,
-    upwards: bool,
-    encoding: impl FnOnce(T) -> Encoding,
-) -> Option<Result<Encoding>> {
-    let item = if upwards { items.next() } else { items.next_back() };
-    item.map(|item| item.map(encoding))
+fn step<T>(items: &mut impl DoubleEndedIterator<Item = T>, upwards: bool) -> Option<T> {
+    if upwards { items.next() } else { items.next_back() }
 }
 
 macro_rules! iterators {

@@ -1,5 +1,6 @@
 //! The two maps below a [`DynamicMap`](super::DynamicMap), which check nothing.
 
+use super::form::Form;
 use super::types::Type;
 use crate::index::Tree;
 use crate::map::handle::Handle;
@@ -10,13 +11,7 @@ use crate::{Error, Result};
 
 /// A map of any types, whose keys and values are passed as they are stored ([`Value::encode`](crate::Value::encode)).
 /// It does not check that they are encodings of the map's types.
-#[derive(Debug, Clone)]
-pub enum UntypedMap {
-    /// Encodings of at most 8 bytes as big-endian numbers.
-    Words(Map<u64, u64>),
-    /// Encodings as they are.
-    Bytes(Map<[u8], [u8]>),
-}
+pub type UntypedMap = Form<Map<u64, u64>, Map<[u8], [u8]>>;
 
 /// Opens the map `name` with the types that it has, and returns these as well. A map of words whose types are known to
 /// have other encodings is damaged.

@@ -1,0 +1,106 @@
+//! The two forms of a map, and what is written once for both.
+//!
+//! A map of words and a map of byte strings have the same methods, with arguments of other types. [`in_form!`] expands an
+//! expression once for each, and the traits here convert what goes in and what comes out, whichever type it has.
+
+use std::ops::Deref;
+
+use super::encoding::{Encoding, word};
+
+/// Something that exists for maps of words, or for maps of byte strings.
+#[derive(Debug, Clone)]
+pub enum Form<W, B> {
+    /// Encodings of at most 8 bytes as big-endian numbers.
+    Words(W),
+    /// Encodings as they are.
+    Bytes(B),
+}
+
+/// Evaluates an expression about what is in a [`Form`], in either form. `=> Form` wraps the results in a form again.
+macro_rules! in_form {
+    ($form:expr, $inner:pat => Form: $call:expr) => {
+        match $form {
+            $crate::dynamic::Form::Words($inner) => $crate::dynamic::Form::Words($call),
+            $crate::dynamic::Form::Bytes($inner) => $crate::dynamic::Form::Bytes($call),
+        }
+    };
+    ($form:expr, $inner:pat => $call:expr) => {
+        match $form {
+            $crate::dynamic::Form::Words($inner) => $call,
+            $crate::dynamic::Form::Bytes($inner) => $call,
+        }
+    };
+}
+pub(super) use in_form;
+
+/// How many bytes of a word belong to an encoding. Byte strings need no such thing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WordWidth(pub(super) usize);
+
+/// An argument of a map, from an encoding that was checked.
+pub(super) trait Argument<'a> {
+    fn of(encoding: &'a [u8]) -> Self;
+}
+
+impl Argument<'_> for u64 {
+    #[inline]
+    fn of(encoding: &[u8]) -> Self {
+        word(encoding)
+    }
+}
+
+impl<'a> Argument<'a> for &'a [u8] {
+    #[inline]
+    fn of(encoding: &'a [u8]) -> Self {
+        encoding
+    }
+}
+
+/// What a map lends to a closure.
+pub(super) trait Lent {
+    fn lent(self, width: WordWidth) -> impl Deref<Target = [u8]>;
+}
+
+impl Lent for u64 {
+    #[inline]
+    fn lent(self, width: WordWidth) -> impl Deref<Target = [u8]> {
+        Encoding::of_word(self, width.0)
+    }
+}
+
+impl Lent for &[u8] {
+    #[inline]
+    fn lent(self, _: WordWidth) -> impl Deref<Target = [u8]> {
+        self
+    }
+}
+
+/// What a map returns, and what a closure returns to it.
+pub(super) trait Owned {
+    fn encoding(self, width: WordWidth) -> Encoding;
+    fn of(encoding: Vec<u8>) -> Self;
+}
+
+impl Owned for u64 {
+    #[inline]
+    fn encoding(self, width: WordWidth) -> Encoding {
+        Encoding::of_word(self, width.0)
+    }
+
+    #[inline]
+    fn of(encoding: Vec<u8>) -> Self {
+        word(&encoding)
+    }
+}
+
+impl Owned for Vec<u8> {
+    #[inline]
+    fn encoding(self, _: WordWidth) -> Encoding {
+        Encoding::of_bytes(self)
+    }
+
+    #[inline]
+    fn of(encoding: Self) -> Self {
+        encoding
+    }
+}
