@@ -76,9 +76,17 @@ fn a_pool_is_told_when_and_where_to_make_checkpoints() {
     let said =
         ends_with(2, &["put", pool, "1", "1", "--no-checkpoints", "--checkpoint-every", "1"]);
     assert!(said.contains("cannot be used with"), "{said}");
-    for wrong in ["0", "-1", "x", "1e9"] {
+    for wrong in ["0.0001", "-1", "x", "1e9", "nan"] {
         ends_with(2, &["put", pool, "1", "1", &format!("--checkpoint-every={wrong}")]);
     }
+    for (text, every, after) in [("0", None, "checkpoint"), ("2", Some(2.0), "checkpoint")] {
+        works(&["put", pool, "1", "1", "--checkpoint-every", text]);
+        let facts = json(&works(&["info", pool, "--json"]));
+        assert_eq!(facts["checkpoints"]["every_seconds"].as_f64(), every);
+        assert_eq!(facts["power_loss"], after);
+    }
+    works(&["put", pool, "1", "1", "--checkpoint-every", "off"]);
+    assert_eq!(json(&works(&["info", pool, "--json"]))["power_loss"], "refused");
 
     works(&["put", pool, "1", "2", "--checkpoint-every", "0.5", "--checkpoint-file", kept]);
     let said = ends_with(3, &["put", pool, "1", "3"]);

@@ -1,6 +1,7 @@
 //! Arguments: the kind of a map, and how a pool lies in memory.
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use endura::MediaChoice;
 use endura::{Kind, Pool, PoolOptions};
 
@@ -47,8 +48,8 @@ impl KindArgs {
 #[derive(clap::Args, Clone, Copy)]
 pub struct MediumArgs {
     /// How stores reach persistence; auto asks the file system and the processor
-    #[arg(long, value_enum, default_value_t = Media::Auto)]
-    media: Media,
+    #[arg(long, value_parser = media(), default_value = "auto")]
+    media: MediaChoice,
 }
 
 /// How a pool lies in memory.
@@ -61,43 +62,22 @@ pub struct MediaArgs {
     max_size: Option<u64>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Media {
-    Auto,
-    PageCache,
-    Adr,
-    Eadr,
-    Clwb,
-    Clflushopt,
-    Clflush,
-    Cvap,
-}
-
-impl From<Media> for MediaChoice {
-    fn from(media: Media) -> Self {
-        match media {
-            Media::Auto => Self::Auto,
-            Media::PageCache => Self::PageCache,
-            Media::Adr => Self::Adr,
-            Media::Eadr => Self::Eadr,
-            Media::Clwb => Self::Clwb,
-            Media::Clflushopt => Self::ClflushOpt,
-            Media::Clflush => Self::Clflush,
-            Media::Cvap => Self::Cvap,
-        }
-    }
+/// Reads the name of a choice, and lists all of them in the help.
+fn media() -> impl TypedValueParser<Value = MediaChoice> {
+    PossibleValuesParser::new(MediaChoice::all().map(MediaChoice::name))
+        .try_map(|name| name.parse::<MediaChoice>())
 }
 
 impl MediumArgs {
     /// The options that these arguments ask for.
     pub fn options(self) -> PoolOptions {
-        Pool::options().media(self.media.into())
+        Pool::options().media(self.media)
     }
 }
 
 impl MediaArgs {
     /// The defaults of these arguments.
-    pub const AUTO: Self = Self { medium: MediumArgs { media: Media::Auto }, max_size: None };
+    pub const AUTO: Self = Self { medium: MediumArgs { media: MediaChoice::Auto }, max_size: None };
 
     /// The options that these arguments ask for.
     pub fn options(self) -> PoolOptions {
@@ -110,9 +90,7 @@ impl MediaArgs {
 
     /// The same arguments, for a child process.
     pub fn to_arguments(self) -> Vec<String> {
-        let name = self.medium.media.to_possible_value();
-        let mut arguments: Vec<String> =
-            name.iter().flat_map(|name| ["--media".into(), name.get_name().into()]).collect();
+        let mut arguments = vec!["--media".into(), self.medium.media.name().into()];
         if let Some(bytes) = self.max_size {
             arguments.extend(["--max-size".into(), bytes.to_string()]);
         }

@@ -1,41 +1,11 @@
-//! Reading and writing of numbers for people, and tables.
+//! Numbers and tables for people.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-/// A number in decimal, or in hexadecimal after `0x`. Digits may be grouped: by `_` between any two, or by `,` before
-/// each three.
-///
-/// # Errors
-///
-/// The flaw of the text, in words.
-pub fn parse_number(text: &str) -> Result<u64, String> {
-    let grouped = text.contains(',');
-    let fits = |(i, part): (usize, &str)| match i {
-        0 => (1..=3).contains(&part.len()),
-        _ => part.len() == 3,
-    };
-    let in_threes = text.split(',').enumerate().all(fits);
-    if grouped && (!in_threes || text.contains(['_', 'x', 'X'])) {
-        return Err(NO_NUMBER.into());
-    }
-    let number = parse_plain_number(&text.replace(',', ""));
-    number.and_then(|number| number.try_into().ok()).ok_or_else(|| NO_NUMBER.into())
-}
-
-/// A whole number without a sign and without commas, one of which could be a separator of two numbers; `None` if it is
-/// not one, or has more than 128 bits.
-pub fn parse_plain_number(text: &str) -> Option<u128> {
-    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
-    let (digits, radix) = hex.map_or((text, 10), |hex| (hex, 16));
-    let group = |group: &str| !group.is_empty() && group.chars().all(|c| c.is_digit(radix));
-    if !digits.split('_').all(group) {
-        return None;
-    }
-    u128::from_str_radix(&digits.replace('_', ""), radix).ok()
-}
-
-const NO_NUMBER: &str = "not a number between 0 and 18446744073709551615";
+pub use endura::settings::{
+    number as parse_number, plain_number as parse_plain_number, size as parse_size,
+};
 
 /// `text` for a terminal: control characters are escaped. Line feeds stay if `lines`.
 pub fn printable(text: &str, lines: bool) -> String {
@@ -59,20 +29,6 @@ pub fn printable(text: &str, lines: bool) -> String {
         }
     }
     out
-}
-
-/// A number of bytes: `4096`, `64K`, `16M`, `64G`, `1T` (powers of 1024).
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let shift = match text.chars().last() {
-        Some('K' | 'k') => 10,
-        Some('M' | 'm') => 20,
-        Some('G' | 'g') => 30,
-        Some('T' | 't') => 40,
-        _ => 0,
-    };
-    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
-    let number = parse_number(digits)?;
-    number.checked_mul(1 << shift).ok_or_else(|| "more bytes than there can be".into())
 }
 
 /// `1,000,000`

@@ -5,7 +5,7 @@
 use std::net::{IpAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::str::FromStr;
 
 use clap::Parser;
 use endura::{Checkpoints, Pool};
@@ -47,10 +47,10 @@ struct Args {
     /// The most bytes of an item's data
     #[arg(short = 'I', long, value_parser = parse_item, default_value = "1M")]
     max_item_size: usize,
-    /// Make a checkpoint each so many seconds from now on, 0 for none: a power loss may then cost the pool [default: as
-    /// the pool was left; 30 for a new one]
-    #[arg(long, value_name = "SECONDS")]
-    checkpoint_every: Option<u32>,
+    /// Make a checkpoint every SECONDS from now on; with 0 only when the server stops; `off` for none: a power loss may then
+    /// cost the pool [default: as the pool was left; 30 for a new one]
+    #[arg(long, value_name = "SECONDS", value_parser = Checkpoints::from_str)]
+    checkpoint_every: Option<Checkpoints>,
 }
 
 fn parse_memory(text: &str) -> std::result::Result<u64, String> {
@@ -86,10 +86,9 @@ fn run(args: &Args) -> Result {
     signals.thread_block().map_err(|error| failed("blocking signals", error))?;
     allow_connections(args.connections).map_err(|error| Failure::Usage(error.to_string()))?;
     let pool = Pool::options().max_size(args.memory);
-    let pool = match args.checkpoint_every {
+    let pool = match &args.checkpoint_every {
         None => pool,
-        Some(0) => pool.checkpoints(Checkpoints::off()),
-        Some(seconds) => pool.checkpoints(Checkpoints::every(Duration::from_secs(seconds.into()))),
+        Some(when) => pool.checkpoints(when.clone()),
     };
     let config = Config {
         threads: args.threads,

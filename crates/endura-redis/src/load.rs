@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::redis::api::{self, RawContext, RawString};
 use crate::redis::{Context, Level, Text};
-use crate::store::{Settings, Store};
+use crate::store::Store;
 use crate::{commands, keys, options};
 
 /// The version that MODULE LIST shows: a tenth for each minor one.
@@ -43,12 +43,13 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
 fn load(context: &Context<'_>, arguments: &[Text]) -> Result<(), String> {
     let words: Vec<String> =
         arguments.iter().map(|word| String::from_utf8_lossy(word.bytes()).into_owned()).collect();
-    let settings = Settings { on_event: Some(keys::log_checkpoints), ..options::parse(&words)? };
+    let (path, options) = options::parse(&words)?;
+    let options = options.on_event(keys::log_checkpoints);
     if !context.name_module(c"endura", VERSION) {
         return Err("a module called endura is loaded".into());
     }
     let store =
-        Store::open(&settings).map_err(|error| format!("{}: {error}", settings.path.display()))?;
+        Store::open(&path, options).map_err(|error| format!("{}: {error}", path.display()))?;
     keys::Session::begin(store);
     keys::prepare_for_forks().map_err(|error| format!("handlers of forks: {error}"))?;
     commands::start().map_err(|error| format!("threads: {error}"))?;

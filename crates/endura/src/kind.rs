@@ -81,9 +81,10 @@ impl fmt::Display for Kind {
 impl FromStr for Kind {
     type Err = String;
 
-    /// Reads a name, in whatever case.
+    /// Reads a name, in whatever case, and with `-` between its words or without.
     fn from_str(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name));
+        let plain = name.replace('-', "");
+        let found = Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(&plain));
         found.ok_or_else(|| {
             format!("no kind of map is called `{name}`: FastFair, NbTree and Roart are")
         })

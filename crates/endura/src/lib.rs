@@ -47,7 +47,7 @@
 //!
 //! Data flows one way: a layer uses only those to its left.
 //!
-//! | `cpu`, `os` | `media`, `runtime` | `space` | `checkpoint` | `tree`, `index` | `encoding`, `pool`, `map` |
+//! | `cpu`, `os` | `media`, `runtime` | `space` | `checkpoint` | `tree`, `index` | `session`, `encoding`, `pool`, `map` |
 //! | --- | --- | --- | --- | --- | --- |
 //! | processor and system | bytes that survive; threads and epochs | space and lifetime | the way back after a power loss | the papers' indexes | [`Pool`], [`Map`] |
 //!
@@ -63,6 +63,8 @@ pub mod lab;
 
 #[doc(hidden)]
 pub mod dynamic;
+
+pub mod settings;
 
 mod checkpoint;
 mod cpu;

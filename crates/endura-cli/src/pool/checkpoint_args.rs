@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::str::FromStr;
 
 use endura::{Checkpoints, Pool, Stats};
 use endura_console::outcome::tell;
@@ -25,12 +25,12 @@ pub(crate) struct FileArgs {
 }
 
 /// How often checkpoints of a pool are made.
-#[derive(clap::Args, Clone, Copy)]
+#[derive(clap::Args, Clone)]
 pub(crate) struct IntervalArgs {
-    /// Make a checkpoint each so many seconds while the pool is written, from now on [default: as the pool was left;
-    /// 30 if it is new, and on a disk]
-    #[arg(long, value_name = "SECONDS", value_parser = parse_interval)]
-    checkpoint_every: Option<Duration>,
+    /// Make a checkpoint every SECONDS while the pool is written, from now on; with 0 only on demand and when the pool is closed
+    /// [default: as the pool was left; 30 if it is new, and on a disk]
+    #[arg(long, value_name = "SECONDS", value_parser = Checkpoints::from_str)]
+    checkpoint_every: Option<Checkpoints>,
 }
 
 /// When and where checkpoints of a pool are made.
@@ -48,13 +48,6 @@ pub(crate) struct CheckpointArgs {
     no_checkpoints: bool,
 }
 
-fn parse_interval(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    // The pool records milliseconds, in 32 bits.
-    let fits = |every: &Duration| (1..=u128::from(u32::MAX)).contains(&every.as_millis());
-    seconds.filter(fits).ok_or_else(|| "not a number of seconds from 0.001 to 4,000,000".into())
-}
-
 impl FileArgs {
     /// The choice that these arguments ask for; none if they ask for nothing.
     pub(crate) fn choice(&self) -> Option<Checkpoints> {
@@ -64,8 +57,8 @@ impl FileArgs {
 
 impl IntervalArgs {
     /// The choice that these arguments ask for; none if they ask for nothing.
-    pub(crate) fn choice(self) -> Option<Checkpoints> {
-        self.checkpoint_every.map(Checkpoints::every)
+    pub(crate) fn choice(&self) -> Option<Checkpoints> {
+        self.checkpoint_every.clone()
     }
 }
 

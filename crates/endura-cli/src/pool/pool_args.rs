@@ -23,13 +23,8 @@ use endura::dynamic::Type;
 #[derive(clap::Args, Clone, Copy)]
 pub(crate) struct WaitArgs {
     /// How many seconds to wait for a pool that is open elsewhere
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = endura::settings::seconds)]
     wait: Duration,
-}
-
-fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "not a number of seconds".into())
 }
 
 /// The pool of a command that only reads.

@@ -20,8 +20,9 @@ pub(super) fn checkpoints(
             Ok(is_on) if is_on.is_true() => Checkpoints::as_left(),
             Ok(_) => Checkpoints::off(),
             Err(_) => match when.extract::<f64>() {
-                Ok(0.0) => Checkpoints::on_demand(),
-                Ok(interval) => Checkpoints::every(seconds("checkpoints", interval)?),
+                Ok(interval) => Checkpoints::every_seconds(interval).map_err(|flaw| {
+                    PyValueError::new_err(format!("`checkpoints` is {interval}: {flaw}"))
+                })?,
                 Err(_) => {
                     let text = "checkpoints are True, False, the seconds between two of them, or 0 for those that \
                                 `pool.checkpoint()` makes";

@@ -15,7 +15,7 @@ mod value;
 pub(crate) use entries::{Entries, Order, form_named};
 pub(crate) use failure::{Failure, Outcome};
 pub(crate) use integer::{Digits, how_many, integer};
-pub(crate) use opened::{Settings, Store};
+pub(crate) use opened::Store;
 pub(crate) use record::{Form, Record};
 pub(crate) use span::Span;
 pub(crate) use value::{Count, Value};

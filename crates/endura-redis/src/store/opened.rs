@@ -1,11 +1,11 @@
 //! The pool of a server.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use endura::{Checkpoints, Event, Pool, Result};
+use endura::{Pool, PoolOptions, Result};
 
 use super::catalogue::Catalogue;
 use super::entries::Entries;
@@ -13,17 +13,6 @@ use super::failure::Outcome;
 use super::record::Form;
 use super::sweeper::Sweeper;
 use super::value::Value;
-
-/// How a server wants its pool.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Settings {
-    pub(crate) path: PathBuf,
-    pub(crate) max_size: Option<u64>,
-    pub(crate) checkpoints: Option<Checkpoints>,
-    pub(crate) read_mostly: bool,
-    /// Who is told of events of the pool.
-    pub(crate) on_event: Option<fn(&Event)>,
-}
 
 /// A server that was killed may hold its lock until the kernel has torn it down.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -42,19 +31,8 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn open(settings: &Settings) -> Result<Self> {
-        let mut options = Pool::options().lock_timeout(LOCK_TIMEOUT);
-        options = options.read_mostly(settings.read_mostly);
-        if let Some(bytes) = settings.max_size {
-            options = options.max_size(bytes);
-        }
-        if let Some(checkpoints) = &settings.checkpoints {
-            options = options.checkpoints(checkpoints.clone());
-        }
-        if let Some(on_event) = settings.on_event {
-            options = options.on_event(on_event);
-        }
-        let pool = options.open(&settings.path)?;
+    pub(crate) fn open(path: &Path, options: PoolOptions) -> Result<Self> {
+        let pool = options.lock_timeout(LOCK_TIMEOUT).open(path)?;
         let entries = Arc::new(Entries::open(&pool)?);
         let catalogue = Arc::new(Catalogue::open(&pool)?);
         let last = catalogue.last_number()?.max(entries.last_number()?);

@@ -1,13 +1,20 @@
 //! The store without a server.
 
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use endura::Pool;
 
 use super::*;
 
-fn store() -> (tempfile::TempDir, Settings) {
+fn store() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { path: folder.path().join("data.endura"), ..Settings::default() };
-    (folder, settings)
+    let path = folder.path().join("data.endura");
+    (folder, path)
+}
+
+fn opened(path: &Path) -> Store {
+    Store::open(path, Pool::options()).unwrap()
 }
 
 fn all(store: &Store, of: &Value, span: &Span, order: Order) -> Vec<String> {
@@ -22,8 +29,8 @@ fn all(store: &Store, of: &Value, span: &Span, order: Order) -> Vec<String> {
 
 #[test]
 fn entries_of_two_keys_do_not_meet() {
-    let (_folder, settings) = store();
-    let store = Store::open(&settings).unwrap();
+    let (_folder, path) = store();
+    let store = opened(&path);
     let (a, b) = (store.make(Form::Shared).unwrap(), store.make(Form::Shared).unwrap());
     for field in ["", "b", "a", "\u{ff}"] {
         assert!(store.entries.put(&a, field.as_bytes(), b"1").unwrap());
@@ -43,8 +50,8 @@ fn entries_of_two_keys_do_not_meet() {
 
 #[test]
 fn maps_of_integers_are_in_the_order_of_numbers() {
-    let (_folder, settings) = store();
-    let store = Store::open(&settings).unwrap();
+    let (_folder, path) = store();
+    let store = opened(&path);
     for kind in [endura::Kind::NbTree, endura::Kind::FastFair] {
         let value = store.make(Form::Own(kind)).unwrap();
         for number in ["10", "-3", "9"] {
@@ -61,8 +68,8 @@ fn maps_of_integers_are_in_the_order_of_numbers() {
 /// Entries are added and removed on both sides of a walk that counts.
 #[test]
 fn a_count_is_right_while_entries_change() {
-    let (_folder, settings) = store();
-    let store = Store::open(&settings).unwrap();
+    let (_folder, path) = store();
+    let store = opened(&path);
     let mut value = store.make(Form::Shared).unwrap();
     let field = |number: u32| format!("{number:06}").into_bytes();
     for number in 0..20_000 {
@@ -87,8 +94,8 @@ fn a_count_is_right_while_entries_change() {
 /// A thread has begun to count, and does not go on: who cannot wait counts what is left, with what changed meanwhile.
 #[test]
 fn a_count_does_not_wait_for_a_thread_that_counts() {
-    let (_folder, settings) = store();
-    let store = Store::open(&settings).unwrap();
+    let (_folder, path) = store();
+    let store = opened(&path);
     let mut value = store.make(Form::Shared).unwrap();
     let field = |number: u32| format!("{number:06}").into_bytes();
     for number in 0..5_000 {
@@ -119,9 +126,9 @@ fn a_count_does_not_wait_for_a_thread_that_counts() {
 /// Each line of the catalogue's table, as a start after the crash sees it.
 #[test]
 fn the_catalogue_after_each_step() {
-    let (_folder, settings) = store();
+    let (_folder, path) = store();
     {
-        let store = Store::open(&settings).unwrap();
+        let store = opened(&path);
         assert!(store.catalogue.is_fresh());
         let (old, new) = (store.make(Form::Shared).unwrap(), store.make(Form::Shared).unwrap());
         store.catalogue.write(old.id, Form::Shared, 0, -1, b"name").unwrap();
@@ -129,7 +136,7 @@ fn the_catalogue_after_each_step() {
         store.catalogue.settle().unwrap();
     }
     {
-        let store = Store::open(&settings).unwrap();
+        let store = opened(&path);
         assert!(!store.catalogue.is_fresh());
         let records = store.catalogue.read().unwrap();
         assert_eq!(records.len(), 2);
@@ -141,7 +148,7 @@ fn the_catalogue_after_each_step() {
         store.catalogue.begin_anew(0).unwrap();
         store.catalogue.write(9, Form::Shared, 0, -1, b"other").unwrap();
     }
-    let store = Store::open(&settings).unwrap();
+    let store = opened(&path);
     let alive = |record: &Record| store.catalogue.spaces().database(record.space).is_some();
     let records = store.catalogue.read().unwrap();
     let alive: Vec<u64> =
@@ -157,9 +164,9 @@ fn the_catalogue_after_each_step() {
 
 #[test]
 fn what_a_kill_left_is_swept() {
-    let (_folder, settings) = store();
+    let (_folder, path) = store();
     {
-        let store = Store::open(&settings).unwrap();
+        let store = opened(&path);
         for form in [Form::Shared, Form::Shared, Form::Own(endura::Kind::NbTree)] {
             let value = store.make(form).unwrap();
             for field in 0..100 {
@@ -167,7 +174,7 @@ fn what_a_kill_left_is_swept() {
             }
         }
     }
-    let store = Store::open(&settings).unwrap();
+    let store = opened(&path);
     assert!(store.fresh() > 3, "numbers that have entries are not given again");
     store.sweeper.hold();
     store.sweeper.strays(vec![2], store.first_of_session());

@@ -1,12 +1,16 @@
 //! When and where checkpoints are made, as a program chooses it.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::space::Schedule;
 
 /// How long after the last checkpoint the next one is made by default.
 const INTERVAL: Duration = Duration::from_secs(30);
+
+const NO_INTERVAL: &str = "not a number of seconds from 0.001 to 4,000,000, nor 0 (checkpoints on demand and at the close \
+     only)";
 
 /// When and where checkpoints of a pool are made: [`PoolOptions::checkpoints`](crate::PoolOptions::checkpoints).
 ///
@@ -62,6 +66,31 @@ impl Checkpoints {
     pub fn every(interval: Duration) -> Self {
         let schedule = Schedule { is_on: true, every: Some(interval), ..Schedule::default() };
         Self { schedule, file: None, is_as_left: false, must_exist: false }
+    }
+
+    /// The same for an interval in seconds, from 0.001 to 4,000,000. With 0 there are those on demand and at each close only, as
+    /// for [`on_demand`](Self::on_demand).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use endura::Checkpoints;
+    ///
+    /// assert_eq!(Checkpoints::every_seconds(0.5), Ok(Checkpoints::every(Duration::from_millis(500))));
+    /// assert_eq!(Checkpoints::every_seconds(0.0), Ok(Checkpoints::on_demand()));
+    /// assert!(Checkpoints::every_seconds(-1.0).is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The flaw of the number, in words.
+    pub fn every_seconds(interval: f64) -> Result<Self, String> {
+        if interval == 0.0 {
+            return Ok(Self::on_demand());
+        }
+        // A pool records milliseconds, in 32 bits.
+        let fits = |every: &Duration| (1..=u128::from(u32::MAX)).contains(&every.as_millis());
+        let every = Duration::try_from_secs_f64(interval).ok().filter(fits);
+        every.map(Self::every).ok_or_else(|| NO_INTERVAL.into())
     }
 
     /// When the pool was left to make them; each 30 seconds if it had none. So [`in_file`](Self::in_file) can say where they are
@@ -134,10 +163,28 @@ impl Checkpoints {
         self
     }
 
+    /// The same file, and whether it must hold a checkpoint, with the intervals of `when`.
+    pub(crate) fn scheduled_as(self, when: Self) -> Self {
+        let schedule = Schedule { is_elsewhere: self.schedule.is_elsewhere, ..when.schedule };
+        Self { schedule, is_as_left: when.is_as_left, ..self }
+    }
+
     /// The schedule of a session of a pool that was left with `last`.
     pub(super) fn schedule(&self, last: Schedule) -> Schedule {
         let schedule = if self.is_as_left && last.is_on { last } else { self.schedule };
         let is_elsewhere = schedule.is_elsewhere || self.schedule.is_elsewhere;
         Schedule { is_elsewhere, ..schedule }
+    }
+}
+
+impl FromStr for Checkpoints {
+    type Err = String;
+
+    /// Reads an interval in seconds, as [`every_seconds`](Self::every_seconds) takes it; or `off`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::off()),
+            _ => Self::every_seconds(text.parse().map_err(|_| NO_INTERVAL)?),
+        }
     }
 }

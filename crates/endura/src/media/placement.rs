@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::str::FromStr;
 
 use super::domain::Domain;
 use crate::cpu::flush::FlushInstruction;
@@ -34,6 +35,55 @@ pub enum MediaChoice {
     Clflush,
     /// [`Adr`](Self::Adr) with `dc cvap` (AArch64).
     Cvap,
+}
+
+impl MediaChoice {
+    const ALL: [Self; 8] = [
+        Self::Auto,
+        Self::PageCache,
+        Self::Adr,
+        Self::Eadr,
+        Self::Clwb,
+        Self::ClflushOpt,
+        Self::Clflush,
+        Self::Cvap,
+    ];
+
+    /// All choices, the default first.
+    pub fn all() -> impl ExactSizeIterator<Item = Self> + Clone {
+        Self::ALL.into_iter()
+    }
+
+    /// Its name, as [`FromStr`] reads it: `auto`, `page-cache`, `adr`, `eadr`, `clwb`, `clflushopt`, `clflush`, `cvap`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::PageCache => "page-cache",
+            Self::Adr => "adr",
+            Self::Eadr => "eadr",
+            Self::Clwb => "clwb",
+            Self::ClflushOpt => "clflushopt",
+            Self::Clflush => "clflush",
+            Self::Cvap => "cvap",
+        }
+    }
+}
+
+impl FromStr for MediaChoice {
+    type Err = String;
+
+    /// Reads a [name](Self::name).
+    ///
+    /// ```
+    /// use endura::MediaChoice;
+    /// assert!(MediaChoice::all().all(|choice| choice.name().parse() == Ok(choice)));
+    /// ```
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|choice| choice.name() == name)
+            .ok_or_else(|| format!("none of {}", Self::ALL.map(Self::name).join(", ")))
+    }
 }
 
 /// Where a file lies, and how its lines are to be written back.

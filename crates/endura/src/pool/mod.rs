@@ -8,6 +8,7 @@ mod options;
 pub(crate) mod pool;
 #[cfg(test)]
 mod power_cuts;
+mod settings;
 
 pub use options::PoolOptions;
 pub use pool::Pool;

@@ -14,7 +14,7 @@ use super::rules;
 /// The modules of the library, each above those that it may use; what stands in one row may not
 /// use its neighbours.
 const LAYERS: [&[&str]; 15] = [
-    &["kind", "types"],
+    &["kind", "settings", "types"],
     &["error"],
     &["sync"],
     &["cpu"],
