@@ -33,7 +33,7 @@ fn sigterm_closes_the_pool() {
 fn checkpoints_are_made_as_asked() {
     let folder = tempfile::tempdir().unwrap();
     let pool = folder.path().join("pool");
-    for (seconds, are_made) in [("1", true), ("0", false)] {
+    for (seconds, are_made) in [("1", true), ("0", true), ("off", false)] {
         let server = Running::start(&pool, &["--checkpoint-every", seconds]);
         assert_eq!(server.connect().ask("set a 0 0 1\r\nx\r\n").unwrap(), "STORED");
         server.terminate();

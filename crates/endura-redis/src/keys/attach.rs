@@ -22,6 +22,9 @@ type Opened = (Value, i32, Record);
 /// memory does; one look costs as long as an attach, so not every command may have it.
 const AGAIN: Duration = Duration::from_secs(1);
 
+const PARTIAL: &str = "a replica was killed while it got its keys, and there is no file: the keys that it had got by then are \
+     attached";
+
 impl Session {
     /// Whether a command is carried out now: not one of an append-only file that is older than the pool. The first
     /// command of a client finds the pool's keys. Where they could not be attached it fails: a key that it made would
@@ -106,6 +109,10 @@ impl Session {
         }
         // From here on what was taken over is what the pool has.
         self.store.catalogue.settle()?;
+        if !took_over && self.store.catalogue.is_partial()? {
+            // There is no file with other keys, and a master sends all of them anew.
+            context.log(Level::Warning, PARTIAL);
+        }
         self.store.catalogue.set_partial(false)?;
         let keys = if took_over { keys } else { opened.len() };
         if !took_over && (keys > 0 || self.start().has_loaded) {

@@ -113,8 +113,10 @@ impl Keeper {
 
     /// Makes one now. Durable on return.
     pub(crate) fn checkpoint(&self) -> Result<Checkpoint> {
+        // Before the blocks: a close, which cuts the file, waits for this lock.
+        let mut maker = self.shared.maker.lock();
         self.shared.own_blocks();
-        self.shared.round(&mut self.shared.maker.lock(), self.shared.superblock, When::Open)
+        self.shared.round(&mut maker, self.shared.superblock, When::Open)
     }
 
     /// Makes one, and gives it to `use_it` before another can be made.

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, IntoRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::number_owner::NumberOwner;
 use super::slots::Slots;
 
 /// One place for a descriptor.
@@ -32,26 +33,28 @@ pub(super) struct Kept {
     slot: &'static Slot,
     taken: u64,
     file: [u64; 2],
+    owner: NumberOwner,
 }
 
 impl Kept {
     pub(super) fn new(file: File) -> Self {
         let id = file_of(file.as_raw_fd()).unwrap_or_default();
-        let descriptor = file.into_raw_fd() as u64;
+        let descriptor = file.into_raw_fd();
+        let owner = NumberOwner::of(descriptor);
         let ticket = TICKET.fetch_add(1, Ordering::Relaxed);
-        let taken = (ticket << 32) | (descriptor + 1);
+        let taken = (ticket << 32) | (descriptor as u64 + 1);
         let slot = SLOTS.take(|slot| {
             // Pairs with `let_go_in_child`, which runs in the thread that forked: any order does.
             let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
             slot.taken.compare_exchange(0, taken, order, relaxed).ok().map(|_| slot)
         });
         slot.file.iter().zip(id).for_each(|(word, id)| word.store(id, Ordering::Relaxed));
-        Self { slot, taken, file: id }
+        Self { slot, taken, file: id, owner }
     }
 
     /// Whether the descriptor still is that of the file: other code may have closed it.
     pub(super) fn is_own(&self) -> bool {
-        is_of(self.descriptor(), self.file)
+        self.owner.is_current() && is_of(self.descriptor(), self.file)
     }
 
     /// Whether it stands there still; not so in a child whose handler emptied the list.

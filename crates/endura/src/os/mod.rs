@@ -11,6 +11,7 @@ mod linux;
 pub(crate) mod lock;
 mod locked_file;
 pub(crate) mod new_file;
+mod number_owner;
 pub(crate) mod own_file;
 mod slots;
 pub(crate) mod thread_end;

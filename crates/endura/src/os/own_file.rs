@@ -4,8 +4,9 @@
 //! prints goes into it. So no file is opened there.
 //!
 //! A host may close all descriptors that it does not know, as programs do that become daemons: their numbers then stand
-//! for the files that it opens next. So a file is known by its device and inode. It is looked at before it is relied on, and a
-//! descriptor that is another file's by now is not closed.
+//! for the files that it opens next. So a file is known by its device and inode, and by who [owns](super::number_owner) the number of
+//! its descriptor. It is looked at before it is relied on, and a descriptor that is another file's by now, or another handle's, is not
+//! closed.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,6 +20,7 @@ use rustix::io::fcntl_dupfd_cloexec;
 
 use super::door::DiskFile;
 use super::linux::file_identity::FileId;
+use super::number_owner::NumberOwner;
 use crate::{Error, Result};
 
 /// The first descriptor that is none of a standard stream.
@@ -31,12 +33,14 @@ const LOST: &str = "the pool's files were closed by other code of this process, 
 pub(crate) struct OwnFile {
     file: ManuallyDrop<File>,
     id: FileId,
+    owner: NumberOwner,
 }
 
 impl OwnFile {
     pub(crate) fn new(file: File) -> io::Result<Self> {
         let id = FileId::of(&file.metadata()?);
-        Ok(Self { file: ManuallyDrop::new(file), id })
+        let owner = NumberOwner::of(file.as_raw_fd());
+        Ok(Self { file: ManuallyDrop::new(file), id, owner })
     }
 
     /// Which file it is.
@@ -46,7 +50,8 @@ impl OwnFile {
 
     /// Whether the descriptor still is that of the file. One system call.
     pub(crate) fn is_own(&self) -> bool {
-        self.file.metadata().is_ok_and(|facts| FileId::of(&facts) == self.id)
+        self.owner.is_current()
+            && self.file.metadata().is_ok_and(|facts| FileId::of(&facts) == self.id)
     }
 
     /// Fails if it is not.

@@ -95,6 +95,63 @@ fn links_that_lead_nowhere_are_noticed() {
     assert_eq!(wrong, ["#b", "nowhere.md"]);
 }
 
+/// Paths of files and folders that a page names: `a/b.rs`, `a/{b,c}.rs`, `a/`.
+fn paths(prose: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for span in prose.split('`').skip(1).step_by(2) {
+        let is_path = (span.ends_with(".rs") || span.ends_with('/'))
+            && !span.starts_with('/')
+            && span.chars().all(|c| c.is_ascii_alphanumeric() || "_-./{,} ".contains(c));
+        match (is_path, span.split_once('{').and_then(|(a, b)| Some((a, b.split_once('}')?)))) {
+            (false, _) => {}
+            (true, None) => found.push(span.to_owned()),
+            (true, Some((before, (names, after)))) => {
+                found.extend(names.split(',').map(|name| format!("{before}{}{after}", name.trim())))
+            }
+        }
+    }
+    found
+}
+
+/// All files and folders of the workspace that are not built.
+fn tree() -> BTreeSet<String> {
+    let (root, mut found) = (rules::root(), BTreeSet::new());
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+            if matches!(name.as_str(), "target" | ".git" | "fuzz/target") {
+                continue;
+            }
+            if path.is_dir() {
+                found.insert(format!("/{name}/"));
+                folders.push(path);
+            } else {
+                found.insert(format!("/{name}"));
+            }
+        }
+    }
+    found
+}
+
+/// A page may leave out the first folders of a path.
+#[test]
+fn files_that_a_page_names_exist() {
+    let (tree, mut all, mut wrong) = (tree(), 0, Vec::new());
+    for page in pages().into_iter().filter(|page| !page.ends_with("CHANGELOG.md")) {
+        for path in paths(&prose(&fs::read_to_string(&page).unwrap())) {
+            all += 1;
+            if !tree.iter().any(|known| known.ends_with(&format!("/{path}"))) {
+                wrong.push(format!("{}: there is no `{path}`", page.display()));
+            }
+        }
+    }
+    assert!(all > 200, "{all} names only");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(paths("see `a/{b, c}.rs`, `x y`, `d/` and `/e/`"), ["a/b.rs", "a/c.rs", "d/"]);
+}
+
 /// README is read at one go.
 #[test]
 fn the_readme_is_short() {
