@@ -6,30 +6,30 @@
 //! when it was switched out). The frequent side then needs only to keep the *compiler* from
 //! swapping its store and its load.
 //!
-//! For any [`light`](Barriers::light) and any [`heavy`](Barriers::heavy) barrier one of these holds:
-//! what stood before the light one is visible to what follows the heavy one, or what stood before
-//! the heavy one is visible to what follows the light one. Where the kernel refuses `membarrier`,
-//! both sides are `SeqCst` fences, which give the same.
+//! For any [`light`](Barriers::light) and any [`heavy`](Barriers::heavy) barrier one of these holds: the accesses
+//! before the light one are visible to those after the heavy one, or the accesses before the heavy one are visible to
+//! those after the light one. Where the kernel refuses `membarrier`, both sides are `SeqCst` fences, which give the
+//! same guarantee.
 
 use super::linux::membarrier;
 use crate::sync::{Ordering, compiler_fence, fence};
 
-/// Which pair of barriers a pool uses. Fixed when the pool is opened, for both sides must agree.
+/// The pair of barriers that a pool uses. Fixed when the pool is opened, because both sides must agree.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Barriers {
     asymmetric: bool,
 }
 
 impl Barriers {
-    /// The cheapest pair that this kernel offers. Registers the process where that is needed
-    /// (again and again does no harm).
+    /// The cheapest pair that this kernel offers. Registers the process where that is needed; repeated registration
+    /// does no harm.
     pub(crate) fn cheapest() -> Self {
         let supported =
             !cfg!(any(miri, all(test, loom))) && membarrier::is_offered() && membarrier::register();
         Self { asymmetric: supported }
     }
 
-    /// Full fences on both sides, as where the kernel refuses.
+    /// Full fences on both sides, which is also the pair where the kernel refuses `membarrier`.
     #[cfg(test)]
     pub(crate) fn symmetric() -> Self {
         Self { asymmetric: false }
@@ -39,7 +39,7 @@ impl Barriers {
     #[inline(always)]
     pub(crate) fn light(self) {
         if self.asymmetric {
-            // Pairs with `heavy`, which makes the processor do what this asks of the compiler.
+            // Pairs with `heavy`, which makes the processor keep the order that this fence demands of the compiler.
             compiler_fence(Ordering::SeqCst);
         } else {
             // Pairs with the same fence in `heavy`.
@@ -47,9 +47,8 @@ impl Barriers {
         }
     }
 
-    /// The rare side's barrier. `false` if the kernel refused it (a system call filter that came
-    /// after the registration): the caller must then not rely on anything that light barriers
-    /// should have shown it.
+    /// The rare side's barrier. Returns `false` if the kernel refused it (a system call filter that was installed after
+    /// the registration). The caller must then not assume that it sees what threads stored before their light barriers.
     #[must_use]
     pub(crate) fn heavy(self) -> bool {
         // Pairs with `light`; orders the caller's own accesses around the system call as well.

@@ -1,12 +1,12 @@
-//! Claims of one process to files. They separate the pools and media of the process, because some file systems do
-//! not separate two opens of one process by their locks, and media have no lock.
+//! Claims to files within one process. They keep two opens of a file by one process apart: the locks of some file
+//! systems do not, and media have no lock.
 //!
 //! # Protocol
 //!
-//! A claim is in a slot, with the number of its process. One thread at a time looks at claims and makes them. So a
-//! thread sees only claims that were granted: no claim is refused because of another that is itself refused. A forked
-//! child inherits the claims of its parent, and perhaps the turn of a thread of the parent. Both carry the parent's
-//! number and do not count in the child. So no fork handler is needed, and a raw `clone` is no exception.
+//! A claim is in a slot, with the number of its process. One thread at a time examines claims and makes them. So a
+//! thread sees only claims that were granted, and no claim is refused because of another that is itself refused. A
+//! forked child inherits the claims of its parent, and perhaps the turn of a thread of the parent. Both carry the
+//! parent's number and do not count in the child. So no fork handler is needed, and a raw `clone` is no exception.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,19 +14,19 @@ use super::fork::ForkGuard;
 use super::slots::Slots;
 use crate::sync::Backoff;
 
-/// The right that a claim is to.
+/// What a claim gives the right to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Right {
     /// To have the pool open.
     Open,
-    /// To change the file's length, or to rely on it while it is looked at.
+    /// To change the file's length, or to rely on it while reading the file.
     Length,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// The process, in the upper 61 bits; 0 = free. In the lower ones the right and whether it is exclusive.
-    /// The words below mean something only where this is not 0.
+    /// The number of the process, in the upper 61 bits; 0 = free. Bit 1 is the right, bit 0 whether the claim is
+    /// exclusive. The words below are valid only where this one is not 0.
     owner: AtomicU64,
     device: AtomicU64,
     inode: AtomicU64,
@@ -37,7 +37,7 @@ static CLAIMS: Slots<Slot> = Slots::new(
         64],
 );
 
-/// The process of the thread that looks at the claims; 0 = none.
+/// The number of the process whose thread has the [`Turn`]; 0 = none.
 static BUSY: AtomicU64 = AtomicU64::new(0);
 
 /// A right to a file within this process. Ends when dropped.
@@ -48,14 +48,14 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Claims the file: none if another claim to the same right excludes it. One that is exclusive and any
-    /// other exclude each other.
+    /// Claims the file. `None` if another claim to the same right excludes this one: an exclusive claim and any other
+    /// claim exclude each other.
     pub(crate) fn new(right: Right, device: u64, inode: u64, exclusive: bool) -> Option<Self> {
         let birthplace = ForkGuard::here();
         let process = birthplace.number() << 3;
         let own = process | u64::from(right == Right::Length) << 1 | u64::from(exclusive);
         let _turn = Turn::take(birthplace.number());
-        // Relaxed: turns order all accesses but the end of a claim, which may be seen late.
+        // Relaxed: turns order all accesses except the end of a claim, which may be seen late.
         let is_excluded = CLAIMS.iter().any(|slot| {
             let theirs = slot.owner.load(Ordering::Relaxed);
             (theirs | 1) == (own | 1)
@@ -67,7 +67,7 @@ impl Claim {
             return None;
         }
         let slot = CLAIMS.take(|slot| {
-            // Pairs with the store in `drop`: what is left of the last owner is not written any more.
+            // Pairs with the store in `drop`: the last owner no longer reads or writes the slot.
             let owner = slot.owner.load(Ordering::Acquire);
             (owner >> 3 != process >> 3).then_some(slot)
         });
@@ -77,7 +77,7 @@ impl Claim {
         Some(Self { slot, birthplace })
     }
 
-    /// The same, after those have ended that exclude it.
+    /// Claims the file, and waits while other claims exclude this one.
     pub(crate) fn wait(right: Right, device: u64, inode: u64, exclusive: bool) -> Self {
         let mut backoff = Backoff::default();
         loop {
@@ -98,12 +98,12 @@ impl Drop for Claim {
     }
 }
 
-/// The right to look at the claims.
+/// The right to examine and make claims. One thread of the process has it.
 struct Turn;
 
 impl Turn {
-    /// Waits until no thread of this process has it: a look takes as long as there are slots. A turn of
-    /// another process is that of a thread that was not forked along.
+    /// Waits until no thread of this process has the turn. The wait is short: a turn lasts for one pass over the slots.
+    /// A turn with the number of another process is that of a parent's thread, which does not exist in this process.
     fn take(process: u64) -> Self {
         let mut backoff = Backoff::default();
         loop {
@@ -150,7 +150,7 @@ mod tests {
         assert!((0..200).all(|inode| claim(inode, false).is_some()));
     }
 
-    /// One thread has the file, and others try to get it exclusively: only the thread that has it turns others away.
+    /// One thread has the file, and another tries to get it exclusively. The attempts that are refused exclude nobody.
     #[test]
     fn who_is_refused_excludes_nobody() {
         let claim = |exclusive| Claim::new(Right::Open, 1_000_002, 7, exclusive);
@@ -169,7 +169,7 @@ mod tests {
         drop(reader);
     }
 
-    /// The length of a file has one owner at a time, and who waits gets it.
+    /// The length of a file has one owner at a time, and each thread that waits gets it.
     #[test]
     fn who_waits_gets_it() {
         let inside = AtomicU64::new(0);
@@ -222,7 +222,7 @@ mod tests {
             if child == 0 {
                 let theirs = Claim::new(Right::Open, 1_000_004, 7, true);
                 drop(own);
-                // What it dropped of its parent's does not end its own.
+                // Dropping the parent's claim did not end the child's own.
                 let again = Claim::new(Right::Open, 1_000_004, 7, true);
                 libc::_exit(i32::from(theirs.is_none() || again.is_some()));
             }

@@ -1,9 +1,9 @@
-//! Descriptors that carry the locks of pools, where a forked child can find and close them.
+//! The list of descriptors that carry the locks of pools. A forked child finds and closes them there.
 //!
-//! A lock belongs to the open file description, which a forked child shares. The child would keep the pool locked
-//! after its parent died, so it closes the descriptors in its fork handler. The handler may use only atomics: a mutex
-//! may be held for ever by a thread that the child does not have. So the descriptors are in a list of slots that is
-//! never freed.
+//! A lock belongs to the open file description, which a forked child shares. The child would keep the pool locked after
+//! its parent died, so it closes the descriptors in its fork handler. The handler may use only atomics: a mutex may
+//! have been held by a thread that does not exist in the child. So the descriptors are in a list of slots that is never
+//! freed.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -24,7 +24,7 @@ pub(super) struct Slot {
 pub(super) static SLOTS: Slots<Slot> = Slots::new(
     [const { Slot { taken: AtomicU64::new(0), file: [const { AtomicU64::new(0) }; 2] } }; 64],
 );
-/// Tells apart the successive users of one slot and one descriptor number, across forks too.
+/// The next ticket. Tickets distinguish the successive users of one slot and one descriptor number, also across forks.
 static TICKET: AtomicU64 = AtomicU64::new(0);
 
 /// A descriptor in the list.
@@ -44,7 +44,7 @@ impl Kept {
         let ticket = TICKET.fetch_add(1, Ordering::Relaxed);
         let taken = (ticket << 32) | (descriptor as u64 + 1);
         let slot = SLOTS.take(|slot| {
-            // Pairs with `let_go_in_child`, which runs in the thread that forked: any order does.
+            // Pairs with `let_go_in_child`, which runs in the thread that forked: any order is enough.
             let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
             slot.taken.compare_exchange(0, taken, order, relaxed).ok().map(|_| slot)
         });
@@ -52,12 +52,12 @@ impl Kept {
         Self { slot, taken, file: id, owner }
     }
 
-    /// Whether the descriptor still is that of the file: other code may have closed it.
+    /// Whether the descriptor still refers to the file: other code may have closed it.
     pub(super) fn is_own(&self) -> bool {
         self.owner.is_current() && is_of(self.descriptor(), self.file)
     }
 
-    /// Whether it stands there still; not so in a child whose handler emptied the list.
+    /// Whether the descriptor is still in the list. It is not in a child, whose fork handler emptied the list.
     pub(super) fn is_there(&self) -> bool {
         self.slot.taken.load(Ordering::Acquire) == self.taken
     }
@@ -66,7 +66,7 @@ impl Kept {
         descriptor(self.taken)
     }
 
-    /// Takes it off the list and closes it, where it stands there still.
+    /// Removes the descriptor from the list and closes it, if it is still in the list.
     pub(super) fn close(&self) {
         let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
         let is_own = self.is_own();
@@ -74,8 +74,8 @@ impl Kept {
             self.slot.file.iter().for_each(|word| word.store(0, relaxed));
         }
         if self.slot.taken.compare_exchange(self.taken, 0, order, relaxed).is_ok() && is_own {
-            // SAFETY: the slot carried our ticket until this moment, hence the descriptor is open in this
-            // process and ours; no other thread uses it again.
+            // SAFETY: the slot carried our ticket until this moment, and `is_own` has found our file, so the descriptor
+            // is open in this process and ours; no other thread uses it again.
             unsafe { libc::close(self.descriptor()) };
         }
     }
@@ -85,7 +85,7 @@ fn descriptor(taken: u64) -> i32 {
     (taken as u32 - 1) as i32
 }
 
-/// Device and inode of what is open there. The handler of a fork may ask.
+/// Device and inode of the file that is open under this number. Safe to call in the handler of a fork.
 fn file_of(descriptor: i32) -> Option<[u64; 2]> {
     let mut facts = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the call writes the facts, or fails.
@@ -99,15 +99,15 @@ fn is_of(descriptor: i32, file: [u64; 2]) -> bool {
     file_of(descriptor) == Some(file)
 }
 
-/// Closes all descriptors, in a forked child: the locks remain with the parent, which still has
-/// the same open file descriptions.
+/// Closes all descriptors in a forked child. The parent keeps the locks, because it still has the same open file
+/// descriptions.
 pub(super) fn let_go_in_child() {
     for slot in SLOTS.iter() {
         let taken = slot.taken.swap(0, Ordering::AcqRel);
         let file = slot.file.each_ref().map(|word| word.swap(0, Ordering::Relaxed));
         if taken != 0 && (file == [0; 2] || is_of(descriptor(taken), file)) {
-            // SAFETY: the descriptor was kept here and is the child's own copy; the handles that
-            // refer to it find another ticket or none.
+            // SAFETY: the descriptor was kept here and is the child's own copy; the handles that refer to it will find
+            // another ticket or none.
             unsafe { libc::close(descriptor(taken)) };
         }
     }

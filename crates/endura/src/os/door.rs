@@ -1,4 +1,5 @@
-//! The door to files that are written by hand. What goes through it can be run on a disk that loses power, in a simulation.
+//! The interface to files that are written by calls instead of through a mapping. Code that uses it can also run on a
+//! simulated disk that loses power.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -9,18 +10,18 @@ use crate::os::disk;
 
 /// A file on a disk that may lose power.
 ///
-/// What was written is durable when a later [`sync`](Self::sync) has returned without an error. Before that a power loss
-/// leaves any part of it, in units of a sector, in any order. After an error of `sync` nobody knows what will be durable,
-/// also if the next one succeeds: the kernel may have dropped what it could not write.
+/// Written bytes are durable once a later [`sync`](Self::sync) has returned without an error. Before that a power loss
+/// may leave any of the sectors written, in any order. After an error of `sync` it is unknown what will be durable,
+/// even if the next `sync` succeeds: the kernel may have dropped pages that it could not write.
 pub trait DiskFile: Debug + Send + Sync + 'static {
-    /// Its length in bytes.
+    /// The file's length in bytes.
     ///
     /// # Errors
     ///
-    /// What the system says; so for the others.
+    /// The system's error. The same holds for the other methods.
     fn length(&self) -> io::Result<u64>;
 
-    /// How many bytes of the disk it takes: fewer than its length where it has holes.
+    /// How many bytes of the disk the file takes: fewer than its length where it has holes.
     ///
     /// # Errors
     ///
@@ -29,36 +30,37 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
         self.length()
     }
 
-    /// Reads bytes, all of which the file has.
+    /// Fills `bytes` with the file's bytes from offset `at`.
     ///
     /// # Errors
     ///
-    /// `UnexpectedEof` if it does not have them.
+    /// `UnexpectedEof` if the file ends before that.
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
 
-    /// Writes bytes, which are read back at once.
+    /// Writes `bytes` at offset `at`. A read that follows sees them, also before a sync.
     ///
     /// # Errors
     ///
-    /// As for [`length`](Self::length). Some of the bytes may be written then.
+    /// As for [`length`](Self::length). Some of the bytes may have been written.
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()>;
 
-    /// Makes the file at least `end` bytes long, and sees to it that writes to bytes `from..end` find room.
+    /// Makes the file at least `end` bytes long, and reserves disk space for bytes `from..end`.
     ///
     /// # Errors
     ///
-    /// `StorageFull`, `QuotaExceeded` or `FileTooLarge` where there is none.
+    /// `StorageFull`, `QuotaExceeded` or `FileTooLarge` where there is no space.
     fn allocate(&self, from: u64, end: u64) -> io::Result<()>;
 
-    /// Makes all that was written durable, and the length.
+    /// Makes all written bytes and the length durable.
     ///
     /// # Errors
     ///
     /// As for [`length`](Self::length); see the trait.
     fn sync(&self) -> io::Result<()>;
 
-    /// Has the system forget what it keeps of these bytes in memory, as far as it takes them for written: after a `sync` that
-    /// failed, what is written there next is then surely written to the disk. Does nothing where there is no such memory.
+    /// Has the system drop its cached copy of these bytes, where it believes them to be on the disk. Called after a
+    /// failed `sync`, so that the next write of these bytes reaches the disk. Does nothing where there is no such
+    /// cache.
     fn forget(&self, _at: u64, _length: u64) {}
 }
 

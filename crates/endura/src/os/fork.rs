@@ -1,8 +1,8 @@
 //! Whether this process is still the one that opened the pool.
 //!
-//! A forked child inherits the mapping of every pool, and must not touch any. One load tells a process that it is
-//! such a child: the word is in a page that the kernel zeroes in the child (`MADV_WIPEONFORK`). The process id would
-//! say the same, at the price of a system call per operation.
+//! A forked child inherits the mapping of every pool, and must not touch any. A process detects with one load that it
+//! is such a child: the word is in a page that the kernel zeroes in the child (`MADV_WIPEONFORK`). The process id would
+//! show the same, at the price of a system call per operation.
 //!
 //! At the fork itself [`pthread_atfork`](libc::pthread_atfork) handlers run: the child closes the descriptors of the
 //! pools' locks ([`descriptors`]). `fork` runs them in the child before any other code. A raw `clone` does not run
@@ -17,13 +17,13 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use super::descriptors;
 use crate::sync::Backoff;
 
-/// The word that a fork empties: the number of this process among its forebears, 0 = unknown.
+/// The word that a fork zeroes: the number of this process, which differs from those of its forebears; 0 = none yet.
 static PROCESS: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
-/// Stands in for the wiped page on kernels before 4.14; the handler in the child empties it.
+/// Stands in for the wiped page on kernels before 4.14; the handler in the child zeroes it.
 static UNWIPED: AtomicU64 = AtomicU64::new(0);
 /// The last number given to a process. A child inherits it, and takes the next one.
 static LAST: AtomicU64 = AtomicU64::new(0);
-/// Forks begun, and forks over, in this process.
+/// Forks begun, and forks ended, in this process.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 static OVER: AtomicU64 = AtomicU64::new(0);
 
@@ -35,16 +35,16 @@ pub(crate) struct ForkGuard {
 }
 
 impl ForkGuard {
-    /// This process.
+    /// The calling process.
     pub(crate) fn here() -> Self {
         let process = process();
         let named = process.load(Ordering::Acquire);
         if named != 0 {
             return Self { process, number: named };
         }
-        // Taken before it is used, so that a child of this very moment takes another one.
+        // Incremented before the number is used, so that a child forked at this very moment takes another one.
         let fresh = LAST.fetch_add(1, Ordering::SeqCst) + 1;
-        // One thread names the process, all others take that name.
+        // One thread sets the number of the process, and all others use that number.
         let number = match process.compare_exchange(0, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => fresh,
             Err(named) => named,
@@ -52,38 +52,38 @@ impl ForkGuard {
         Self { process, number }
     }
 
-    /// Tells the process apart from its forebears and its children.
+    /// The number of the process. Its forebears and children have other numbers.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Whether the calling process is a fork of that one.
+    /// Whether the calling process is a fork of the recorded one.
     #[inline(always)]
     pub(crate) fn is_elsewhere(&self) -> bool {
-        // A fork empties the word before the child runs: nothing to pair with.
+        // A fork zeroes the word before the child runs, so there is nothing to pair with.
         self.process.load(Ordering::Relaxed) != self.number
     }
 }
 
-/// The word, made on first use together with the handlers.
+/// The word of [`PROCESS`], made on first use together with the handlers.
 fn process() -> &'static AtomicU64 {
     let known = PROCESS.load(Ordering::Acquire);
     let word = if known.is_null() { first_use() } else { known };
-    // SAFETY: the pointer comes from `wiped_page` or is that of a static; both last for ever and
-    // are only ever seen as an atomic word.
+    // SAFETY: the pointer comes from `wiped_page` or is that of a static; both last for ever and are only ever accessed
+    // as an atomic word.
     unsafe { &*word }
 }
 
 fn first_use() -> *mut AtomicU64 {
     static HANDLERS: Once = Once::new();
     HANDLERS.call_once(|| {
-        // SAFETY: the handlers are functions of this program that touch nothing but atomics and
-        // `close`, which is what may be done in the child of a process with many threads.
+        // SAFETY: the handlers are functions of this program that touch nothing but atomics and `close`, which is
+        // allowed in the child of a process with many threads.
         unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     });
     let page = wiped_page();
     let word = page.unwrap_or(ptr::from_ref(&UNWIPED).cast_mut());
-    // Pairs with the load in `process`. Of two threads here at once, one wins.
+    // Pairs with the load in `process`. If two threads are here at once, one wins.
     match PROCESS.compare_exchange(ptr::null_mut(), word, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => word,
         Err(theirs) => {
@@ -99,8 +99,8 @@ fn first_use() -> *mut AtomicU64 {
 /// A page of zeros that is zeros again in every forked child.
 fn wiped_page() -> Option<*mut AtomicU64> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a new anonymous mapping at an address of the kernel's choice; the advice is for that
-    // mapping alone, which is given back if it is refused.
+    // SAFETY: a new anonymous mapping at an address of the kernel's choice; the advice is for that mapping alone, which
+    // is unmapped if the kernel refuses the advice.
     unsafe {
         let page = mmap_anonymous(ptr::null_mut(), 4096, protection, MapFlags::PRIVATE).ok()?;
         match madvise(page, 4096, Advice::LinuxWipeOnFork) {
@@ -127,8 +127,8 @@ extern "C" fn in_child() {
     descriptors::let_go_in_child();
 }
 
-/// Runs `work` such that no fork happens in the middle of the run whose outcome is kept: if a fork was running
-/// meanwhile, the outcome is dropped and `work` runs again.
+/// Runs `work` until a run was not disturbed by a fork, and returns that run's outcome. The outcomes of earlier runs
+/// are dropped.
 pub(super) fn undisturbed<T>(work: impl Fn() -> T) -> T {
     process();
     let mut backoff = Backoff::default();

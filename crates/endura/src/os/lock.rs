@@ -19,7 +19,7 @@ use super::locked_file::LockedFile;
 use super::own_file;
 use crate::{Error, Result};
 
-/// How often a file is opened again that somebody has a lease of, and the pause before.
+/// How many times an open is repeated while another process has a lease of the file, and the pause before each.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// it nor ends it.
 #[derive(Debug)]
 pub(crate) struct FileLock {
-    /// Declared first: it ends before the lock does, so that the next owner of the lock finds no claim.
+    /// Declared first, so that the claim ends before the lock: the next owner of the lock then finds no claim.
     _claim: Claim,
     held: LockedFile,
     file: FileId,
@@ -79,7 +79,7 @@ fn lock(descriptor: impl AsFd, read_only: bool) -> Result<()> {
     }
 }
 
-/// Opens a pool's file. The open of a pipe in its place does not wait.
+/// Opens a pool's file. If there is a pipe in its place, the open does not wait.
 pub(crate) fn open(path: &Path, read_only: bool) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits() as i32;
     let mut options = OpenOptions::new();
@@ -87,7 +87,7 @@ pub(crate) fn open(path: &Path, read_only: bool) -> io::Result<File> {
     let mut tries = TRIES;
     loop {
         match own_file::open(&options, path) {
-            // Another process has a lease of it for the moment of a look: see `linux/lease.rs`.
+            // Another process has a lease of the file for a moment: see `linux/lease.rs`.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries > 0 => {
                 tries -= 1;
                 std::thread::sleep(PAUSE);

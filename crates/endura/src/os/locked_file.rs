@@ -10,7 +10,7 @@ use super::descriptors::Kept;
 use super::fork::{self, ForkGuard};
 
 /// A descriptor whose lock ends with this process, even if a child outlives it. If a raw `clone` made the child, no
-/// fork handler ran: the lock then ends when the child has dropped its copy.
+/// fork handler ran. If the parent then dies without dropping this, the lock lasts until the child drops its copy.
 #[derive(Debug)]
 pub(crate) struct LockedFile {
     kept: Kept,
@@ -18,22 +18,23 @@ pub(crate) struct LockedFile {
 }
 
 impl LockedFile {
-    /// Takes over what `open` gives. It is called again if the process forked meanwhile.
+    /// Takes over the file that `open` returns. `open` is called again if the process forked meanwhile.
     pub(crate) fn new(open: impl Fn() -> io::Result<File>) -> io::Result<Self> {
         let kept = |file| Self { kept: Kept::new(file), process: ForkGuard::here() };
         fork::undisturbed(|| open().map(kept))
     }
 
-    /// False in a child: the fork handler took it off the list. A raw `clone` runs no handler, but the process is
-    /// another one.
+    /// False in a child: the fork handler removed the descriptor from the list. A raw `clone` runs no handler, but the
+    /// process is another one.
     fn is_ours(&self) -> bool {
         !self.process.is_elsewhere() && self.kept.is_there()
     }
 
-    /// The descriptor; none in a forked child.
+    /// The descriptor; `None` in a forked child.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        // SAFETY: it is still in the list, so only dropping `self` closes it, or the fork handler of a child, which empties
-        // the list before any other code of the child runs. Where the host closed it, the number is another file's, or an error.
+        // SAFETY: it is still in the list, so only dropping `self` closes it, or the fork handler of a child, which
+        // empties the list before any other code of the child runs. If the host closed it, the number refers to another
+        // file or to none.
         self.is_ours().then(|| unsafe { BorrowedFd::borrow_raw(self.kept.descriptor()) })
     }
 }
@@ -41,11 +42,11 @@ impl LockedFile {
 impl Drop for LockedFile {
     fn drop(&mut self) {
         if let Some(descriptor) = self.descriptor().filter(|_| self.kept.is_own()) {
-            // A child of a raw `clone` has the descriptor as well. Closing ours alone would leave the lock to the child.
+            // A child of a raw `clone` has the descriptor as well. Closing only ours would leave the lock to the child.
             let _ = flock(descriptor, FlockOperation::Unlock);
         }
-        // In a forked child the handler has emptied the list, which may now hold a pool of the child's own. In a child
-        // of a raw `clone` this closes a copy of the descriptor; the lock is the parent's, and stays.
+        // In a forked child the handler has emptied the list, which may now hold the descriptor of a pool that the
+        // child opened. In a child of a raw `clone` this closes a copy of the descriptor; the parent keeps the lock.
         self.kept.close();
     }
 }
@@ -68,7 +69,7 @@ mod tests {
         drop(again);
     }
 
-    /// A child of that moment has a descriptor that its handler could not find.
+    /// A child forked at that moment has a descriptor that its handler could not find.
     #[test]
     fn a_descriptor_opened_during_a_fork_is_opened_again() {
         let calls = std::cell::Cell::new(0);

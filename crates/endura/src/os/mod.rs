@@ -1,5 +1,14 @@
-//! Calls to the operating system: memory and its mappings, files and their blocks, locks, forks, signals. One
-//! of the doors for `unsafe`. Code that differs from system to system is in a folder of that system.
+//! Calls to the operating system: memory and its mappings, files and their blocks, locks, forks, signals.
+//!
+//! Here is one of the four places where `unsafe` is allowed (the others are `cpu`, `media` and `runtime`). Code that
+//! differs from system to system is in a folder of that system, today only `linux/`. This module uses nothing of the
+//! library except `sync` and `error`.
+//!
+//! After a change run `.ci/quick`. Also run
+//!
+//! * for locks, claims, descriptors and forks: `cargo test -p endura-tests --test locks --test files`
+//! * for mappings, blocks and identities of files: `cargo test -p endura-tests --test faults`
+//! * for [`barrier`]: `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom`
 
 pub(crate) mod barrier;
 pub(crate) mod bus_error;

@@ -1,12 +1,12 @@
-//! A file that has no name until it is whole.
+//! A file that has no name until it is complete.
 //!
-//! At the end it is linked under its name, which fails if the name is taken. On a file system without nameless files,
-//! or without `/proc`, through which they are opened and linked, it has a temporary name in the same folder. A crash may
-//! leave the temporary name, never the real one.
+//! At the end the file is linked under its name, which fails if the name is taken. It has a temporary name in the same
+//! folder where the file system has no nameless files (`O_TMPFILE`), or where `/proc` is missing, through which they
+//! are linked. A crash may leave the temporary name of an incomplete file, but never the real one.
 //!
-//! A link replaces nothing. To take the place of a file of one's own, the new one gets a temporary name, and the two names are
-//! exchanged: what had the name is looked at before it is removed, and is put back if it is another file. The temporary
-//! name is there for a moment.
+//! A link replaces nothing. To replace an older file of the pool, the new file gets a temporary name, and the two names
+//! are exchanged. The file that had the name is examined before it is removed, and is put back if it is not the
+//! expected one. The temporary name exists for a moment only.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -22,31 +22,31 @@ use super::linux::file_identity::FileId;
 use super::linux::identity;
 use super::own_file::{self, OwnFile};
 
-/// The most characters of a name that its temporary name repeats: a name may have 255 bytes.
+/// How many characters of a name its temporary name repeats at most: a name may have 255 bytes.
 const MOST_REPEATED: usize = 50;
 
-/// A file that has not got its name yet.
+/// A file that does not have its name yet.
 #[derive(Debug)]
 pub(crate) struct NewFile {
     pub(crate) file: OwnFile,
-    /// Its temporary path, if it has one.
+    /// The file's temporary path, if it has one.
     temporary: Option<PathBuf>,
     birthplace: ForkGuard,
 }
 
 /// The mode of a new file, before the umask.
 const USUAL: u32 = 0o666;
-/// That of one which is to be like another, until it is.
+/// The mode of a file that is to be like another one, until it gets that one's mode.
 const PRIVATE: u32 = 0o600;
 
 impl NewFile {
-    /// A file for `path`, with the mode that the umask leaves.
+    /// A new file for `path`, with the mode that the umask leaves.
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
         Self::with_mode(path, USUAL)
     }
 
-    /// A file for `path` that has what `of` holds. It gets the mode and the group of that, and its owner where this process may
-    /// give files away: whoever may open the one may open the other, and nobody else.
+    /// A new file for `path` that will hold the contents of `of`. It gets the mode and the group of `of`, and its owner
+    /// if this process may change owners. So the new file can be opened by the same users as `of`, and by no others.
     pub(crate) fn like(of: &File, path: &Path) -> io::Result<Self> {
         let new = Self::with_mode(path, PRIVATE)?;
         let (facts, own) = (of.metadata()?, new.file.metadata()?);
@@ -56,7 +56,7 @@ impl NewFile {
             || facts.gid() == own.gid()
             || fchown(&*new.file, None, group).is_ok();
         let mode = facts.mode() & 0o777;
-        // The members of another group get what everybody gets.
+        // The group is another one: its members get the rights of all other users.
         let mode = if has_group { mode } else { mode & !0o070 | (mode & 0o007) << 3 };
         // Not every file system has modes.
         let _ = new.file.set_permissions(Permissions::from_mode(mode));
@@ -80,13 +80,13 @@ impl NewFile {
     fn named(path: &Path, mode: u32) -> io::Result<Self> {
         let temporary = temporary(path)?;
         let mut options = OpenOptions::new();
-        // Neither what has the name nor the target of a link is opened.
+        // Opens neither a file that has the name already nor the target of a link.
         options.read(true).write(true).create_new(true).mode(mode);
         let file = OwnFile::new(own_file::open(&options, &temporary)?)?;
         Ok(Self { file, temporary: Some(temporary), birthplace: ForkGuard::here() })
     }
 
-    /// As [`new`](Self::new) on a file system without nameless files.
+    /// Like [`new`](Self::new) on a file system without nameless files.
     #[cfg(test)]
     pub(crate) fn new_named(path: &Path) -> io::Result<Self> {
         Self::named(path, USUAL)
@@ -97,7 +97,7 @@ impl NewFile {
         self.temporary.clone().unwrap_or_else(|| self.path_by_descriptor())
     }
 
-    /// Whether the path leads to the file.
+    /// Whether [`path`](Self::path) leads to the file.
     pub(crate) fn has_path(&self) -> bool {
         let found = fs::metadata(self.path()).map(|facts| FileId::of(&facts));
         found.is_ok_and(|found| found == self.file.id())
@@ -115,11 +115,11 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// `AlreadyExists`; what else the system says.
+    /// `AlreadyExists` if it is taken; any other error of the system.
     pub(crate) fn publish(&mut self, path: &Path) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return self.link(path) };
         match renameat_with(CWD, temporary, CWD, path, RenameFlags::NOREPLACE) {
-            // A link does not replace either, but leaves the temporary name.
+            // The file system cannot rename so. A link does not replace either, but leaves the temporary name.
             Err(Errno::INVAL) => fs::hard_link(temporary, path),
             outcome => {
                 outcome?;
@@ -129,18 +129,18 @@ impl NewFile {
         }
     }
 
-    /// Takes the name away again. What has been moved there meanwhile stays.
+    /// Removes the name again. If another file has the name by now, it stays.
     pub(crate) fn unpublish(&self, path: &Path) {
         if is_at(path, self.file.id()) {
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Gives the file the name of `old`, which goes. Nothing else is removed.
+    /// Gives the file the name `path`, and removes `old`, which had it. Nothing else is removed.
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if another file has the name; what else the system says. All is as before then.
+    /// `AlreadyExists` if another file has the name; any other error of the system. Nothing has changed then.
     pub(crate) fn replace(&mut self, path: &Path, old: FileId) -> io::Result<()> {
         let temporary = match self.temporary.clone() {
             Some(temporary) => temporary,
@@ -158,7 +158,7 @@ impl NewFile {
                 exchange()?;
                 return Err(taken());
             }
-            // Where names cannot be exchanged, there is a moment in which another file could come between.
+            // Where names cannot be exchanged, another file could take the name between the check and the rename.
             Err(Errno::INVAL | Errno::NOSYS) if is_at(path, old) => fs::rename(&temporary, path)?,
             Err(Errno::INVAL | Errno::NOSYS) => return Err(taken()),
             Err(errno) => return Err(errno.into()),
@@ -170,7 +170,7 @@ impl NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        // In a forked child it is the parent's.
+        // In a forked child the file is the parent's.
         if let Some(temporary) = self.temporary.as_ref().filter(|_| !self.birthplace.is_elsewhere())
             && is_at(temporary, self.file.id())
         {
@@ -179,7 +179,7 @@ impl Drop for NewFile {
     }
 }
 
-/// A name beside `path` that is nobody's.
+/// A name in the folder of `path` that no file has.
 fn temporary(path: &Path) -> io::Result<PathBuf> {
     let unique = u128::from_be_bytes(identity::random().map_err(io::Error::other)?);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -187,12 +187,12 @@ fn temporary(path: &Path) -> io::Result<PathBuf> {
     Ok(folder_of(path).join(format!(".{name}.{unique:032x}.tmp")))
 }
 
-/// The folder of a file.
+/// The folder of the file at `path`.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether the file itself has this name, and not by a link.
+/// Whether this is a name of the file itself, and not a symbolic link to it.
 fn is_at(path: &Path, file: FileId) -> bool {
     fs::symlink_metadata(path).is_ok_and(|facts| FileId::of(&facts) == file)
 }
@@ -233,7 +233,7 @@ mod tests {
             let path = folder.join("name");
             fs::write(&path, "old").unwrap();
             let old = id_at(&path);
-            // Held, so that no other file gets its number.
+            // Held open, so that no other file gets its inode number.
             let _held = File::open(&path).unwrap();
             make(&path).unwrap().replace(&path, old).unwrap();
             assert_eq!((fs::read(&path).unwrap(), names(folder)), (vec![], 1));

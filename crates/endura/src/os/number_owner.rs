@@ -1,17 +1,17 @@
-//! Which value of this process owns the number of a descriptor.
+//! Owners of descriptor numbers within one process.
 //!
-//! Other code may close a descriptor by its number; the kernel then gives that number to whatever is opened next. If that is the
-//! same file again, opened by another handle of the same pool, device and inode do not tell the two apart: the first
-//! handle would close the descriptor of the second one, and unlock its pool. So each owner of a number registers. A number
-//! that is registered again can only have been closed in between: its earlier owner has lost it.
+//! Other code may close a descriptor by its number; the kernel then gives that number to the next file that is opened.
+//! That may be the same file again, opened by another handle of the same pool. Device and inode do not distinguish the
+//! two handles, and the first one would close the descriptor of the second and unlock its pool. So each owner of a
+//! number registers it. If a number is registered again, it was closed in between, and its earlier owner has lost it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::slots::Slots;
 
-/// For each slot 0, or a ticket in the upper half and the number + 1 in the lower one.
+/// Each slot is 0 = free, or has a ticket in the upper half and the number + 1 in the lower one.
 static OWNERS: Slots<AtomicU64> = Slots::new([const { AtomicU64::new(0) }; 64]);
-/// Tells apart the successive owners of one number.
+/// The next ticket. Tickets distinguish the successive owners of one number.
 static TICKET: AtomicU64 = AtomicU64::new(0);
 
 /// The right to close the descriptor with a number.
@@ -25,8 +25,8 @@ impl NumberOwner {
     /// Registers the number of a descriptor that the caller has just opened, and owns.
     pub(super) fn of(number: i32) -> Self {
         let lower = u64::from(number as u32) + 1;
-        // Pairs with the exchange of another thread that registers or gives up the same slot. Which of two comes first does not
-        // matter: the loser finds another value.
+        // Pairs with the exchange of another thread that takes or frees the same slot. The order of two such exchanges
+        // does not matter: the second one finds another value and fails.
         let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
         for slot in OWNERS.iter() {
             let found = slot.load(Ordering::Acquire);
@@ -40,7 +40,7 @@ impl NumberOwner {
         Self { slot, taken }
     }
 
-    /// Whether no other value has registered the number since.
+    /// Whether the number has not been registered again since.
     pub(super) fn is_current(&self) -> bool {
         self.slot.load(Ordering::Acquire) == self.taken
     }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_last_one_that_registers_a_number_owns_it() {
-        // No test has so many descriptors.
+        // No test opens this many descriptors.
         let (a, b) = (i32::MAX - 1, i32::MAX - 2);
         let first = NumberOwner::of(a);
         let other = NumberOwner::of(b);

@@ -1,12 +1,12 @@
-//! Files that stay open, whatever else the process does with descriptors.
+//! Files that stay usable, whatever the rest of the process does with descriptors.
 //!
-//! A host may have closed its standard streams: the next file to be opened gets the number of one, and what the host
-//! prints goes into it. So no file is opened there.
+//! A host may have closed its standard streams. The next file that is opened would get the number of such a stream, and
+//! what the host prints would go into the file. So no file is opened under those numbers.
 //!
-//! A host may close all descriptors that it does not know, as programs do that become daemons: their numbers then stand
-//! for the files that it opens next. So a file is known by its device and inode, and by who [owns](super::number_owner) the number of
-//! its descriptor. It is looked at before it is relied on, and a descriptor that is another file's by now, or another handle's, is not
-//! closed.
+//! A host may close all descriptors that it does not know, as programs do that become daemons. Their numbers then refer
+//! to the files that it opens next. So each file is identified by its device and inode, and by the
+//! [owner](super::number_owner) of its descriptor's number. They are checked before the file is used, and a descriptor
+//! that belongs to another file or another handle by now is not closed.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -23,12 +23,12 @@ use super::linux::file_identity::FileId;
 use super::number_owner::NumberOwner;
 use crate::{Error, Result};
 
-/// The first descriptor that is none of a standard stream.
+/// The first descriptor that is not a standard stream.
 const FIRST: i32 = 3;
 const LOST: &str = "the pool's files were closed by other code of this process, as programs do that become daemons, and nothing more is written to \
      them: open the pool after that";
 
-/// A file that is open, and known.
+/// An open file, with what identifies it.
 #[derive(Debug)]
 pub(crate) struct OwnFile {
     file: ManuallyDrop<File>,
@@ -43,22 +43,22 @@ impl OwnFile {
         Ok(Self { file: ManuallyDrop::new(file), id, owner })
     }
 
-    /// Which file it is.
+    /// The identity of the file.
     pub(crate) fn id(&self) -> FileId {
         self.id
     }
 
-    /// Whether the descriptor still is that of the file. One system call.
+    /// Whether the descriptor still refers to the file. One system call.
     pub(crate) fn is_own(&self) -> bool {
         self.owner.is_current()
             && self.file.metadata().is_ok_and(|facts| FileId::of(&facts) == self.id)
     }
 
-    /// Fails if it is not.
+    /// Fails unless the descriptor [still refers](Self::is_own) to the file.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] that [says so](is_lost).
+    /// An [`Error::Io`] for which [`is_lost`] is true.
     pub(crate) fn expect_own(&self) -> Result<()> {
         let lost = || Error::io(LOST, io::Error::from_raw_os_error(libc::EBADF));
         if self.is_own() { Ok(()) } else { Err(lost()) }
@@ -116,31 +116,31 @@ impl DiskFile for OwnFile {
     }
 }
 
-/// Whether the error is that the descriptor of a file was closed by somebody else.
+/// Whether the error is that other code closed the descriptor of a file.
 pub(crate) fn is_lost(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.raw_os_error() == Some(libc::EBADF))
 }
 
-/// Opens a file, above the standard streams.
+/// Opens a file under a number above the standard streams.
 pub(crate) fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
     let _taken = take_standard();
     let file = options.open(path)?;
     match file.as_raw_fd() {
         FIRST.. => Ok(file),
-        // Another thread has closed one at this moment.
+        // Another thread closed a standard stream at this moment.
         _ => Ok(File::from(fcntl_dupfd_cloexec(&file, FIRST)?)),
     }
 }
 
-/// Opens a folder, above the standard streams.
+/// Opens a folder under a number above the standard streams.
 pub(crate) fn open_folder(path: &Path) -> io::Result<File> {
     open(OpenOptions::new().read(true), path)
 }
 
-/// Takes the descriptors of standard streams that are closed, for a moment: nothing can be read or written by those that
-/// stand there then.
+/// Occupies the descriptors of closed standard streams until the result is dropped. Nothing can be read or written
+/// through them.
 fn take_standard() -> Vec<OwnedFd> {
-    // SAFETY: the command only asks.
+    // SAFETY: the command changes nothing.
     let is_open = |descriptor: &i32| unsafe { libc::fcntl(*descriptor, libc::F_GETFD) } != -1;
     let closed = (0..FIRST).filter(|descriptor| !is_open(descriptor)).count();
     let take = |_| openat(CWD, c"/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok();
@@ -160,11 +160,11 @@ mod tests {
         let own = OwnFile::new(file).unwrap();
         assert!(own.expect_own().is_ok());
         let number = own.as_raw_fd();
-        // SAFETY: both descriptors are open, and the first is closed by its number alone from here on.
+        // SAFETY: both descriptors are open, and from here on the first is used and closed by its number alone.
         assert_eq!(unsafe { libc::dup2(other.as_raw_fd(), number) }, number);
         assert!(is_lost(&own.expect_own().unwrap_err()));
         drop(own);
-        // SAFETY: nobody else has it.
+        // SAFETY: no other value owns the descriptor.
         let left = unsafe { File::from_raw_fd(number) };
         assert!(left.metadata().is_ok());
         let own = OwnFile::new(left).unwrap();

@@ -1,10 +1,10 @@
-//! A list of slots that only grows and is never freed. Code that cannot take a lock searches it: above all the
-//! handler in the child of a fork.
+//! A list of slots that only grows and is never freed. It is for code that cannot take a lock, such as the handler in
+//! the child of a fork.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Some slots, and where there are more.
+/// A block of slots, and the pointer to the next block.
 pub(super) struct Slots<T: 'static> {
     slots: [T; 64],
     more: AtomicPtr<Slots<T>>,
@@ -26,7 +26,7 @@ impl<T: Default + 'static> Slots<T> {
         self.blocks().flat_map(|block| &block.slots)
     }
 
-    /// The first `Some` that `take` returns for a slot. There is always one more slot.
+    /// Calls `take` with one slot after another until it returns `Some`, and appends slots where all are refused.
     pub(super) fn take<R>(&'static self, take: impl Fn(&'static T) -> Option<R>) -> R {
         loop {
             match self.iter().find_map(&take) {

@@ -1,14 +1,14 @@
-//! Which boot of the machine this is.
+//! The identity of the current boot of the machine.
 //!
-//! Two numbers tell, and the kernel draws both when it starts:
+//! Two numbers identify it, and the kernel draws both when it starts:
 //!
 //! | number | from | unknown where |
 //! | --- | --- | --- |
-//! | `id` | `/proc/sys/kernel/random/boot_id` | `/proc/sys` is not mounted, or something else lies over the file: systemd-nspawn, LXC and Incus bind a new number there at each start of a container |
-//! | `memory` | the number of the kernel's own tmpfs, on which `memfd_create` makes files | Linux before 5.13 has none; a sandbox may forbid the call |
+//! | `id` | `/proc/sys/kernel/random/boot_id` | `/proc/sys` is not mounted, or another file is mounted over it: systemd-nspawn, LXC and Incus bind a new number there at each start of a container |
+//! | `memory` | the number of the kernel's own tmpfs, on which `memfd_create` makes files | Linux before 5.13 has no such number; a sandbox may forbid the call |
 //!
-//! So a number that is not the kernel's counts as unknown, and never as that of another boot. Each container of a machine sees
-//! the same `memory`, with or without `/proc`.
+//! A number that does not come from the kernel counts as unknown, never as that of another boot. All containers of a
+//! machine see the same `memory`, with or without `/proc`.
 
 use std::fs::File;
 use std::io;
@@ -19,21 +19,21 @@ use rustix::io::Errno;
 
 use crate::{Error, Result};
 
-/// A boot of the machine. Zeros are numbers that are not known.
+/// A boot of the machine. A number that is not known is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Boot {
     /// The kernel's `boot_id`.
     pub id: [u8; 16],
-    /// The number of the file system of nameless memory.
+    /// The number of the file system on which `memfd_create` makes files.
     pub memory: u64,
 }
 
 impl Boot {
-    /// This one. It is found out once in a process.
+    /// The current boot. It is determined once in a process.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] where the process is short of descriptors or memory: that says nothing about the boot.
+    /// [`Error::Io`] where the process is short of descriptors or memory, so that a number could not be read this time.
     pub(crate) fn here() -> Result<Self> {
         static HERE: OnceLock<Boot> = OnceLock::new();
         if let Some(here) = HERE.get() {
@@ -45,12 +45,12 @@ impl Boot {
         Ok(*HERE.get_or_init(|| Self { id: id.unwrap_or_default(), memory: memory.unwrap_or(0) }))
     }
 
-    /// Whether any number of it is known.
+    /// Whether at least one of the numbers is known.
     pub(crate) fn is_known(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Whether both are the same boot; none if no number of both is known.
+    /// Whether both are the same boot. `None` if there is no number that both know.
     pub(crate) fn compare(&self, other: &Self) -> Option<bool> {
         let ids = (self.id != [0; 16] && other.id != [0; 16]).then_some(self.id == other.id);
         let memories =
@@ -65,7 +65,7 @@ impl Boot {
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// None where the file is not the kernel's.
+/// Reads `boot_id`. `None` where the file is not the kernel's.
 fn id() -> io::Result<Option<[u8; 16]>> {
     let file = File::open(BOOT_ID)?;
     if fstatfs(&file)?.f_type as u64 != libc::PROC_SUPER_MAGIC as u64 {
@@ -80,10 +80,12 @@ fn parse(text: &str) -> Option<[u8; 16]> {
     u128::from_str_radix(&digits, 16).ok().map(u128::to_be_bytes)
 }
 
-/// The kernel's own tmpfs is made when it starts, and all nameless memory of the machine lies on it.
+/// The number of the kernel's own tmpfs. The kernel creates that file system when it starts, and every `memfd_create`
+/// of the machine makes its file on it.
 fn memory() -> io::Result<u64> {
     const NAME: &str = "endura";
-    // Some systems refuse memory that might be executed; kernels before 6.3 do not know the flag that says so.
+    // Some systems refuse a file that could be made executable; kernels before 6.3 do not know the flag that rules that
+    // out.
     let sealed = MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL;
     let made = match memfd_create(NAME, sealed) {
         Err(Errno::INVAL) => memfd_create(NAME, MemfdFlags::CLOEXEC),
@@ -92,7 +94,7 @@ fn memory() -> io::Result<u64> {
     Ok(fstatvfs(made?)?.f_fsid)
 }
 
-/// None if the number cannot be had here; an error if it could at another moment.
+/// `None` if the number is not available on this system; an error if the failure may be temporary.
 fn known<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     const PASSING: [i32; 4] = [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EINTR];
     match found {

@@ -1,4 +1,5 @@
-//! Allocation of a file's blocks before the first access: a store to a hole may end in `SIGBUS`.
+//! Allocation of a file's blocks before the first access, because a store to a hole may end in `SIGBUS`; and reads and
+//! writes that do not trust the page cache.
 
 use std::fs::File;
 use std::ops::Range;
@@ -17,13 +18,13 @@ pub(crate) fn is_tmpfs(file: &File) -> bool {
     fstatfs(file).is_ok_and(|facts| facts.f_type as u32 == libc::TMPFS_MAGIC as u32)
 }
 
-/// Allocates the first bytes behind the end of a file. Whether it did; where there is no room,
-/// [`extend`] says so.
+/// Allocates disk space for the first byte after the end of a file of `end` bytes, and returns whether it did. If there
+/// is no space, a later [`extend`] reports that.
 pub(crate) fn sow(file: &File, end: u64) -> bool {
     may_have(end + 1) && allocate(file, end, end + 1).is_ok()
 }
 
-/// How many bytes of the file's disk are free for everybody.
+/// How many bytes of the file's disk are free for an unprivileged process.
 pub(crate) fn free(file: &File) -> Option<u64> {
     let facts = fstatfs(file).ok()?;
     facts.f_bavail.checked_mul(u64::try_from(facts.f_bsize).ok()?)
@@ -35,8 +36,8 @@ pub(crate) fn length(file: &File) -> Result<u64> {
     Ok(facts.len())
 }
 
-/// Gives back what the file has behind byte `end`. Nothing of it may be in use: a part of an extension that failed, or
-/// the end of a pool that is closed.
+/// Truncates the file to `end` bytes, if it is longer. The bytes after `end` must not be in use: they are a part of an
+/// extension that failed, or the unused end of a pool that is being closed.
 pub(crate) fn give_back(file: &File, end: u64) -> Result<()> {
     if length(file)? <= end {
         return Ok(());
@@ -44,25 +45,25 @@ pub(crate) fn give_back(file: &File, end: u64) -> Result<()> {
     file.set_len(end).map_err(|e| Error::io("shortening the pool's file", e))
 }
 
-/// Extends the file, of which `have` bytes have blocks, to `len` bytes, with blocks behind all of them. One
-/// caller at a time.
+/// Extends the file to `len` bytes, all of which get blocks. The first `have` bytes have blocks already. One caller at
+/// a time.
 ///
 /// # Errors
 ///
-/// [`Error::Full`] where the disk, the quota or the largest file size has no room, [`Error::Io`]
-/// for anything else; the file is then as long as before.
+/// [`Error::Full`] if the disk or the quota is full or the file would be too large; [`Error::Io`] for anything else.
+/// The file is then as long as before.
 pub(crate) fn extend(file: &File, have: u64, len: u64) -> Result<()> {
     let before = length(file)?;
     let is_allowed = len <= before || may_have(len);
     let allocated = if is_allowed { allocate(file, have, len) } else { Err(Errno::FBIG) };
     let outcome = match allocated {
-        // No such call on this file system: writing zeros claims the blocks as well.
+        // This file system has no such call. Writing zeros allocates the blocks as well.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(file, have, len),
         other => other,
     };
     outcome.map_err(|errno| {
-        // A file system may have extended the file part of the way: that part goes back, else it
-        // would be missing for a smaller attempt.
+        // A file system may have extended the file by a part. That part is freed, so that a smaller attempt can use its
+        // space.
         if let Err(error) = give_back(file, before) {
             return error;
         }
@@ -73,8 +74,8 @@ pub(crate) fn extend(file: &File, have: u64, len: u64) -> Result<()> {
     })
 }
 
-/// Puts blocks behind the holes of the first `len` bytes; false where the file system cannot.
-/// What the file holds stays.
+/// Allocates blocks for the holes among the first `len` bytes, and does not change the file's contents. Returns false
+/// where the file system cannot do that.
 ///
 /// # Errors
 ///
@@ -88,16 +89,16 @@ pub(crate) fn fill_holes(file: &File, len: u64, missing: u64) -> Result<bool> {
     }
 }
 
-/// The holes among the first `len` bytes of a file on tmpfs, where a read of one needs memory that the
-/// file system may not have: to meet one in a mapping is a `SIGBUS`.
+/// The holes among the first `len` bytes of a file on tmpfs. There the read of a hole through a mapping allocates
+/// memory, and is a `SIGBUS` if the file system has none left.
 pub(crate) fn holes(file: &File, len: u64) -> Result<Vec<Range<u64>>> {
     let facts = file.metadata().map_err(|e| Error::io("counting the file's blocks", e))?;
     let mut found = Vec::new();
-    // tmpfs counts what the file holds, and nothing else.
+    // On tmpfs the number of blocks counts exactly the pages that the file has.
     let mut at = if facts.blocks() * 512 < facts.len() { 0 } else { len };
     while at < len {
         let failed = |errno| Error::io("looking for holes in the pool's file", errno);
-        // The end of the file counts as a hole; no data behind a hole is an error of its own.
+        // The end of the file counts as a hole. If no data follows a hole, `seek` fails with `NXIO`.
         let hole = seek(file, SeekFrom::Hole(at)).map_err(failed)?.min(len);
         at = match seek(file, SeekFrom::Data(hole)) {
             Ok(data) => data.min(len),
@@ -109,8 +110,8 @@ pub(crate) fn holes(file: &File, len: u64) -> Result<Vec<Range<u64>>> {
     Ok(found)
 }
 
-/// Whether the process may make a file `len` bytes long (`ulimit -f`). Where it may not, the kernel does
-/// not only say so, but sends a signal that ends the process.
+/// Whether the process may make a file `len` bytes long (`ulimit -f`). Beyond that limit the kernel not only returns an
+/// error but also sends a signal that ends the process.
 fn may_have(len: u64) -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the call writes the two numbers and nothing else.
@@ -118,13 +119,14 @@ fn may_have(len: u64) -> bool {
     !known || limit.rlim_cur == libc::RLIM_INFINITY || len <= limit.rlim_cur
 }
 
-/// To be asked before anything is written up to `end`: the limit counts inside of a file that is longer already,
-/// too, and the kernel sends its signal there as well.
+/// Fails if byte `end` is beyond the limit on the size of files. To be called before every write that ends at `end`:
+/// the kernel enforces the limit, with its signal, also inside a file that is longer already.
 pub(crate) fn refuse_beyond_limit(end: u64) -> std::io::Result<()> {
     if may_have(end) { Ok(()) } else { Err(Errno::FBIG.into()) }
 }
 
-/// Makes the file at least `end` bytes long, with blocks behind `from..end` where the file system has a call for that.
+/// Makes the file at least `end` bytes long, and allocates blocks for `from..end` where the file system has a call for
+/// that.
 pub(crate) fn allocate_blocks(file: &File, from: u64, end: u64) -> std::io::Result<()> {
     refuse_beyond_limit(end)?;
     match allocate(file, from, end) {
@@ -155,8 +157,8 @@ fn write_zeros(file: &File, from: u64, to: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Writes and syncs these bytes alone: after a crash of the process the file may have gigabytes
-/// of other dirty pages, and an open should not wait for them.
+/// Writes `bytes` and syncs them alone, not the whole file. After a crash of the process the file may have gigabytes of
+/// other dirty pages, and an open should not wait for those.
 pub(crate) fn write_durably(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
     let slice = [std::io::IoSlice::new(bytes)];
     match pwritev2(file, &slice, at, ReadWriteFlags::DSYNC) {
@@ -169,7 +171,7 @@ pub(crate) fn write_durably(file: &File, bytes: &[u8], at: u64) -> std::io::Resu
     }
 }
 
-/// Writes all that is read of a file to another one, and syncs that. No block is shared.
+/// Copies the contents of a file to another one by reads and writes, so that they share no block, and syncs the copy.
 pub(crate) fn write_all_of(file: &File, to: &File) -> std::io::Result<()> {
     let length = file.metadata()?.len();
     refuse_beyond_limit(length)?;
@@ -182,12 +184,12 @@ pub(crate) fn write_all_of(file: &File, to: &File) -> std::io::Result<()> {
     to.sync_all()
 }
 
-/// Writes all that is read of a file to it again, and sees that the disk has it: after pages of it were refused. Nobody has it
-/// mapped.
+/// Writes the contents of a file to it again, and verifies that the disk has them. Called after the kernel failed to
+/// write back pages of the file. No process may have the file mapped.
 ///
 /// # Errors
 ///
-/// What the system says; `InvalidData` if the disk gives back something else.
+/// The system's error; `InvalidData` if the disk returns other bytes than were written.
 pub(crate) fn write_again(file: &File) -> std::io::Result<()> {
     const PIECE: usize = 1 << 20;
     let length = file.metadata()?.len();
@@ -215,20 +217,20 @@ pub(crate) fn write_again(file: &File) -> std::io::Result<()> {
     })
 }
 
-/// Has the kernel forget pages that are written back, or that it takes for that: what is read then comes from the disk. What
-/// it knows of their blocks goes along. (ext4 takes a block whose write failed for written as long as the page is there, and
-/// reads zeros later, also where it was written again.) Pages that somebody has mapped stay.
+/// Has the kernel drop the cached pages that it believes to be written back, together with what it has cached about
+/// their blocks. The next read comes from the disk. (While such a page is cached, ext4 regards a block whose write
+/// failed as written. It reads zeros later, even if the page was written again.) Pages that are mapped stay.
 pub(crate) fn forget_pages(file: &File, at: u64, length: u64) {
     let length = std::num::NonZero::new(length);
     let _ = rustix::fs::fadvise(file, at, length, rustix::fs::Advice::DontNeed);
 }
 
-/// Whether the kernel could not write back a page of the file since the last time that this was asked, or the file synced,
-/// through this open of it; the first time, since anybody was told. `word` is where eight bytes of the file lie that nobody else
-/// writes at this moment.
+/// Whether the kernel has failed to write back a page of the file since the last call of this function or the last sync
+/// on this open file; at the first call, since such a failure was last reported to anyone. `word` is the offset of
+/// eight bytes of the file that no other thread or process is writing.
 ///
-/// It writes nothing, and waits for one page at most. But on overlayfs such a call asks nobody who knows: there the word is
-/// written again, durably, and a write tells.
+/// The call writes nothing, and waits for one page at most. On overlayfs it does not reach the file system that knows
+/// of the failure. There the function writes the word again, durably, and that write reports the failure.
 pub(crate) fn were_pages_refused(file: &File, word: u64) -> bool {
     if fstatfs(file).is_ok_and(|facts| facts.f_type as u32 == libc::OVERLAYFS_SUPER_MAGIC as u32) {
         let mut bytes = [0; 8];
@@ -238,7 +240,7 @@ pub(crate) fn were_pages_refused(file: &File, word: u64) -> bool {
     // SAFETY: the descriptor is open, and the call takes numbers.
     let told =
         unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 1, libc::SYNC_FILE_RANGE_WAIT_BEFORE) };
-    // All others are what the disk said, in words of its own: a medium error, a lost path, a time that ran out.
+    // All other codes come from the disk: a medium error, a lost path, a timeout.
     const NOT_OF_THE_DISK: [i32; 6] =
         [libc::EBADF, libc::EINVAL, libc::ESPIPE, libc::ENOSYS, libc::EPERM, libc::EACCES];
     let error = std::io::Error::last_os_error().raw_os_error();

@@ -1,12 +1,12 @@
-//! Identities of files: they distinguish a file from every copy of it, and stay the same when its file system is mounted
-//! again.
+//! Identities of files. An identity distinguishes a file from every copy of it, and stays the same when its file system
+//! is mounted again.
 //!
 //! An inode number alone does neither. File systems give the number of a deleted file to the next one, and the
 //! number of a device changes when an image is mounted behind another loop device. So an identity has three parts:
 //!
-//! | part | from | what a copy made later has |
+//! | part | from | in a copy made later |
 //! | --- | --- | --- |
-//! | inode | `stat` | mostly another one; on ext4 the same one after `rm` and `cp` |
+//! | inode | `stat` | usually another one; on ext4 the same one after `rm` and `cp` |
 //! | birth | birth time (`statx`), and the inode's generation number (`FS_IOC_GETVERSION`) | another one |
 //! | volume | the number of the file system, in place of that of the device | the same one, on the same file system |
 //!
@@ -20,11 +20,12 @@
 //! | btrfs | `f_fsid`, of UUID and subvolume: a snapshot has another one | time, generation |
 //! | zfs, bcachefs | `f_fsid`, of the data set; of the UUID, and the subvolume (`statx`) | time |
 //! | overlayfs | `f_fsid`: its own UUID, or that of the upper file system | time, of the upper file |
-//! | tmpfs | `f_fsid`, random for each mount | its inode numbers are not given out twice |
-//! | f2fs and others | UUID (`FS_IOC_GETFSUUID`), else unknown | what they have |
+//! | tmpfs | `f_fsid`, random for each mount | not needed: its inode numbers are never reused |
+//! | f2fs and others | UUID (`FS_IOC_GETFSUUID`), else unknown | time and generation where they have them |
 //!
-//! A part that either side does not know proves nothing and contradicts nothing. Without a volume the device must be
-//! the same, within one boot. An inode alone is no proof: the file is then [`Unproven`](Likeness::Unproven).
+//! A part that either side does not know proves nothing and contradicts nothing. If the volume is unknown, the device
+//! must be the same within one boot. If only the inode is known, equal inodes prove nothing: the file is then
+//! [`Unproven`](Likeness::Unproven).
 
 use std::fs;
 use std::fs::File;
@@ -34,7 +35,7 @@ use rustix::fs::{AtFlags, Statx, StatxFlags, fstatfs, fstatvfs, statx};
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// A file among those of the running system, whatever it is called: for locks.
+/// A file of the running system, whatever its name. Used for locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
     pub(crate) device: u64,
@@ -47,13 +48,13 @@ impl FileId {
     }
 }
 
-/// A file system, whatever device it is mounted from.
+/// The identity of a file system, whatever device it is mounted from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Volume {
-    /// It does not say which one it is.
+    /// The file system has no identity that can be read.
     #[default]
     Unknown,
-    /// Its `f_fsid`, and the number of the subvolume where there are any, else 0.
+    /// Its `f_fsid`, and the number of the subvolume; 0 where there are none.
     Number([u64; 2]),
     /// Its UUID.
     Uuid([u8; 16]),
@@ -62,7 +63,7 @@ pub enum Volume {
 /// The facts that stay with a file for as long as it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileIdentity {
-    /// The device. Each boot and each mount numbers it again.
+    /// The device. Its number may change with each boot and each mount.
     pub device: u64,
     /// The inode.
     pub inode: u64,
@@ -77,16 +78,17 @@ pub struct FileIdentity {
 /// Whether a file is the one that was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Likeness {
-    /// It is.
+    /// It is the recorded file.
     Same,
     /// It is another file.
     Other,
-    /// Nothing contradicts it, but a later file could have the same inode.
+    /// Nothing contradicts that it is the recorded file, but a later file could have the same inode.
     Unproven,
 }
 
 impl FileIdentity {
-    /// Finds out which file this is: `statx`, `statfs` twice, and two `ioctl`s at most, a microsecond each.
+    /// Determines the identity of an open file. Takes a `statx`, two `statfs` and at most two `ioctl`s, a microsecond
+    /// each.
     pub(crate) fn of(file: &File, at: FileId) -> Self {
         let facts = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME | SUBVOLUME).ok();
         let kind = fstatfs(file).map_or(0, |facts| u64::from(facts.f_type as u32));
@@ -117,8 +119,8 @@ impl FileIdentity {
         }
     }
 
-    /// A number of the file, the same as long as all the facts about it are, and another one in each copy. (Not of the device:
-    /// each boot numbers that again.) It is never zero.
+    /// A number that is made from all facts except the device, which each boot numbers again. It stays the same as long
+    /// as those facts do, and differs from that of every copy. It is never zero.
     pub(crate) fn number(&self) -> [u8; 16] {
         let (kind, volume) = match self.volume {
             Volume::Unknown => (0, 0),
@@ -141,7 +143,7 @@ impl FileIdentity {
     }
 }
 
-/// Whether both are the same; none if one of them is not known.
+/// Whether both are the same. `None` if one of them is not known.
 fn known<T: PartialEq>(recorded: Option<T>, found: Option<T>) -> Option<bool> {
     Some(recorded? == found?)
 }
@@ -175,7 +177,7 @@ fn volume(file: &File, kind: u64, facts: Option<&Statx>) -> Volume {
     }
 }
 
-/// A file system without a UUID says that it is zero.
+/// A file system without a UUID reports zero.
 fn uuid(found: Option<[u8; 16]>) -> Volume {
     found.filter(|&id| id != [0; 16]).map_or(Volume::Unknown, Volume::Uuid)
 }
@@ -184,13 +186,13 @@ fn birth(facts: &Statx) -> Option<i64> {
     let is_known = facts.stx_mask & StatxFlags::BTIME.bits() != 0;
     let nanoseconds = i64::from(facts.stx_btime.tv_nsec);
     let time = facts.stx_btime.tv_sec.checked_mul(1_000_000_000)?.checked_add(nanoseconds)?;
-    // A file system that keeps no time may say that it is zero.
+    // A file system that does not record the time may report zero.
     (is_known && time != 0).then_some(time)
 }
 
 fn generation(file: &File, kind: u64) -> Option<u32> {
     match kind {
-        // They count their inodes upwards: each number is given out once.
+        // These file systems number their inodes upwards and use each number once, so every generation can be 0.
         TMPFS | RAMFS => Some(0),
         // The kernel writes 32 bits, whatever the size in the number of the call says.
         _ => ask::<INODE_GENERATION>(file).map(|answer| u32::from_ne_bytes(part(&answer, 0))),
@@ -202,10 +204,10 @@ const FILESYSTEM_UUID: Opcode = opcode::read::<[u8; 17]>(0x15, 0);
 const INODE_GENERATION: Opcode = opcode::read::<libc::c_long>(b'v', 1);
 /// `struct xfs_fsop_geom_v1`; the UUID begins at byte 64.
 const XFS_GEOMETRY: Opcode = opcode::read::<[u8; 112]>(b'X', 100);
-/// Bytes of the longest answer, which is that of btrfs about itself ([`mounted`](super::mounted)).
+/// Bytes of the longest answer, which is that of `BTRFS_IOC_FS_INFO` ([`mounted`](super::mounted)).
 pub(super) const ANSWER: usize = 1024;
 
-/// The call's answer about the file; none if the file system does not know it. The call only reads.
+/// The answer of the call about the file. `None` if the file system does not know the call. The call must only read.
 pub(super) fn ask<const CALL: Opcode>(file: &File) -> Option<[u8; ANSWER]> {
     let mut answer = [0; ANSWER];
     // SAFETY: none of the calls writes more bytes than the answer has room for, and any bytes are an answer.
@@ -241,11 +243,11 @@ mod tests {
             both[0]
         };
         assert_eq!(whenever(file), Same);
-        // Mounted anew, the image is behind another device.
+        // When the image is mounted again, it may be on another device.
         assert_eq!(whenever(FileIdentity { device: 50, ..file }), Same);
         for copy in [
             FileIdentity { inode: 60, ..file },
-            // The number of a deleted inode is given out again.
+            // The number of a deleted inode is used again.
             FileIdentity { birth: Some(80), ..file },
             FileIdentity { generation: Some(90), ..file },
             // Another file system, or another subvolume: a snapshot has all else in common.
@@ -261,7 +263,7 @@ mod tests {
         assert_eq!(whenever(FileIdentity { birth: None, generation: None, ..file }), Unproven);
     }
 
-    /// Devices are numbered anew by each boot, and stand for an unknown volume within one.
+    /// Devices are numbered again by each boot. Within one boot the device is compared where the volume is unknown.
     #[test]
     fn a_device_counts_where_the_volume_is_unknown() {
         let file = FileIdentity { volume: Volume::Unknown, ..identity() };

@@ -12,7 +12,7 @@ pub(crate) enum Verdict {
     Fit,
     /// It works, with a reservation that the user should know of.
     Warn(&'static str),
-    /// It would lose data or hang; what to do instead.
+    /// It would lose data or hang. The text says what to do instead.
     Refuse(&'static str),
 }
 
@@ -67,7 +67,7 @@ const KNOWN: [(u64, &str, Verdict); 26] = [
 ];
 
 impl Filesystem {
-    /// The kind that `statfs` reports by this number.
+    /// The kind to which `statfs` gives this number.
     pub(crate) fn from_magic(magic: u64) -> Self {
         let known = KNOWN.iter().find(|(number, ..)| *number == magic);
         known.map_or(
@@ -79,7 +79,7 @@ impl Filesystem {
         )
     }
 
-    /// The one on which an open file or folder lies.
+    /// The kind of file system on which an open file or folder lies.
     ///
     /// # Errors
     ///
@@ -98,12 +98,12 @@ impl Filesystem {
         }
     }
 
-    /// Its name.
+    /// The name of the kind, such as `ext4`.
     pub(crate) fn name(self) -> &'static str {
         self.name
     }
 
-    /// A warning for the user, if there is one.
+    /// The warning for the user, if there is one.
     pub(crate) fn warning(self) -> Option<&'static str> {
         match self.verdict {
             Verdict::Fit => None,
@@ -111,7 +111,7 @@ impl Filesystem {
         }
     }
 
-    /// Whether a pool is refused on it, unless the user insists.
+    /// Whether pools are refused on it, unless the user insists.
     pub(crate) fn is_refused(self) -> bool {
         matches!(self.verdict, Verdict::Refuse(_))
     }
@@ -121,9 +121,9 @@ impl Filesystem {
         matches!(self.name, "tmpfs" | "ramfs")
     }
 
-    /// Whether the number of a file's blocks tells whether it has holes: it counts the contents and nothing else. The
-    /// copy-on-write ones are among them because there a store needs a new block in any case, of which
-    /// [`warning`](Self::warning) tells.
+    /// Whether the number of a file's blocks shows whether the file has holes, because it counts the contents and
+    /// nothing else. Copy-on-write file systems are included: there a store may need a new block in any case, about
+    /// which [`warning`](Self::warning) warns.
     pub(crate) fn blocks_tell_holes(self) -> bool {
         self.is_in_memory() || self.always_copies()
     }
@@ -132,12 +132,13 @@ impl Filesystem {
         matches!(self.verdict, Verdict::Warn(COPY_ON_WRITE))
     }
 
-    /// Whether a file may share blocks with a copy of it, until one of them is stored to. overlayfs is as what lies below.
+    /// Whether a file may share blocks with a copy of it until one of the two is written. overlayfs is included because
+    /// the file system below it may be one of these.
     pub(crate) fn shares_blocks(self) -> bool {
         matches!(self.name, "xfs" | "ocfs2" | "overlayfs" | "unknown")
     }
 
-    /// Whether it shows files of another file system, which can be opened there as well.
+    /// Whether it shows files of another file system, by whose paths they can be opened as well.
     pub(crate) fn is_overlay(self) -> bool {
         self.name == "overlayfs"
     }
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn names_and_verdicts() {
-        // By the constants of the C library, so that no number here stands for itself alone.
+        // Uses the constants of the C library, so that the numbers in the table are checked against another source.
         let fit = [libc::EXT4_SUPER_MAGIC, libc::XFS_SUPER_MAGIC, libc::TMPFS_MAGIC];
         for magic in fit {
             let found = Filesystem::from_magic(magic as u64);

@@ -6,14 +6,15 @@ use std::time::Duration;
 use rustix::fs::Timespec;
 use rustix::thread::futex::{self, Flags};
 
-/// Sleeps until [`wake_all`] is called, at most for `most`; not at all if the word has another value by now. It may
-/// return early: the caller looks again.
+/// Sleeps until [`wake_all`] is called, but at most for `most`. Does not sleep if the word no longer has the value
+/// `value`. May return early, so the caller must check the word again.
 pub(crate) fn wait(word: &AtomicU32, value: u32, most: Duration) {
     let most = Timespec {
         tv_sec: most.as_secs().min(1 << 30) as i64,
         tv_nsec: most.subsec_nanos().into(),
     };
-    // The word has changed, the time is up, or a signal came: all the same to the caller.
+    // The result says whether the word has changed, the time is up, or a signal arrived. The caller checks the word in
+    // any case.
     let _ = futex::wait(word, Flags::PRIVATE, value, Some(&most));
 }
 

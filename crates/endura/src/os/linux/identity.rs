@@ -4,11 +4,11 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::{Error, Result};
 
-/// A number that is drawn once. It needs no file: `/dev` may be empty in a `chroot`.
+/// A random number, practically unique. It needs no file, because `/dev` may be empty in a `chroot`.
 pub(crate) fn random() -> Result<[u8; 16]> {
     let failed = |error| Error::io("drawing a random number (getrandom)", error);
     let mut bytes = [0; 16];
-    // The kernel draws up to 256 bytes whole.
+    // The kernel never returns a part of a request of up to 256 bytes.
     match getrandom(&mut bytes, GetRandomFlags::empty()).map_err(std::io::Error::from) {
         Ok(16) => Ok(bytes),
         Ok(_) => Err(failed(std::io::ErrorKind::UnexpectedEof.into())),

@@ -1,19 +1,19 @@
-//! Whether somebody has a file open for writing, whatever locks say.
+//! Whether a process has a file open for writing, asked without locks.
 //!
-//! On overlayfs a lock is one of the overlay's inode: a process that has a pool open by a path in the overlay and one that
-//! opens the same file in the upper folder do not see each other's locks. But the kernel counts who has the file below
-//! open for writing, and grants a lease for reading only where nobody has. From the other side nothing is seen: a lease by
-//! a path in the overlay is one of its inode.
+//! On overlayfs a lock belongs to the overlay's inode. If one process opens a pool by a path in the overlay and another
+//! one opens the same file in the upper folder, they do not see each other's locks. But the kernel counts the opens for
+//! writing of the file in the upper folder, and grants a read lease on it only if there are none. The other direction
+//! shows nothing: a lease by a path in the overlay belongs to the overlay's inode.
 //!
-//! A lease makes others who open the file for writing wait, or fail if they do not want to wait, and its holder gets a
-//! signal then. So it is given back at once, and its signal is one that does nothing unless the program wants it. The
-//! [open](crate::os::lock::open) of a pool's file tries again.
+//! While a process has a lease, an open of the file for writing waits, or fails if it is non-blocking, and the holder
+//! of the lease gets a signal. So the lease is returned at once, and its signal is `SIGURG`, which is ignored by
+//! default. The [open](crate::os::lock::open) of a pool's file tries again.
 //!
-//! | lease | who has the file open for writing |
+//! | lease | open for writing |
 //! | --- | --- |
-//! | granted | nobody, by this path or by one above it |
-//! | `EAGAIN` | somebody, this process among them |
-//! | another error | not known: a file of somebody else (`EACCES`), a file system without leases (`EINVAL`, `ENOLCK`) |
+//! | granted | by no process, neither by this path nor by one in an overlay above it |
+//! | `EAGAIN` | by some process, perhaps this one |
+//! | another error | not known: a file of another user (`EACCES`), a file system without leases (`EINVAL`, `ENOLCK`) |
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -22,7 +22,7 @@ use std::os::fd::AsRawFd;
 /// The number of the command that chooses the signal, the same on all architectures.
 const F_SETSIG: i32 = 10;
 
-/// Who has a file open for writing.
+/// Whether any process has a file open for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writers {
     Nobody,
@@ -30,7 +30,7 @@ pub(crate) enum Writers {
     Unknown,
 }
 
-/// Who has the file open for writing that is open for reading as `file`. Takes microseconds.
+/// Whether any process has the file open for writing. `file` must be open for reading only. Takes microseconds.
 pub(crate) fn writers(file: &File) -> Writers {
     let command = |what, argument: i32| {
         // SAFETY: the descriptor is open, and these commands take a number.
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(writers(&reading), Writers::Somebody);
         drop(writing);
         assert_eq!(writers(&reading), Writers::Nobody);
-        // The lease is gone: nobody waits for its end.
+        // The lease is gone: this open does not wait.
         drop(File::options().append(true).open(&path).unwrap());
     }
 }

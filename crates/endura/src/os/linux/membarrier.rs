@@ -9,17 +9,17 @@ fn membarrier(command: libc::c_int) -> libc::c_long {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
 }
 
-/// Whether this kernel has it.
+/// Whether this kernel offers the expedited barrier of one process.
 pub(crate) fn is_offered() -> bool {
     membarrier(QUERY) & libc::c_long::from(PRIVATE_EXPEDITED) != 0
 }
 
-/// Registers the process for [`fence_all`]; repeated calls do no harm. `false`: refused.
+/// Registers the process for [`fence_all`]; repeated calls do no harm. Returns `false` if the kernel refused.
 pub(crate) fn register() -> bool {
     membarrier(REGISTER_PRIVATE_EXPEDITED) == 0
 }
 
-/// Returns when all running threads have passed a full fence. `false`: refused.
+/// Returns once all running threads have executed a full fence; `false` if the kernel refused.
 pub(crate) fn fence_all() -> bool {
     membarrier(PRIVATE_EXPEDITED) == 0
 }

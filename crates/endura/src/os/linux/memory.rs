@@ -1,4 +1,4 @@
-//! Reserved address space: a pool reserves its addresses once, so that it never moves while it is open.
+//! Reserved address space. A pool reserves its addresses once, so that it never moves while it is open.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -11,15 +11,15 @@ use rustix::mm::{
     Advice, MapFlags, MremapFlags, ProtFlags, madvise, mmap, mmap_anonymous, mremap_fixed, munmap,
 };
 
-/// Bytes of a huge page: the alignment of a reservation and of every piece of a file that is mapped in it, so that the
-/// kernel may map the file with large pages.
+/// Bytes of a huge page. Reservations, and the pieces of a file that are mapped in them, are aligned to it, so that the
+/// kernel may use huge pages.
 pub(crate) const HUGE_PAGE: u64 = 2 << 20;
 
-/// Bytes of a file that are mapped elsewhere before they are moved into their place: for a moment a growth needs
-/// this many addresses beside the reservation.
+/// The most bytes of a file that are first mapped elsewhere and then moved into their place. For a moment a growth
+/// needs this many addresses outside the reservation.
 const AT_ONCE: u64 = 1 << 30;
 
-/// Of `<asm-generic/mman-common.h>`; the `libc` crate has it for one C library only.
+/// From `<asm-generic/mman-common.h>`; the `libc` crate defines it for one C library only.
 const MADV_COLLAPSE: libc::c_int = 25;
 
 /// How a piece of a file appears in a reservation.
@@ -27,10 +27,10 @@ const MADV_COLLAPSE: libc::c_int = 25;
 pub(crate) enum Sharing {
     /// Stores reach the file.
     Shared,
-    /// Stores reach the file, and block allocation is durable before they do (DAX).
+    /// Stores reach the file, and the allocation of its blocks is durable before they do (DAX, `MAP_SYNC`).
     SharedDax,
-    /// Loads only: a store ends the process by SIGSEGV. Such pages are page cache and nothing else. No limit on a
-    /// process's data counts them, the kernel commits no memory to them, and `mlockall` makes no copy of them.
+    /// Loads only: a store ends the process by SIGSEGV. Such pages are nothing but page cache: they do not count
+    /// towards limits on a process's data or towards committed memory, and `mlockall` does not copy them.
     ReadOnly,
 }
 
@@ -60,17 +60,17 @@ pub(crate) enum Folios {
     Huge,
 }
 
-/// A range of addresses that belongs to one pool: inaccessible, without memory behind it, until
-/// parts of a file are mapped into it. 2 MiB aligned; given back when dropped.
+/// A range of addresses that belongs to one pool. It is inaccessible and takes no memory until parts of a file are
+/// mapped into it. It is aligned to 2 MiB, and released when dropped.
 ///
 /// # Ownership of addresses
 ///
-/// Except inside `map`, each address of the range is either mapped by the reservation or noted as lost. The kernel may
-/// give any other address to the next `mmap` of any thread, for example the allocator's. To map or unmap it again would
-/// take that memory away. `mmap` with `MAP_FIXED` leaves such a gap if it fails, because it unmaps the old mapping before
-/// it asks the file system. So `map` first maps the file at another address, and then moves the mapping into its place.
-/// If there is a gap all the same, `map` closes it unless another thread was faster. Otherwise the gap is lost: the
-/// reservation never maps or unmaps it again.
+/// Except inside `map`, each address of the range is either mapped by the reservation or recorded as lost. The kernel
+/// may give any other address to the next `mmap` of any thread, for example the allocator's. To map or unmap it again
+/// would take that memory away. `mmap` with `MAP_FIXED` leaves such a gap if it fails, because it unmaps the old
+/// mapping before it asks the file system. So `map` first maps the file at another address, and then moves the mapping
+/// into its place. If there is a gap all the same, `map` closes it unless another thread was faster. Otherwise the gap
+/// is lost: the reservation never maps or unmaps it again.
 ///
 /// # Example
 ///
@@ -84,7 +84,7 @@ pub struct Reservation {
     base: NonNull<u8>,
     len: usize,
     wanted: u64,
-    /// The part of the range that another thread may have got, as distances from the base.
+    /// The part of the range that the kernel may have given to another thread, as offsets from the base.
     lost: OnceLock<Range<usize>>,
 }
 
@@ -98,12 +98,12 @@ impl Reservation {
     /// The largest reservation: half of the 128 TiB that a process can address.
     pub const MAX: u64 = 64 << 40;
 
-    /// Sets aside `bytes` bytes, rounded up to 2 MiB.
+    /// Reserves `bytes` bytes, rounded up to 2 MiB.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` for nothing or more than [`MAX`](Self::MAX); what the system says where the
-    /// address space has no such gap or is limited (`ulimit -v`).
+    /// `InvalidInput` for 0 bytes and for more than [`MAX`](Self::MAX); the system's error where the address space has
+    /// no such gap or is limited (`ulimit -v`).
     pub fn new(bytes: u64) -> io::Result<Self> {
         if bytes == 0 || bytes > Self::MAX {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -135,7 +135,8 @@ impl Reservation {
         bytes.next_multiple_of(HUGE_PAGE) as usize
     }
 
-    /// Sets aside `bytes` bytes of a free piece of the address space that has `share` times as many.
+    /// Reserves `bytes` bytes out of a free piece of the address space that is `share` times as large, so that the rest
+    /// stays free.
     ///
     /// # Errors
     ///
@@ -150,29 +151,29 @@ impl Reservation {
         Ok(range)
     }
 
-    /// Bytes set aside.
+    /// Bytes reserved.
     #[allow(clippy::len_without_is_empty, reason = "there is no empty reservation")]
     pub fn len(&self) -> u64 {
         self.len as u64
     }
 
-    /// Bytes that were asked for.
+    /// Bytes requested, before rounding.
     pub(crate) fn wanted(&self) -> u64 {
         self.wanted
     }
 
-    /// Where it starts.
+    /// The first address of the range.
     pub(crate) fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// Makes bytes `from..to` of the file appear at the same distance from the base. `from` is the start of a page.
-    /// The file may end before `to`. One call at a time.
+    /// Maps bytes `from..to` of the file at the same offsets from the base. `from` is the start of a page. The file may
+    /// end before `to`. One call at a time.
     ///
     /// # Errors
     ///
-    /// The system's error. Nothing of the file is mapped there then, and later calls may succeed.
-    /// `OutOfMemory` where a part of the range was lost.
+    /// The system's error. Nothing of the file is mapped there then, and later calls may succeed. `OutOfMemory` where a
+    /// needed part of the range was lost.
     ///
     /// # Safety
     ///
@@ -206,7 +207,7 @@ impl Reservation {
         }
         let at = self.base.as_ptr().wrapping_add(from as usize);
         let advice = match folios {
-            // A fault then makes a folio of one page, and no readahead brings in others.
+            // A page fault then brings in one page, and no read-ahead brings in others.
             Folios::Small => Advice::Random,
             Folios::Huge => Advice::LinuxHugepage,
         };
@@ -215,8 +216,8 @@ impl Reservation {
         Ok(())
     }
 
-    /// Makes `hole` of the range readable, without a file: all its pages are the kernel's page of zeros, which is
-    /// what a hole of a file reads as.
+    /// Makes `hole` of the range readable without the file: all its pages are the kernel's page of zeros, so that it
+    /// reads like a hole of a file.
     ///
     /// # Errors
     ///
@@ -224,14 +225,14 @@ impl Reservation {
     ///
     /// # Safety
     ///
-    /// No thread stores to it from now on, and none relies on what was there.
+    /// No thread stores to the hole from now on, and none relies on its earlier contents.
     pub(crate) unsafe fn blank(&self, hole: &Range<u64>) -> io::Result<()> {
         assert!(hole.start <= hole.end && hole.end <= self.len());
         // SAFETY: the caller's promise.
         unsafe { self.map_anonymous(hole, ProtFlags::READ, MapFlags::NORESERVE) }
     }
 
-    /// Gives bytes `part` of the range memory of their own, which is zero. The kernel counts it as the process's.
+    /// Maps zeroed memory of the process at bytes `part` of the range. It counts towards the process's memory.
     ///
     /// # Errors
     ///
@@ -239,7 +240,7 @@ impl Reservation {
     ///
     /// # Safety
     ///
-    /// Nothing refers to the part, and no thread accesses it before.
+    /// Nothing refers to the part, and no thread accesses it before the call returns.
     pub(crate) unsafe fn fill(&self, part: &Range<u64>) -> io::Result<()> {
         assert!(part.start <= part.end && part.end <= self.len());
         // SAFETY: the caller's promise.
@@ -248,7 +249,7 @@ impl Reservation {
 
     /// # Safety
     ///
-    /// No thread relies on what was in the part, or stores to it before.
+    /// No thread relies on the part's earlier contents, or stores to it before the call returns.
     unsafe fn map_anonymous(
         &self,
         part: &Range<u64>,
@@ -270,7 +271,8 @@ impl Reservation {
         }
     }
 
-    /// Moves a mapping of that length into its place, or unmaps it.
+    /// Moves the mapping at `elsewhere`, as long as `part`, to `part` of the range. If that fails, it unmaps the
+    /// mapping.
     ///
     /// # Safety
     ///
@@ -289,35 +291,35 @@ impl Reservation {
         Ok(())
     }
 
-    /// Takes back the addresses that a failed move may have unmapped, or notes them as lost. It notes them also if
-    /// nothing was unmapped, because it cannot distinguish its own mapping from that of another thread.
+    /// Reserves the addresses again that a failed move may have unmapped, or records them as lost. It records them as
+    /// lost also if nothing was unmapped, because it cannot distinguish its own mapping from that of another thread.
     #[cold]
     fn close_gap(&self, gap: Range<usize>) {
         let at = self.base.as_ptr().wrapping_add(gap.start).cast();
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
-        // SAFETY: replaces nothing: if anything is mapped in the gap, by us or by others, it fails.
+        // SAFETY: the call replaces nothing: it fails if anything is mapped in the gap, by us or by others.
         match unsafe { mmap_anonymous(at, gap.len(), ProtFlags::empty(), flags) } {
             Ok(found) if found == at => return,
-            // SAFETY: kernels before 4.17 do not know the flag and choose another address where this one
-            // is taken. That mapping was just made, and no other thread has seen it.
+            // SAFETY: kernels before 4.17 do not know the flag, and choose another address if this one is taken. That
+            // mapping was just made, and no other thread has seen it.
             Ok(found) => unsafe { trim(found.cast(), gap.len()) },
             Err(_) => {}
         }
-        // One range is enough: nothing behind its start is mapped again.
+        // One range is enough: nothing after its start is ever mapped again.
         let _ = self.lost.set(gap);
     }
 
-    /// Requests huge pages for `from..to`, which is mapped and not used yet.
+    /// Requests huge pages for bytes `from..to`, which are mapped and not used yet.
     ///
     /// By default tmpfs makes none on its own (`shmem_enabled` is `never`), but it moves a range into huge pages on
-    /// request. They stay with the file, for every later mapping. The request costs less than the faults of small
-    /// pages would: the kernel clears what is missing and copies what is there. It makes no huge page of which
-    /// nothing is there.
+    /// request. They stay with the file, for every later mapping. The request costs less than the faults of small pages
+    /// would. The kernel copies the pages that exist and clears the rest. It makes no huge page for a range without any
+    /// page.
     pub(crate) fn collapse(&self, from: u64, to: u64) {
         assert!(from <= to && to <= self.len());
         let at = self.base.as_ptr().wrapping_add(from as usize);
-        // SAFETY: the range lies inside the reservation; the call changes where bytes lie in memory,
-        // not what they are. Kernels before 6.1 and other file systems refuse it, which does no harm.
+        // SAFETY: the range lies inside the reservation; the call moves bytes in physical memory and does not change
+        // them. Kernels before 6.1 and other file systems refuse it, which does no harm.
         let _ = unsafe { libc::madvise(at.cast(), (to - from) as usize, MADV_COLLAPSE) };
     }
 }
@@ -335,7 +337,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Gives back a part of a mapping, or nothing.
+/// Unmaps `bytes` bytes, if there are any.
 ///
 /// # Safety
 ///
@@ -347,8 +349,8 @@ unsafe fn trim(at: *mut u8, bytes: usize) {
     }
 }
 
-/// Whether the file lies on persistent memory that is mapped directly (DAX): only there does the
-/// kernel agree to `MAP_SYNC`. The file must not be empty.
+/// Whether the file lies on persistent memory that is mapped directly (DAX): only there does the kernel accept
+/// `MAP_SYNC`. The file must not be empty.
 pub(crate) fn maps_directly(file: &File, writable: bool) -> bool {
     let protection = if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
     let bytes = 4096;
@@ -362,12 +364,12 @@ pub(crate) fn maps_directly(file: &File, writable: bool) -> bool {
     }
 }
 
-/// Requests large pages for memory that was not touched yet, so that random accesses miss the TLB less often.
-/// A hint, which many kernels refuse.
+/// Requests huge pages for memory that has not been accessed yet, so that random accesses miss the TLB less often. A
+/// hint, which many kernels refuse.
 ///
 /// # Safety
 ///
-/// The bytes are the caller's, from the start of a page on.
+/// The bytes are mapped and belong to the caller, and `start` is the start of a page.
 pub(crate) unsafe fn advise_huge_pages(start: *mut u8, bytes: usize) {
     if bytes >= HUGE_PAGE as usize {
         // SAFETY: the caller's promise; the advice changes nothing in the memory.

@@ -1,4 +1,5 @@
-//! Linux.
+//! What is particular to Linux: system calls, `/proc`, `/sys`, and facts about its file systems. A port to another
+//! system adds a folder beside this one.
 
 pub(crate) mod boot;
 pub(crate) mod disk;

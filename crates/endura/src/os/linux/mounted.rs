@@ -1,17 +1,18 @@
-//! A file system as it is mounted: another one after each mount, also of the same device.
+//! The identity of a mounted file system: each mount is another one, also of the same device.
 //!
-//! While a file system stays mounted, what was stored in its files is read back, on the disk or not. When it is unmounted, or
-//! goes down (a disk that was pulled out, a journal that cannot be written), what had not been written back is lost, and the
-//! machine goes on. Four facts tell whether it is the same one still:
+//! While a file system stays mounted, every store to its files is read back, whether or not it is on the disk. When it
+//! is unmounted or shut down (the disk was pulled out, the journal cannot be written), changes that had not been
+//! written back may be lost although the machine continues to run. Four facts show whether it is still the same mounted
+//! file system:
 //!
 //! | fact | proves | unknown where |
 //! | --- | --- | --- |
 //! | the inode of its folder in `/sys/fs` (`ext4/DEV`, `xfs/DEV`, `btrfs/UUID`, ...): each mount makes another one, bind mounts and containers see the same | that it is the same, or another one | `/sys` is not mounted; file systems without such a folder |
 //! | the number of the mount (`STATX_MNT_ID_UNIQUE`), never given out twice | if equal, that it is the same; a bind mount and a container have others | Linux before 6.8 |
-//! | the hint about write lifetimes in the file's inode in memory: a session sets it to "none", which means nothing, and no file system stores it | if it is there, that the inode has not left the memory since | the memory was needed for something else |
-//! | on overlayfs: that no file system of any kind was mounted since | that the one below is the same | another one was mounted |
+//! | the hint about write lifetimes in the file's inode in memory: a session sets it to "none", which means nothing, and no file system stores it | if it is there, that the inode has not left the memory since | the inode was evicted from memory |
+//! | on overlayfs: no file system of any kind was mounted since | that the one below is the same | another one was mounted |
 //!
-//! (The number of a mount in `mountinfo` is given out again, and so is that of a device.)
+//! (The number of a mount in `mountinfo` is reused, and so is that of a device.)
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -23,7 +24,7 @@ use rustix::ioctl::{Opcode, opcode};
 
 use super::file_identity::ask;
 
-/// A mounted file system, as far as it is known.
+/// What is known of a mounted file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mounted {
     /// Its folder in `/sys/fs`.
@@ -35,32 +36,33 @@ pub struct Mounted {
 /// A folder in `/sys/fs`, by its inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Folder {
-    /// It is not known.
+    /// The folder is not known.
     #[default]
     Unknown,
-    /// That of the file system itself.
+    /// The folder of the file system itself.
     Own(u64),
-    /// On an overlay, the last one that was made: the file system below is no younger.
+    /// On an overlay, the youngest of all such folders: the file system below was not mounted after it was made.
     Youngest(u64),
-    /// On an overlay, and it is not known.
+    /// On an overlay, and no folder is known.
     UnknownBelow,
 }
 
 impl Mounted {
-    /// The one that the file lies on. Five system calls, a microsecond each; none of them takes a descriptor, but on overlayfs.
+    /// The mounted file system on which the file lies. Takes five system calls, a microsecond each. Only on overlayfs
+    /// does one of them open a descriptor.
     pub(crate) fn of(file: &File) -> Self {
         let number = statx(file, c"", AtFlags::EMPTY_PATH, UNIQUE_NUMBER);
         let number = number.ok().filter(|facts| facts.stx_mask & UNIQUE_NUMBER.bits() != 0);
         Self { folder: folder(file), number: number.map_or(0, |facts| facts.stx_mnt_id) }
     }
 
-    /// Whether it is an overlay.
+    /// Whether the file system is an overlay.
     pub(crate) fn is_overlay(&self) -> bool {
         matches!(self.folder, Folder::Youngest(_) | Folder::UnknownBelow)
     }
 
-    /// Whether `here` is the one that was recorded as `self`; none if that cannot be known. `stayed` tells that the
-    /// file's inode [has not left the memory](has_stayed).
+    /// Whether `here` is the mounted file system that was recorded as `self`. `None` if that cannot be known. `stayed`
+    /// says that the file's inode [has not left the memory](has_stayed).
     pub(crate) fn compare(&self, here: &Self, stayed: bool) -> Option<bool> {
         if let (Folder::Own(then), Folder::Own(now)) = (self.folder, here.folder) {
             return Some(then == now);
@@ -79,13 +81,13 @@ const UNIQUE_NUMBER: StatxFlags = StatxFlags::from_bits_retain(0x4000);
 /// `FS_IOC_GETFSSYSFSPATH` (Linux 6.10): the length of a name below `/sys/fs`, and the name.
 const FOLDER: Opcode = opcode::read::<[u8; 129]>(0x15, 1);
 const SYS: &str = "/sys/fs";
-/// Kinds of file systems on which an overlay can lie, and that have a folder for each one that is mounted.
+/// Kinds of file systems on which an overlay can lie, and that have a folder for each mounted file system.
 const KINDS: [&str; 5] = ["ext4", "xfs", "btrfs", "f2fs", "bcachefs"];
 
 fn folder(file: &File) -> Folder {
     let kind = fstatfs(file).map_or(0, |facts| facts.f_type as u64);
     let is_overlay = kind == libc::OVERLAYFS_SUPER_MAGIC as u64;
-    // A container may have something else there.
+    // In a container another file system may be mounted at this path.
     if !statfs(SYS).is_ok_and(|facts| facts.f_type as u64 == libc::SYSFS_MAGIC as u64) {
         return if is_overlay { Folder::UnknownBelow } else { Folder::Unknown };
     }
@@ -98,7 +100,7 @@ fn folder(file: &File) -> Folder {
     }
 }
 
-/// As the kernel tells it.
+/// The name of the folder, as the kernel reports it.
 fn name(file: &File) -> Option<PathBuf> {
     let answer = ask::<FOLDER>(file)?;
     let name = answer.get(1..1 + usize::from(answer[0]))?;
@@ -109,7 +111,7 @@ fn name(file: &File) -> Option<PathBuf> {
 /// `BTRFS_IOC_FS_INFO`; the UUID begins at byte 16.
 const BTRFS: Opcode = opcode::read::<[u8; 1024]>(0x94, 31);
 
-/// By the UUID or the device, where the kernel does not tell.
+/// The name of the folder, made from the UUID or the device where the kernel does not report it.
 fn name_by_kind(file: &File, kind: u64) -> Option<PathBuf> {
     const F2FS: u64 = 0xF2F5_2010;
     let kind = match kind {
@@ -131,8 +133,8 @@ fn name_by_kind(file: &File, kind: u64) -> Option<PathBuf> {
     Some(Path::new(kind).join(link.file_name()?))
 }
 
-/// The largest inode of all folders of mounted file systems: the kernel numbers them upwards. None if one of them
-/// cannot be seen.
+/// The largest inode of all folders of mounted file systems, which is the youngest one because the kernel numbers them
+/// upwards. `None` if one of them cannot be read.
 fn youngest() -> Option<u64> {
     let mut last = 0;
     for kind in KINDS {
@@ -152,14 +154,14 @@ const GET_HINT: libc::c_int = 1035;
 const SET_HINT: libc::c_int = 1036;
 const NO_LIFETIME: u64 = 1;
 
-/// Notes in the file's inode in memory that it is there. Where that fails, nothing is proved by it later.
+/// Sets the hint in the file's inode in memory. Where that fails, [`has_stayed`] returns false later.
 pub(crate) fn stay(file: &File) {
     let hint = NO_LIFETIME;
     // SAFETY: the descriptor is open, and the call reads one number of 64 bits.
     let _ = unsafe { libc::fcntl(file.as_raw_fd(), SET_HINT, &raw const hint) };
 }
 
-/// Whether the file's inode has not left the memory since [`stay`].
+/// Whether the file's inode is known not to have left the memory since [`stay`].
 pub(crate) fn has_stayed(file: &File) -> bool {
     let mut hint = 0_u64;
     // SAFETY: the descriptor is open, and the call writes one number of 64 bits.
@@ -177,7 +179,7 @@ mod tests {
         let of = |folder, number| Mounted { folder, number };
         let ask = |then: Mounted, now, stayed| then.compare(&now, stayed);
         assert_eq!(ask(full, of(Folder::Own(7), 9), false), Some(true));
-        // The folder decides, whatever else is said.
+        // The folder decides, whatever the other facts say.
         assert_eq!(ask(full, of(Folder::Own(6), 8), true), Some(false));
         assert_eq!(ask(full, of(Folder::Unknown, 8), false), Some(true));
         assert_eq!(ask(full, of(Folder::Unknown, 9), false), None);

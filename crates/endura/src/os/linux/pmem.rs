@@ -1,4 +1,4 @@
-//! Facts about persistent memory, from sysfs.
+//! Facts about persistent memory, read from sysfs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Region {
     /// The region's own folder.
     folder: PathBuf,
-    /// Where the memory modules are listed.
+    /// The folder in which sysfs lists the memory modules.
     modules: PathBuf,
 }
 
 impl Region {
-    /// The region on which the block device lies, if it is a single one.
+    /// The region on which the block device lies; `None` if it does not lie on exactly one.
     pub(crate) fn below(sysfs: &Path, device: u64) -> Option<Self> {
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         let block = fs::canonicalize(sysfs.join(format!("dev/block/{major}:{minor}"))).ok()?;
@@ -27,7 +27,7 @@ impl Region {
             .is_ok_and(|domain| domain.trim() == "cpu_cache")
     }
 
-    /// How often one of the region's modules failed to save its contents at a power loss.
+    /// How many times a module of the region failed to save its contents at a power loss. `None` if sysfs does not say.
     pub(crate) fn dirty_shutdowns(&self) -> Option<u64> {
         let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
         let mut total = 0;

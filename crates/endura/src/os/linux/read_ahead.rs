@@ -1,8 +1,9 @@
 //! Sequential reads of a mapped file, which bring its pages into the page cache.
 //!
-//! The mapping of a pool is advised `MADV_RANDOM`, so that a store makes 4 KiB dirty and a lookup reads as much. A walk over all of
-//! it through the mapping then waits for the disk once a page. A sequential `pread` has the kernel's read-ahead. What it reads is
-//! not used, for the mapping is the truth and is read word by word; only the pages are then there.
+//! The mapping of a pool is advised `MADV_RANDOM`, so that a store makes 4 KiB dirty and a lookup reads 4 KiB. A walk
+//! over the whole pool through such a mapping would wait for the disk at each page. A sequential `pread` gets the
+//! kernel's read-ahead. The bytes that it returns are discarded: the walk reads the words through the mapping, whose
+//! pages are then in the cache.
 
 use std::fs::File;
 use std::io;
@@ -11,26 +12,26 @@ use std::os::unix::fs::FileExt;
 /// Bytes that are read at once.
 const PIECE: u64 = 1 << 20;
 
-/// How far a file was read.
+/// How far a file has been read.
 #[derive(Debug)]
 pub(crate) struct ReadAhead<'f> {
-    /// None where nothing is read from a disk.
+    /// `None` if there is nothing to read, or nothing more.
     file: Option<&'f File>,
     done: u64,
     bytes: Vec<u8>,
 }
 
 impl<'f> ReadAhead<'f> {
-    /// Nothing yet; nothing at all where there is no file.
+    /// Begins at byte 0. Without a file [`reach`](Self::reach) does nothing.
     pub(crate) fn of(file: Option<&'f File>) -> Self {
         Self { file, done: 0, bytes: Vec::new() }
     }
 
-    /// Reads up to and including byte `at`, and some more.
+    /// Reads the file up to byte `at`, inclusive, in pieces of 1 MiB.
     ///
     /// # Errors
     ///
-    /// That of the disk, where a load through the mapping is a `SIGBUS`.
+    /// The error of the disk; a load through the mapping would be a `SIGBUS` there.
     pub(crate) fn reach(&mut self, at: u64) -> io::Result<()> {
         let Some(file) = self.file else { return Ok(()) };
         while self.done <= at {
@@ -50,9 +51,9 @@ impl<'f> ReadAhead<'f> {
     }
 }
 
-/// Bytes of memory that the machine has; none if it does not say.
+/// How many bytes of memory the machine has. `None` if the system does not say.
 pub(crate) fn memory() -> Option<u64> {
-    // SAFETY: the call takes a number and gives one.
+    // SAFETY: the call takes a number and returns one.
     let [pages, bytes] =
         [libc::_SC_PHYS_PAGES, libc::_SC_PAGESIZE].map(|name| unsafe { libc::sysconf(name) });
     u64::try_from(pages).ok()?.checked_mul(u64::try_from(bytes).ok()?)

@@ -1,19 +1,19 @@
 //! A real-time thread and ordinary ones on one processor, for tests of waits: the ordinary threads run only if the
 //! real-time thread lets them.
 //!
-//! The kernel does not let real-time threads take all of a processor, but 95 % of each second
-//! (`/proc/sys/kernel/sched_rt_runtime_us`). So a wait that never lets go of it does not hang, but takes up to a
-//! second. That is [`TOO_LONG`] by a factor of four.
+//! The kernel gives real-time threads at most 95 % of each second of a processor
+//! (`/proc/sys/kernel/sched_rt_runtime_us`). So a wait that never yields the processor does not hang, but takes up to a
+//! second, which is four times [`TOO_LONG`].
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// No wait for a holder that needs a few milliseconds takes so long, also beside other programs.
+/// A correct wait for a holder that needs a few milliseconds is shorter than this, also while other programs run.
 pub(crate) const TOO_LONG: Duration = Duration::from_millis(250);
 
-/// Runs `hold` in an ordinary thread, and once that has called what it is given, `wait` in a real-time thread on the
-/// same processor: what `wait` gives, and how long it took. `None`, with a line that says why, where the system does not
-/// allow this.
+/// Runs `hold` in an ordinary thread. Once that has called its argument, runs `wait` in a real-time thread on the same
+/// processor. Returns the result of `wait` and the time it took. Where the system does not allow real-time threads,
+/// prints why and returns `None`.
 pub(crate) fn beside<T: Send>(
     hold: impl FnOnce(&dyn Fn()) + Send,
     wait: impl FnOnce() -> T + Send,
@@ -44,7 +44,7 @@ pub(crate) fn beside<T: Send>(
     })
 }
 
-/// Works for so long, of its own time.
+/// Works until the calling thread has used `time` of processor time.
 pub(crate) fn work_for(time: Duration) {
     let end = own_time() + time;
     while own_time() < end {
@@ -52,7 +52,7 @@ pub(crate) fn work_for(time: Duration) {
     }
 }
 
-/// For how long the calling thread has run.
+/// How much processor time the calling thread has used.
 fn own_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes the two numbers and nothing else.
@@ -76,7 +76,7 @@ fn stay_on_one_processor() {
     }
 }
 
-/// Gives the calling thread the lowest real-time priority; whether it may have one.
+/// Gives the calling thread the lowest real-time priority; returns whether the system allowed it.
 fn become_real_time() -> bool {
     let lowest = libc::sched_param { sched_priority: 1 };
     // SAFETY: the call reads the number and nothing else.

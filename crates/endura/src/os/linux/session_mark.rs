@@ -1,11 +1,11 @@
 //! The number of a pool's session, in an extended attribute of its file.
 //!
-//! A program that copies a pool over the file copies its contents, and mostly not its attributes: the superblock then
-//! names another session than the file does. Not every file system has attributes, and not every one has space for this
-//! one; then there is no mark, which the superblock records.
+//! The mark detects that other contents were copied over the file. Such a copy usually leaves the attributes as they
+//! are, so the superblock then names another session than the mark. Not every file system has attributes, or space for
+//! this one. Then there is no mark, and the superblock records that.
 //!
-//! Two numbers of 16 bytes: the session's own, and zeros or the number that the superblock may still hold, while a
-//! session replaces that of one that was not closed.
+//! The mark is two numbers of 16 bytes: that of the session, and zeros. While a session replaces one that was not
+//! closed, the second number is the earlier session's, which the superblock may still hold.
 
 use std::fs::File;
 
@@ -18,16 +18,16 @@ const BYTES: usize = 32;
 /// The mark of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// Its numbers; zeros are none.
+    /// The numbers of the mark. A number of zeros means no session.
     Numbers([[u8; 16]; 2]),
-    /// It has none, or something that is none.
+    /// The file has no mark, or the attribute is not a valid one.
     Absent,
     /// Attributes cannot be read here.
     Unreadable,
 }
 
 impl Mark {
-    /// That of a file: one system call.
+    /// The mark of a file. One system call.
     pub(crate) fn of(file: &File) -> Self {
         let mut bytes = [0; BYTES];
         match fgetxattr(file, NAME, &mut bytes) {
@@ -40,7 +40,7 @@ impl Mark {
         }
     }
 
-    /// Whether it names the session; none if that cannot be known.
+    /// Whether the mark names the session. `None` if that cannot be known.
     pub(crate) fn names(&self, session: [u8; 16]) -> Option<bool> {
         match self {
             Self::Numbers(numbers) => Some(session != [0; 16] && numbers.contains(&session)),
@@ -50,8 +50,8 @@ impl Mark {
     }
 }
 
-/// Marks the file. Whether it did: file systems without attributes, without space for one, and files whose attributes
-/// this process may not change are no error.
+/// Marks the file, and returns whether that succeeded. It fails, which is no error, where the file system has no
+/// attributes or no space for one, or where this process may not change them.
 pub(crate) fn set(file: &File, session: [u8; 16], earlier: Option<[u8; 16]>) -> bool {
     let mut bytes = [0; BYTES];
     bytes[..16].copy_from_slice(&session);
@@ -59,8 +59,8 @@ pub(crate) fn set(file: &File, session: [u8; 16], earlier: Option<[u8; 16]>) -> 
     fsetxattr(file, NAME, &bytes, XattrFlags::empty()).is_ok()
 }
 
-/// Marks a file that has no mark; none if it has one. Of several processes that do this at once one makes it, whatever
-/// paths they came by.
+/// Marks a file that has no mark, and returns whether that succeeded; `None` if the file has a mark. If several
+/// processes call this at once, one of them makes the mark, whatever paths they opened the file by.
 pub(crate) fn create(file: &File, session: [u8; 16]) -> Option<bool> {
     let mut bytes = [0; BYTES];
     bytes[..16].copy_from_slice(&session);
@@ -70,7 +70,7 @@ pub(crate) fn create(file: &File, session: [u8; 16]) -> Option<bool> {
     }
 }
 
-/// Puts back a mark that was read.
+/// Restores a mark that was read earlier.
 pub(crate) fn put_back(file: &File, mark: Mark) {
     match mark {
         Mark::Numbers([session, earlier]) => _ = set(file, session, Some(earlier)),
@@ -79,7 +79,7 @@ pub(crate) fn put_back(file: &File, mark: Mark) {
     }
 }
 
-/// Removes the mark. Where that fails the file keeps one, which names no session to come.
+/// Removes the mark. If that fails, the file keeps the old mark, which names no later session.
 pub(crate) fn clear(file: &File) {
     let _ = fremovexattr(file, NAME);
 }

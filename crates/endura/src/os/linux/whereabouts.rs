@@ -1,4 +1,4 @@
-//! Where an open file is: the names that lead to it.
+//! The path of an open file, and the file at a path.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -12,19 +12,20 @@ use super::file_identity::FileId;
 ///
 /// # Errors
 ///
-/// What the system says: `NotFound` where it leads nowhere.
+/// The system's error: `NotFound` where the path leads nowhere.
 pub(crate) fn at(path: &Path) -> std::io::Result<FileId> {
     fs::metadata(path).map(|facts| FileId::of(&facts))
 }
 
-/// The name by which the file was opened, as it is now: none if it was removed, or where `/proc` is not there.
+/// The current form of the name by which the file was opened: it follows a rename. `None` if the name was removed, or
+/// without `/proc`.
 pub(crate) fn name_of(file: &File, id: FileId) -> Option<PathBuf> {
     let name = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
-    // The name of a file that was removed has a remark behind it.
+    // After the name of a file that was removed, the kernel writes ` (deleted)`.
     at(&name).is_ok_and(|found| found == id).then_some(name)
 }
 
-/// Whether the file by itself is mounted at its name: what lies beside that is on another file system.
+/// Whether the file itself is a mount point. The files beside it in its folder are then on another file system.
 pub(crate) fn is_mounted_alone(file: &File) -> bool {
     /// `STATX_ATTR_MOUNT_ROOT`, Linux 5.8.
     const MOUNT_ROOT: u64 = 0x2000;

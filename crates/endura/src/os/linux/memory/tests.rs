@@ -11,7 +11,7 @@ fn is_aligned_and_bounded() {
     }
 }
 
-/// Which of the addresses are mapped, as `/proc/self/maps` shows it.
+/// How many of the addresses are mapped, according to `/proc/self/maps`.
 fn mapped_bytes(of: &Range<usize>) -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let inside = maps.lines().filter_map(|line| {
@@ -27,8 +27,8 @@ fn addresses(range: &Reservation, bytes: Range<usize>) -> Range<usize> {
     base + bytes.start..base + bytes.end
 }
 
-/// Files whose mapping the kernel refuses: before it looks at the place, and only when it asks the
-/// file itself, as a broken file system would.
+/// Files whose mapping the kernel refuses: one before it looks at the address, the others only when it calls the file
+/// system.
 fn refused() -> Vec<(File, Sharing)> {
     let named = tempfile::NamedTempFile::new().unwrap();
     named.as_file().set_len(4 << 20).unwrap();
@@ -39,7 +39,7 @@ fn refused() -> Vec<(File, Sharing)> {
     vec![
         (by_its_mode, Sharing::Shared),
         (by_itself, Sharing::ReadOnly),
-        // No ordinary disk has it.
+        // No file system on an ordinary disk accepts `MAP_SYNC`.
         (own, Sharing::SharedDax),
     ]
 }
@@ -64,7 +64,7 @@ fn stays_whole_when_a_file_cannot_be_mapped() {
     assert_eq!(range.lost.get(), None);
 }
 
-/// Whether `work` says so in a process with no other thread, whose memory could come to lie in a gap.
+/// Runs `work` in a child process, where no other thread can get memory in a gap, and returns its result.
 fn alone(work: impl FnOnce() -> bool) -> bool {
     // SAFETY: the child runs `work`, which neither panics nor prints, and leaves by `_exit`, in ten seconds
     // at most; the parent waits for it.
@@ -80,7 +80,7 @@ fn alone(work: impl FnOnce() -> bool) -> bool {
     }
 }
 
-/// Takes a part out of the range, as a mapping that fails may.
+/// Unmaps a part of the range, as a mapping that fails may.
 fn open_gap(range: &Reservation, gap: &Range<usize>) -> *mut u8 {
     let at = range.base.as_ptr().wrapping_add(gap.start);
     // SAFETY: the part is the reservation's, and nothing refers to it.
@@ -136,11 +136,11 @@ fn a_gap_that_nobody_took_is_closed() {
 #[test]
 fn leaves_what_it_was_asked_to() {
     let (part, gap) = (Reservation::MAX / 8, 8);
-    // The largest piece of 128 TiB is smaller than 128 TiB, but there is one of 64.
+    // The largest free piece of the 128 TiB of addresses is smaller than that, but there is one of 64 TiB.
     let all: Vec<_> = std::iter::from_fn(|| Reservation::leaving(part, gap).ok()).collect();
     assert!((1..16).contains(&all.len()), "{}", all.len());
     assert!(all.iter().all(|range| range.len() == part));
-    // What was left is there.
+    // The rest is still free.
     Reservation::leaving(part, 2).unwrap();
     assert_eq!(Reservation::leaving(3 << 20, 3).unwrap().len(), 4 << 20);
 }
