@@ -1,8 +1,9 @@
 //! Copies out of words that other threads may store to.
 //!
-//! Such bytes cannot be lent as a slice: a damaged file may say that they belong to two chunks, of which one is being
-//! written. So they are copied, and the copy is a mixture of old and new bytes in that case, which is no undefined
-//! behaviour. The loads are in `asm!`, where they may be wider than a word: the compiler knows nothing of what they read.
+//! Such bytes cannot be borrowed as a slice: in a damaged file they may belong to two chunks, one of which another
+//! thread is writing. So they are copied. In that case the copy is a mixture of old and new bytes, which is not
+//! undefined behaviour. The loads are in `asm!`, so that they may be wider than a word: the compiler makes no
+//! assumption about the memory that they read.
 
 use std::sync::atomic::AtomicU64;
 #[cfg(any(
@@ -12,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 ))]
 use std::sync::atomic::Ordering;
 
-/// Copies `out.len()` bytes from byte `from` of the words on.
+/// Copies the `out.len()` bytes of `words` that begin at byte `from` to `out`.
 ///
 /// # Panics
 ///
@@ -20,11 +21,11 @@ use std::sync::atomic::Ordering;
 #[inline(always)]
 pub(crate) fn copy_out(words: &[AtomicU64], from: usize, out: &mut [u8]) {
     check(words, from, out.len());
-    // SAFETY: the words have so many bytes, and `out` as well.
+    // SAFETY: `check` found that the words have these bytes, and `out` has `out.len()`.
     unsafe { copy(words, from, out.as_mut_ptr(), out.len()) }
 }
 
-/// Appends `len` bytes from byte `from` of the words on to `out`.
+/// Appends the `len` bytes of `words` that begin at byte `from` to `out`.
 ///
 /// # Panics
 ///
@@ -34,8 +35,8 @@ pub(crate) fn append_out(words: &[AtomicU64], from: usize, len: usize, out: &mut
     check(words, from, len);
     out.reserve(len);
     let end = out.len();
-    // SAFETY: the words have so many bytes. The spare capacity has so many as well, and they are initialised when the
-    // length says that they belong to the vector.
+    // SAFETY: `check` found that the words have these bytes. The spare capacity has at least `len` bytes, and they are
+    // initialised before the length includes them.
     unsafe {
         copy(words, from, out.as_mut_ptr().add(end), len);
         out.set_len(end + len);
@@ -60,11 +61,11 @@ unsafe fn copy(words: &[AtomicU64], from: usize, to: *mut u8, len: usize) {
 
 /// # Safety
 ///
-/// As for the other one.
+/// As for the `copy` of other processors above.
 #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
 #[inline(always)]
 unsafe fn copy(words: &[AtomicU64], from: usize, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise; what is not initialised is only written.
+    // SAFETY: the caller's promise; the bytes are initialised before the slice is made.
     let out = unsafe {
         to.write_bytes(0, len);
         std::slice::from_raw_parts_mut(to, len)
@@ -72,7 +73,7 @@ unsafe fn copy(words: &[AtomicU64], from: usize, to: *mut u8, len: usize) {
     by_words(|i| words[i].load(Ordering::Relaxed), from, out);
 }
 
-/// Copies bytes from byte `from` on of the words that `load` returns.
+/// Fills `out` with the bytes from byte `from` on of the words that `load` returns, where `load(i)` is word `i`.
 #[inline(always)]
 pub(crate) fn by_words(load: impl Fn(usize) -> u64, from: usize, out: &mut [u8]) {
     let (mut word, shift) = (from / 8, 8 * (from % 8) as u32);
@@ -108,12 +109,12 @@ mod wide {
     /// `len` bytes can be loaded at `from` and stored at `to`, and no other thread stores to those at `to`.
     #[inline(always)]
     pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-        // SAFETY: all offsets and sizes are inside of `len`.
+        // SAFETY: each offset plus its size is at most `len`.
         unsafe {
             match len {
                 0 => {}
                 1..4 => {
-                    // The first, a middle and the last byte: all of up to three.
+                    // The first, a middle and the last byte are all bytes of up to three.
                     for at in [0, len / 2, len - 1] {
                         one(from.add(at), to.add(at));
                     }
@@ -141,7 +142,7 @@ mod wide {
                         pair(from.add(at + 32), to.add(at + 32));
                         at += 64;
                     }
-                    // The last ones overlap those before.
+                    // The last 64 bytes. They may overlap those already copied.
                     pair(from.add(len - 64), to.add(len - 64));
                     pair(from.add(len - 32), to.add(len - 32));
                 }
@@ -161,12 +162,12 @@ mod wide {
         }
     }
 
-    /// A load in `asm!` and a store: `$bytes` bytes by way of a `$type`.
+    /// Defines `$name`, which copies one `$type`: a load in `asm!`, then a store.
     macro_rules! moves {
         ($($name:ident, $type:ty, $x86:literal, $arm:literal, $class_x86:ident, $class_arm:ident;)*) => { $(
             /// # Safety
             ///
-            /// So many bytes can be loaded at `from` and stored at `to`.
+            /// A `$type` can be loaded at `from` and stored at `to`.
             #[inline(always)]
             unsafe fn $name(from: *const u8, to: *mut u8) {
                 let loaded: $type;

@@ -1,13 +1,15 @@
-//! CRC32C of the few bytes of a key or a value.
+//! CRC-32C of short runs of bytes, such as a key or a value.
 //!
-//! The crate `crc32c` is made for long runs: it computes several parts at once and combines them, which takes longer than
-//! the checksum of a key. If the processor has the instruction, short runs use it word by word. It is in `asm!`, because
-//! an intrinsic would be a call: the program may have been built for another processor.
+//! The crate `crc32c` is made for long runs: it computes several parts at once and combines them, and the combination
+//! takes longer than the checksum of a key. If the processor has the instruction, short runs use it word by word. The
+//! instruction is in `asm!`, because an intrinsic would be a function call in a program that is built for all
+//! processors of the architecture.
 
-/// The longest run that is taken word by word, in bytes. Up to there the crate is slower.
+/// The longest run, in bytes, that is summed word by word. Up to this length the crate is slower.
 const SHORT: usize = 512;
 
-/// The checksum of what `sum` is the checksum of, followed by `bytes`; that of nothing is 0.
+/// Extends the checksum `sum` by `bytes`: returns the checksum of the bytes summed so far followed by `bytes`. The
+/// checksum of no bytes is 0.
 #[inline]
 pub(crate) fn append(sum: u32, bytes: &[u8]) -> u32 {
     if bytes.len() <= SHORT

@@ -3,10 +3,10 @@
 #[cfg(not(target_arch = "x86_64"))]
 use std::sync::atomic::Ordering;
 
-/// Bytes of a cache line: the unit that is written back, and in which stores keep their order.
+/// Bytes of a cache line: the unit of write-back, and the unit within which stores become durable in order.
 pub const LINE: u64 = 64;
 
-/// How a line is written back where caches are lost at power loss.
+/// The instruction that writes a line back, where caches are lost at power loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FlushInstruction {
@@ -14,10 +14,10 @@ pub enum FlushInstruction {
     Clwb,
     /// `clflushopt`: writes back and evicts; several run at once (x86-64).
     ClflushOpt,
-    /// `clflush`: writes back and evicts, one after the other (x86-64).
+    /// `clflush`: writes back and evicts; one at a time (x86-64).
     Clflush,
-    /// `dc cvap`: cleans to the point of persistence (AArch64). `cvac` and `cvau` stop short of it
-    /// and are never used in its place.
+    /// `dc cvap`: cleans to the point of persistence (AArch64). `cvac` and `cvau` do not reach it and are never used
+    /// instead.
     Cvap,
 }
 
@@ -25,7 +25,7 @@ impl FlushInstruction {
     /// All of them, best first.
     const BEST_FIRST: [Self; 4] = [Self::Clwb, Self::ClflushOpt, Self::Clflush, Self::Cvap];
 
-    /// The best one that this CPU has, if it has any.
+    /// The best instruction that this CPU has, if it has any.
     pub fn best() -> Option<Self> {
         Self::BEST_FIRST.into_iter().find(|instruction| instruction.is_available())
     }
@@ -51,7 +51,7 @@ impl FlushInstruction {
     /// Whether this CPU has the instruction.
     #[cfg(target_arch = "aarch64")]
     pub fn is_available(self) -> bool {
-        // SAFETY: `getauxval` only looks a number up.
+        // SAFETY: `getauxval` only reads a number.
         let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP) };
         self == Self::Cvap && capabilities & libc::HWCAP_DCPOP != 0
     }
@@ -89,8 +89,8 @@ impl FlushInstruction {
         #[cfg(test)]
         WRITTEN_BACK.with(|lines| lines.set(lines.get() + 1));
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the caller's promise. None of them changes what any load sees; without `nomem`
-        // the compiler keeps earlier stores before them.
+        // SAFETY: the caller's promise. None of the instructions changes what any load sees; without `nomem` the
+        // compiler keeps earlier stores before them.
         unsafe {
             use std::arch::asm;
             match self {
@@ -102,8 +102,8 @@ impl FlushInstruction {
             }
         }
         #[cfg(target_arch = "aarch64")]
-        // SAFETY: the caller's promise. Spelled as the system instruction behind `dc cvap`, which
-        // every assembler knows without naming the extension.
+        // SAFETY: the caller's promise. `dc cvap` is spelled as the general system instruction, which every assembler
+        // knows without the extension.
         unsafe {
             std::arch::asm!("sys #3, c7, c12, #1, {}", in(reg) line, options(nostack, preserves_flags));
         }
@@ -118,7 +118,8 @@ thread_local! {
     pub(crate) static WRITTEN_BACK: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Stores a word past the cache. Only a fence orders it with other stores.
+/// Stores a word with a non-temporal store, which bypasses the cache on x86-64. Only a fence orders it with other
+/// stores.
 ///
 /// # Safety
 ///
@@ -126,8 +127,8 @@ thread_local! {
 #[inline(always)]
 pub(crate) unsafe fn stream_word(word: *mut u64, value: u64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the caller's promise; an aligned store of eight bytes is one access. Without `nomem` the
-    // compiler keeps it between the fences around it.
+    // SAFETY: the caller's promise; an aligned store of eight bytes is one access. Without `nomem` the compiler does
+    // not move it across the fences around it.
     unsafe {
         std::arch::asm!("movnti [{}], {}", in(reg) word, in(reg) value, options(nostack, preserves_flags));
     }
@@ -138,7 +139,7 @@ pub(crate) unsafe fn stream_word(word: *mut u64, value: u64) {
     }
 }
 
-/// Waits until this thread's write-backs and stores have left it.
+/// Waits until this thread's earlier write-backs and stores are complete.
 #[inline(always)]
 pub(crate) fn store_fence() {
     // SAFETY: `sfence` is part of every x86-64.
@@ -146,7 +147,7 @@ pub(crate) fn store_fence() {
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
-    // SAFETY: a barrier touches no memory. `dmb` would order `dc cvap` but not wait for it.
+    // SAFETY: a barrier accesses no memory. `dmb` would order `dc cvap` but not wait for its completion.
     #[cfg(target_arch = "aarch64")]
     unsafe {
         std::arch::asm!("dsb sy", options(nostack, preserves_flags));

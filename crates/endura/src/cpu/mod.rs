@@ -1,5 +1,13 @@
-//! Processor instructions: flushes, exchanges of two words, prefetches, checksums, and searches that compare
-//! many values at once, copies. One of the doors for `unsafe`.
+//! Processor instructions: flushes, exchanges of two words, prefetches, checksums, copies, and searches and sorts that
+//! compare many values at once.
+//!
+//! This is the lowest room, and one of the four places where `unsafe` is allowed. It uses nothing of the library except
+//! `sync`.
+//!
+//! After a change run `.ci/quick`. Also run
+//!
+//! * for searches, sorts and vectors: `cargo test -p endura --test nbtree vectors`
+//! * for anything with code for AArch64: `.ci/hours aarch64`
 
 pub(crate) mod byte_search;
 pub(crate) mod copy;

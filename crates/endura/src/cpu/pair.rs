@@ -1,16 +1,15 @@
-//! Two neighbouring words exchanged as one.
+//! A compare-and-exchange of two neighbouring words.
 //!
-//! The exchange is one instruction (`cmpxchg16b`), or one exclusive pair of them (`ldaxp`,
-//! `stlxp`), on memory whose words are also accessed one by one. The processors define that; the
-//! memory model of the language does not. So the instruction is in `asm!`, which the compiler treats as a call to
-//! unknown code.
+//! The exchange is one instruction (`cmpxchg16b`), or one exclusive pair of them (`ldaxp`, `stlxp`), on memory whose
+//! words are also accessed one by one. Processors define such mixed accesses, but the memory model of the language does
+//! not. So the instruction is in `asm!`, which the compiler treats as a call to unknown code.
 //!
 //! The exchange is atomic for other *threads*. A crash may keep one of the two words and lose the other, so a
 //! protocol that has to survive a crash changes one of them at a time.
 
 use std::sync::atomic::AtomicU64;
 
-/// Two words in one piece of 16 aligned bytes.
+/// Two words in 16 aligned bytes.
 #[derive(Debug)]
 #[repr(C, align(16))]
 pub(crate) struct Pair(pub(crate) [AtomicU64; 2]);
@@ -29,18 +28,18 @@ pub fn has_pair_exchange() -> bool {
     cfg!(target_arch = "aarch64")
 }
 
-/// Replaces both words of `pair` if they are `old`; gives what was found if not. `AcqRel`. Without
-/// the instruction it never does.
+/// Replaces both words of `pair` if they are `old`, else returns the words found. `AcqRel`.
+/// Always fails on processors without the instruction.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn exchange(pair: &Pair, old: [u64; 2], new: [u64; 2]) -> Result<(), [u64; 2]> {
-    // One load: the standard library keeps what `cpuid` said.
+    // One load: the standard library caches the result of `cpuid`.
     if !has_pair_exchange() {
         return Err(words(pair));
     }
     let (mut low, mut high) = (old[0], old[1]);
-    // SAFETY: the processor has the instruction. 16 aligned bytes of shared, writable memory. The compiler keeps `rbx` to itself, so
-    // it is swapped in and out around the instruction; the address is in another register.
+    // SAFETY: the processor has the instruction, and `pair` is 16 aligned bytes of shared, writable memory. The
+    // compiler reserves `rbx`, so it is swapped in and out around the instruction; the address is in another register.
     unsafe {
         std::arch::asm!(
             "xchg {new_low}, rbx",
@@ -54,17 +53,17 @@ pub(crate) fn exchange(pair: &Pair, old: [u64; 2], new: [u64; 2]) -> Result<(), 
             options(nostack),
         );
     }
-    // The instruction gives back what it found: `old` if, and only if, it has exchanged.
+    // The instruction returns the words that it found. They are `old` if, and only if, it has exchanged.
     if [low, high] == old { Ok(()) } else { Err([low, high]) }
 }
 
-/// Replaces both words of `pair` if they are `old`; gives what was found if not. `AcqRel`.
+/// Replaces both words of `pair` if they are `old`, else returns the words found. `AcqRel`.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 pub(crate) fn exchange(pair: &Pair, old: [u64; 2], new: [u64; 2]) -> Result<(), [u64; 2]> {
     let (mut low, mut high): (u64, u64);
-    // SAFETY: 16 aligned bytes of shared, writable memory. Where the words differ, what was found
-    // is stored back: only a store that succeeds says that both were read at one moment.
+    // SAFETY: `pair` is 16 aligned bytes of shared, writable memory. If the words are not `old`, the words found are
+    // stored back, because only a successful store proves that both were read at one moment.
     unsafe {
         std::arch::asm!(
             "2:",
@@ -97,7 +96,7 @@ pub(crate) fn exchange(pair: &Pair, _: [u64; 2], _: [u64; 2]) -> Result<(), [u64
     Err(words(pair))
 }
 
-/// Both words, one after the other.
+/// Both words, read one after the other.
 #[cfg(not(target_arch = "aarch64"))]
 #[cold]
 fn words(pair: &Pair) -> [u64; 2] {
@@ -124,7 +123,7 @@ mod tests {
         assert_eq!(exchange(&words, [u64::MAX, 0], [u64::MAX, 0]), Ok(()));
     }
 
-    /// Two words that always sum to zero, while other threads exchange one of them alone.
+    /// Four threads exchange both words of a pair whose sum stays 0, and never see another sum.
     #[test]
     fn no_thread_sees_half_an_exchange() {
         let words = pair([0, 0]);

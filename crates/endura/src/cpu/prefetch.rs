@@ -1,8 +1,8 @@
-//! Prefetches of memory that will be needed.
+//! Prefetches of cache lines.
 
 use super::flush::LINE;
 
-/// Prefetches all lines of `value`. A hint.
+/// Prefetches all lines of `value`.
 #[inline(always)]
 pub(crate) fn prefetch<T>(value: &T) {
     let start = std::ptr::from_ref(value).cast::<u8>();
@@ -16,12 +16,13 @@ pub(crate) fn prefetch<T>(value: &T) {
 /// The most bytes that one call prefetches: more than any cache near a core has.
 const MOST_AHEAD: u64 = 2 << 20;
 
-/// Prefetches the lines of bytes `at..at + len` after `base`, or the first of them. Any address, any offset and any
-/// length will do.
+/// Prefetches the lines of the `len` bytes from `base + at` on, at most 2 MiB of them. Any address, offset and length
+/// is allowed.
 #[inline(always)]
 pub(crate) fn prefetch_range(base: *const u8, at: u64, len: u64) {
     let len = len.min(MOST_AHEAD);
-    // From the start of the first line on: the last one counts however little of it is meant.
+    // Counts from the start of the first line, so that the last line is included even if only its first byte is in the
+    // range.
     let inside = at % LINE;
     let start = base.wrapping_add((at - inside) as usize);
     let mut ahead = 0;

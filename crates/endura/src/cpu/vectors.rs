@@ -1,8 +1,8 @@
 //! The vector instructions that searches and sorts use.
 //!
-//! A program may have been built for another processor than it runs on, so the choice is made at run time, once. Every
-//! path gives the same results from the same words in memory. So threads may use different paths, and the path may
-//! change between two operations.
+//! A program may run on another processor than it was built for, so the choice is made once at run time. Every path
+//! computes the same results from the same words in memory. So threads may use different paths, and the path may change
+//! between two operations.
 
 use std::fmt;
 use std::sync::atomic::AtomicU8;
@@ -11,36 +11,36 @@ use crate::sync::Ordering;
 
 /// A set of vector instructions that searches and sorts can use, or none.
 ///
-/// It is chosen once in a process, the best that the processor has. Tests and measurements can [force](Self::force)
-/// another one.
+/// A process chooses once, and takes the best set that the processor has. Tests and measurements can
+/// [force](Self::force) another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Vectors {
-    /// None: word by word. Only where there is no other.
+    /// No vectors: word by word. Available only where no other set is.
     Words = 1,
     /// 16 bytes at once: every AArch64 processor.
     Neon = 2,
     /// 16 bytes at once: every x86-64 processor.
     Sse2 = 3,
-    /// 32 bytes at once, to sort; searches are those of SSE2.
+    /// 32 bytes at once in sorts; searches use SSE2.
     Avx2 = 4,
     /// 64 bytes at once: AVX-512BW, with `popcnt`.
     Avx512 = 5,
 }
 
-/// The choice; 0 = not made yet.
+/// The choice, as a number of [`Vectors`]; 0 = not made yet.
 static CHOSEN: AtomicU8 = AtomicU8::new(0);
 
 impl Vectors {
-    /// All, the narrowest first.
+    /// All sets, the narrowest first.
     const ALL: [Self; 5] = [Self::Words, Self::Neon, Self::Sse2, Self::Avx2, Self::Avx512];
 
-    /// Those that this processor can use, the best last.
+    /// The sets that this processor can use, the best last.
     pub fn available() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|vectors| vectors.is_available())
     }
 
-    /// The vectors that searches use at present.
+    /// The set that searches and sorts use at present.
     #[inline]
     pub fn chosen() -> Self {
         // Relaxed: a thread that does not see the choice makes it again.
@@ -65,8 +65,8 @@ impl Vectors {
         }
     }
 
-    /// Makes this process use these vectors from now on, in all pools. Returns `false`, and changes nothing, if the
-    /// processor does not have them.
+    /// Makes this process use this set from now on, in all pools. Returns `false`, and changes nothing, if the
+    /// processor does not have it.
     pub fn force(self) -> bool {
         let is_available = self.is_available();
         if is_available {
@@ -86,7 +86,7 @@ impl Vectors {
         }
     }
 
-    /// Those with this name.
+    /// The set with this [name](Self::name).
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|vectors| vectors.name() == name)
     }
@@ -107,7 +107,7 @@ impl fmt::Display for Vectors {
     }
 }
 
-/// Loom and Miri know neither the instructions nor loads of more than a word.
+/// Loom and Miri support neither the instructions nor loads of more than a word.
 const HAS_SSE2: bool = cfg!(all(target_arch = "x86_64", not(miri), not(all(test, loom))));
 const HAS_NEON: bool = cfg!(all(target_arch = "aarch64", not(miri), not(all(test, loom))));
 
@@ -127,11 +127,11 @@ fn has(_: Vectors) -> bool {
     false
 }
 
-/// Makes the choice: the best.
+/// Chooses the best set.
 #[cold]
 fn choose() -> Vectors {
     let best = Vectors::available().last().unwrap_or(Vectors::Words);
-    // Keeps one that was forced meanwhile. Relaxed: nothing depends on it.
+    // Keeps a set that was forced meanwhile. Relaxed: no other memory depends on the choice.
     let _ = CHOSEN.compare_exchange(0, best as u8, Ordering::Relaxed, Ordering::Relaxed);
     best
 }
@@ -148,7 +148,7 @@ mod tests {
             assert_eq!(Vectors::named(vectors.name()), Some(vectors));
             let can = Vectors::available().any(|other| other == vectors);
             assert_eq!(vectors.force(), can, "{vectors}");
-            // Other tests may force others at this moment, but none that is not available.
+            // Other tests may force another set at this moment, but only an available one.
             assert!(Vectors::available().any(|other| other == Vectors::chosen()));
         }
         assert!(before.force());

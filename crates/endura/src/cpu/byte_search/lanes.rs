@@ -1,25 +1,26 @@
-//! How a line is searched.
+//! The ways to search a line, and which of them this processor uses.
 //!
-//! With AVX-512 one instruction searches a line. Without it the search takes vectors of 16 bytes, which every x86-64
-//! processor has (SSE2) and every AArch64 processor (NEON), and other processors search word by word. The choice between
-//! the two is made at run time ([`Vectors`]). The loads are in `asm!`, because the words are atomics and the compiler
+//! With AVX-512 one instruction searches a line. Without it the search uses vectors of 16 bytes, which every x86-64
+//! processor (SSE2) and every AArch64 processor (NEON) has. Other architectures search word by word. Whether AVX-512 is
+//! used is decided at run time ([`Vectors`]). The loads are in `asm!`, because the words are atomics and the compiler
 //! must not move later loads before them.
 //!
-//! # What a load of a vector reads
+//! # What a vector load reads
 //!
-//! No vendor promises that a load of 64 bytes reads the line, or each word of it, whole. Intel (Software Developer's
-//! Manual, volume 3, "Guaranteed Atomic Operations") and AMD (Architecture Programmer's Manual, volume 2, "Access
-//! Atomicity") promise that for aligned loads of up to 8 bytes, and of 16 where there is AVX; Arm (Architecture
-//! Reference Manual, "Single-copy atomicity") for each aligned word of a vector. This module relies only on what is true
-//! of any load: a byte is not torn.
+//! No vendor promises that a load of 64 bytes reads the line, or each word of it, atomically. Intel (Software
+//! Developer's Manual, volume 3, "Guaranteed Atomic Operations") and AMD (Architecture Programmer's Manual, volume 2,
+//! "Access Atomicity") promise atomicity for aligned loads of up to 8 bytes, and of 16 bytes on processors with AVX;
+//! Arm (Architecture Reference Manual, "Single-copy atomicity") for each aligned word of a vector. This module relies
+//! only on a property of every load: a byte is not torn.
 //!
-//! * [`bytes_like`](Lanes::bytes_like) and [`four_like`](Lanes::four_like) search bytes. Each is set once, by a store
-//!   of its own, and stays as long as the line has its meaning. The answer for one byte depends on no other byte.
-//! * [`halves_up_to`](Lanes::halves_up_to) searches halves that no thread writes to from their publication until
-//!   the pins in which they were reached have ended (arenas reuse nodes by epochs).
+//! * [`bytes_like`](Lanes::bytes_like) and [`four_like`](Lanes::four_like) search bytes. Each byte is set once, by a
+//!   store of its own, and does not change as long as the line belongs to the same node. The result for one byte does
+//!   not depend on other bytes.
+//! * [`halves_up_to`](Lanes::halves_up_to) searches numbers that no thread writes from their publication until the pins
+//!   end under which they were reached (arenas reuse nodes by epochs).
 //!
-//! The order of the loads is that of any others. x86 keeps loads from ordinary memory in program order, those of
-//! vectors as well. On AArch64 a fence follows those that are Acquire.
+//! Vector loads are ordered like other loads. x86 keeps all loads from ordinary memory in program order. On AArch64 a
+//! fence follows those that are Acquire.
 
 use super::line::{Halves, Line};
 #[cfg(all(target_arch = "aarch64", not(miri), not(all(test, loom))))]
@@ -30,23 +31,23 @@ use super::words as narrow;
 use super::{sse2 as narrow, wide};
 use crate::cpu::vectors::Vectors;
 
-/// How lines are searched.
+/// A way to search lines.
 pub(crate) trait Lanes: Copy {
-    /// The bytes of `line` that are `byte`, one bit each. Acquire.
+    /// The bytes of `line` that equal `byte`: bit `i` for byte `i`. Acquire.
     fn bytes_like(self, line: &Line, byte: u8) -> u64;
 
-    /// The same of four bytes only, from number `first` (at most 60) on. Acquire.
+    /// Like [`bytes_like`](Self::bytes_like), but only for the four bytes from byte `first` (at most 60) on. Acquire.
     #[inline(always)]
     fn four_like(self, line: &Line, byte: u8, first: usize) -> u64 {
         self.bytes_like(line, byte) & 0xf << first
     }
 
-    /// How many of `halves`, which are in ascending order and below 2³¹, are at most `limit`, which is below 2³¹ - 1.
-    /// Relaxed.
+    /// How many of `halves` are at most `limit`. The halves are in ascending order and below 2³¹, and `limit` is below
+    /// 2³¹ - 1. Relaxed.
     fn halves_up_to(self, halves: &Halves, limit: u32) -> usize;
 }
 
-/// As any processor of this architecture can.
+/// The way that every processor of this architecture has.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Narrow;
 
@@ -55,13 +56,13 @@ pub(crate) struct Narrow;
 pub(crate) struct Wide(());
 
 impl Wide {
-    /// Whether it does, and no narrower path was forced.
+    /// `Some` if the processor has these instructions, and no narrower path was forced.
     #[inline(always)]
     pub(crate) fn detect() -> Option<Self> {
         Vectors::is_widest().then_some(Self(()))
     }
 
-    /// For tests, which have asked what the processor has.
+    /// For tests, which have checked that the processor has these instructions.
     #[cfg(all(test, not(loom)))]
     pub(super) fn assume() -> Self {
         Self(())
@@ -103,7 +104,7 @@ impl Lanes for Wide {
 
 #[cfg(not(all(target_arch = "x86_64", not(miri), not(all(test, loom)))))]
 impl Lanes for Wide {
-    // Never called: no line is one instruction here.
+    // Never called: `detect` returns `None` here.
 
     fn bytes_like(self, line: &Line, byte: u8) -> u64 {
         Narrow.bytes_like(line, byte)

@@ -1,4 +1,4 @@
-//! What is searched: lines of words and of halves, aligned as vector loads need it.
+//! The data that is searched: lines of words, and *halves* (32-bit numbers), aligned as vector loads need it.
 
 use crate::sync::{AtomicU32, AtomicU64};
 
@@ -7,10 +7,10 @@ use crate::sync::{AtomicU32, AtomicU64};
 #[repr(C, align(64))]
 pub(crate) struct Line(pub(crate) [AtomicU64; 8]);
 
-/// Halves that are searched at once.
+/// How many halves one search covers.
 pub(crate) const HALVES: usize = 64;
 
-/// Four cache lines of half words, in ascending order, each below 2³¹.
+/// Four cache lines of halves, in ascending order, each below 2³¹.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Halves(pub(crate) [AtomicU32; HALVES]);
@@ -21,13 +21,13 @@ impl Default for Halves {
     }
 }
 
-/// Sets byte number `at` of `line`. It is 0 or `byte` already, and no other thread sets it to anything else
+/// Sets byte `at` of `line` to `byte`. The byte must be 0 or `byte`, and no other thread may set it to another value
 /// meanwhile. Release.
 #[inline(always)]
 pub(crate) fn set_byte(line: &Line, at: usize, byte: u8) {
     #[cfg(all(target_arch = "x86_64", not(miri), not(all(test, loom))))]
-    // SAFETY: the remainder is inside of the line. A store of one byte is to the processor what the addition of bits
-    // below is, for only this byte changes; and it keeps the order of stores.
+    // SAFETY: the remainder is inside of the line. To the processor a store of one byte is equivalent to the `fetch_or`
+    // below, because only this byte changes; and x86 keeps the order of stores, which makes it a Release.
     unsafe {
         std::arch::asm!(
             "mov byte ptr [{line} + {at}], {byte}",

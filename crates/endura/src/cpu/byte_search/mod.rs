@@ -1,4 +1,4 @@
-//! Searches of whole cache lines in DRAM.
+//! Searches of whole cache lines in DRAM: for a byte, and for the last number up to a limit.
 
 mod lanes;
 mod line;

@@ -1,4 +1,4 @@
-//! Searches by NEON, 16 bytes at once, which every AArch64 processor has.
+//! Searches with NEON, which every AArch64 processor has: 16 bytes at once.
 
 use std::arch::aarch64::{
     uint8x16_t, uint32x4_t, vaddq_u32, vaddvq_u32, vandq_u8, vceqq_u8, vcleq_u32, vdupq_n_u8,
@@ -9,7 +9,7 @@ use std::arch::asm;
 use super::line::{Halves, Line};
 use crate::sync::{Ordering, fence};
 
-/// One bit for each byte of eight.
+/// A different bit for each byte of eight.
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
 #[inline(always)]
@@ -34,7 +34,7 @@ pub(super) fn bytes_like(line: &Line, byte: u8) -> u64 {
     unsafe {
         let (pattern, one_each) = (vdupq_n_u8(byte), vld1q_u8(BITS.as_ptr()));
         let bits = |of| vandq_u8(vceqq_u8(of, pattern), one_each);
-        // Three times the sums of neighbours: eight bits in a byte.
+        // Adding neighbours three times gathers the bits of eight bytes in one byte.
         let sums = vpaddq_u8(vpaddq_u8(bits(a), bits(b)), vpaddq_u8(bits(c), bits(d)));
         vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(sums, sums)))
     }
@@ -43,7 +43,7 @@ pub(super) fn bytes_like(line: &Line, byte: u8) -> u64 {
 #[inline(always)]
 pub(super) fn halves_up_to(halves: &Halves, limit: u32) -> usize {
     let is_up_to = |at: usize| usize::from(halves.0[at].load(Ordering::Relaxed) <= limit);
-    // The line with the last one that is at most `limit`, from three loads that do not wait for each other.
+    // The line that contains the last half that is at most `limit`. The three loads do not depend on each other.
     let line = is_up_to(15) + is_up_to(31) + is_up_to(47);
     let (a, b, c, d): (uint32x4_t, uint32x4_t, uint32x4_t, uint32x4_t);
     // SAFETY: reads one of the four lines of `halves` and nothing else.

@@ -1,7 +1,7 @@
-//! Searches by SSE2, 16 bytes at once, which every x86-64 processor has.
+//! Searches with SSE2, which every x86-64 processor has: 16 bytes at once.
 //!
-//! AVX2 would halve the loads and comparisons of a search. But it has to clear the upper halves of the registers
-//! afterwards, and lookups would be compiled a third time.
+//! AVX2 would halve the loads and comparisons of a search. But the upper halves of the registers would have to be
+//! cleared afterwards, and lookups would be compiled a third time.
 
 use std::arch::asm;
 use std::arch::x86_64::{
@@ -23,8 +23,8 @@ pub(super) fn bytes_like(line: &Line, byte: u8) -> u64 {
     // SAFETY: every x86-64 processor has SSE2.
     let pattern = unsafe { _mm_set1_epi8(byte.cast_signed()) };
     let (mut a, mut b, mut c, mut d) = (pattern, pattern, pattern, pattern);
-    // SAFETY: reads the 64 bytes of `line`, which are aligned, and nothing else. Not `readonly`: later loads stay
-    // behind it, as behind an Acquire.
+    // SAFETY: reads the 64 bytes of `line`, which are aligned, and nothing else. Not `readonly`, so that the compiler
+    // does not move later loads before it, as for an Acquire.
     unsafe {
         asm!(
             "pcmpeqb {a}, xmmword ptr [{line}]",
@@ -67,12 +67,12 @@ pub(super) fn four_like(line: &Line, byte: u8, first: usize) -> u64 {
 #[inline(always)]
 pub(super) fn halves_up_to(halves: &Halves, limit: u32) -> usize {
     let above = limit.wrapping_add(1);
-    // SAFETY: every x86-64 processor has SSE2. No half is 2³¹ or more, so that comparisons with a sign will do.
+    // SAFETY: every x86-64 processor has SSE2. No half is 2³¹ or more, so signed comparisons are correct.
     let pattern = unsafe { _mm_set1_epi32(above.cast_signed()) };
     let (mut a, mut b, mut c, mut d) = (pattern, pattern, pattern, pattern);
     let line: usize;
-    // First finds the line with the last half that is below `above`: the count of lines that end below it, of three,
-    // whose loads do not wait for each other. Then compares the 16 halves of that line.
+    // First finds the line that contains the last half below `above`: its number is how many of the first three lines
+    // end below `above`, and those three loads do not depend on each other. Then compares the 16 halves of that line.
     // SAFETY: reads the 256 bytes of `halves`, which are aligned, and nothing else.
     unsafe {
         asm!(

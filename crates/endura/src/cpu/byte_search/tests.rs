@@ -1,4 +1,4 @@
-//! Every way to search, beside the plain one.
+//! Every way to search, compared with the plain one.
 
 use super::*;
 use crate::cpu::vectors::Vectors;
@@ -63,7 +63,7 @@ fn check_halves(values: [u32; 64], limit: u32) {
     }
 }
 
-/// Numbers without order.
+/// The `n`th pseudo-random number.
 fn random(n: u64) -> u64 {
     let x = (n + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -84,7 +84,7 @@ fn bytes_are_found_in_every_place_both_ways() {
 #[test]
 fn random_lines_are_searched_as_word_by_word() {
     for n in 0..200 {
-        // Of few different bytes, so that each is there several times.
+        // Only few different bytes, so that each occurs several times.
         let words = std::array::from_fn(|at| random(8 * n + at as u64) & 0x8101_8301_0181_0383);
         for byte in [0, 1, 2, 3, 0x80, 0x81, 0x83] {
             check_bytes(words, byte);
@@ -96,7 +96,7 @@ fn random_lines_are_searched_as_word_by_word() {
 fn a_byte_is_set_in_every_place_and_nowhere_else() {
     for place in 0..64 {
         let line = line([0; 8]);
-        // Twice is as good as once, and the neighbour stays.
+        // Setting a byte twice has no further effect, and its neighbour does not change.
         [place, place ^ 1, place].into_iter().for_each(|at| set_byte(&line, at, 0xa5));
         for at in 0..64 {
             let byte = (line.0[at / 8].load(Ordering::Acquire) >> (8 * (at % 8))) as u8;
@@ -110,7 +110,7 @@ fn halves_are_counted_up_to_and_including_the_limit() {
     const BEHIND: u32 = i32::MAX as u32;
     for count in 0..=64 {
         for step in [0, 1, 3, 0x0200_0000] {
-            // Above all behind the last one, as bodies have it.
+            // The halves after the last are greater than every limit, as in the bodies of nodes.
             let value = |at: u32| if at < count { step * (at % 64) } else { BEHIND };
             let values: [u32; 64] = std::array::from_fn(|at| value(at as u32));
             let near = values.iter().flat_map(|&value| [value.saturating_sub(1), value, value + 1]);

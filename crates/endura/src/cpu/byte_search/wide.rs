@@ -1,4 +1,4 @@
-//! Searches by AVX-512: one instruction a line.
+//! Searches with AVX-512: one comparison instruction a line.
 
 use std::arch::asm;
 
@@ -10,8 +10,8 @@ use super::line::{Halves, Line};
 #[inline(always)]
 pub(super) unsafe fn bytes_like(line: &Line, byte: u8) -> u64 {
     let found: u64;
-    // SAFETY: the caller says that there is AVX-512BW. Reads the 64 bytes of `line` and nothing else. Not
-    // `readonly`: later loads stay behind it, as behind an Acquire.
+    // SAFETY: the caller says that there is AVX-512BW. Reads the 64 bytes of `line` and nothing else. Not `readonly`,
+    // so that the compiler does not move later loads before it, as for an Acquire.
     unsafe {
         asm!(
             "vpbroadcastb zmm16, {byte:e}",

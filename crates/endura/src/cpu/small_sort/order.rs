@@ -1,24 +1,24 @@
-//! A sort of a few numbers without branches that depend on them. A comparison sort mispredicts half of those.
+//! A sort of a few numbers without branches that depend on the numbers. In a comparison sort half of such branches are
+//! mispredicted.
 //!
-//! The *rank* of a number is the count of smaller ones, and so its place in the order. Vectors compare one number with
-//! many at once, and the more the shorter these are. So the ranks are those of *heads*: the 16 highest bits in which the
-//! numbers differ. If these do not distinguish all numbers, which happens to one block in fifty of random keys, a
-//! comparison sort follows.
+//! The *rank* of a number is the count of smaller numbers, which is its position in the order. A vector compares one
+//! number with several others at once, and the shorter the numbers, the more fit into a vector. So only *heads* are
+//! compared: the 16 bits that begin at the highest bit in which the numbers differ. If two heads are equal, which
+//! happens in one of fifty blocks of random keys, a comparison sort is used instead.
 
 use super::ranks::{Heads, ranks};
 use crate::cpu::vectors::Vectors;
 
-/// So many are sorted at most.
+/// How many numbers are sorted.
 pub(crate) const MOST: usize = super::ranks::MOST;
 
-/// Behind the last place of an order.
+/// Marks the unused entries after the last place of an order.
 pub(crate) const NO_PLACE: u8 = u8::MAX;
 
-/// The places of numbers in the order of these, and the same places as one bit each.
+/// The places of the numbers (their indexes in the array), sorted by number, and the same places as one bit each.
 pub(crate) type Places = ([u8; MOST], u64);
 
-/// Where the numbers are that are below `limit`, the smallest first. Of equal ones each is there, in any
-/// order.
+/// The places of the numbers below `limit`, that of the smallest first. The order among equal numbers is not defined.
 pub(crate) fn order(numbers: &[u64; MOST], limit: u64) -> Places {
     order_by(Vectors::chosen(), numbers, limit)
 }
@@ -28,7 +28,7 @@ fn order_by(vectors: Vectors, numbers: &[u64; MOST], limit: u64) -> Places {
     (chosen.by_ranks(vectors).unwrap_or_else(|| chosen.by_comparison()), chosen.bits)
 }
 
-/// The numbers below the limit, and where they were.
+/// The numbers below the limit, and their places.
 struct Chosen {
     numbers: [u64; MOST],
     places: [u8; MOST],
@@ -42,7 +42,7 @@ impl Chosen {
     fn of(numbers: &[u64; MOST], limit: u64) -> Self {
         let mut chosen = Self { numbers: [0; MOST], places: [0; MOST], count: 0, bits: 0 };
         for (place, &number) in numbers.iter().enumerate() {
-            // One that is not below the limit is overwritten by the next. Without a branch.
+            // Without a branch: a number that is not below the limit is overwritten by the next one.
             chosen.numbers[chosen.count % MOST] = number;
             chosen.places[chosen.count % MOST] = place as u8;
             let is_below = number < limit;
@@ -52,8 +52,8 @@ impl Chosen {
         chosen
     }
 
-    /// The highest bits in which the numbers differ. Those of the least number become the least with a sign, because
-    /// that is how all vectors compare.
+    /// The heads of the numbers. Flipping their highest bit makes their order that of signed numbers, because the
+    /// vectors compare signed numbers.
     #[inline(always)]
     fn heads(&self) -> Heads {
         let first = self.numbers[0];
@@ -63,7 +63,7 @@ impl Chosen {
         Heads(self.numbers.map(|number| (number >> shift) as i16 ^ i16::MIN))
     }
 
-    /// `None` if two heads are equal.
+    /// The order of the numbers, computed from ranks. `None` if two heads are equal.
     #[inline(always)]
     fn by_ranks(&self, vectors: Vectors) -> Option<[u8; MOST]> {
         let ranks = ranks(vectors, &self.heads(), self.count);
@@ -71,7 +71,7 @@ impl Chosen {
         for (rank, place) in ranks.into_iter().zip(self.places).take(self.count) {
             order[rank as usize % MOST] = place;
         }
-        // Of equal heads only one is in the order.
+        // Equal heads have the same rank and overwrite each other, so places are missing then.
         let places = order.iter().filter(|&&place| place != NO_PLACE).count();
         (places == self.count).then_some(order)
     }

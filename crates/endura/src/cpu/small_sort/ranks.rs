@@ -1,15 +1,16 @@
-//! Ranks of short numbers, by vectors.
+//! Ranks of 16-bit numbers, computed with vectors.
 
 use crate::cpu::vectors::Vectors;
 
-/// So many have a rank.
+/// How many numbers get a rank.
 pub(super) const MOST: usize = 64;
 
-/// Short numbers, aligned as vector loads need it.
+/// 16-bit numbers, aligned as vector loads need it.
 #[repr(C, align(64))]
 pub(super) struct Heads(pub(super) [i16; MOST]);
 
-/// How many of the first `count` heads are below each of these. What it says of the others means nothing.
+/// For each of the first `count` heads, how many of them are below it. The ranks after the first `count` are
+/// meaningless.
 #[inline(always)]
 pub(super) fn ranks(vectors: Vectors, heads: &Heads, count: usize) -> [i16; MOST] {
     match vectors {
@@ -32,7 +33,8 @@ pub(super) fn one_by_one(heads: &Heads, count: usize) -> [i16; MOST] {
     heads.map(below)
 }
 
-/// The function `ranks` by vectors of `$lanes` heads. Few entries take fewer vectors.
+/// Defines `ranks` with vectors of `$lanes` heads. Up to `$few` vectors of heads are ranked with `$few` vectors, more
+/// with `$all`.
 macro_rules! by_vectors {
     ($lanes:literal, $vector:ty, $few:literal, $all:literal $(, #[$feature:meta])?) => {
         $(#[$feature])?
@@ -49,7 +51,7 @@ macro_rules! by_vectors {
             const { assert!($lanes * VECTORS <= MOST) };
             let mut lanes = [splat(0); VECTORS];
             for (at, lanes) in lanes.iter_mut().enumerate() {
-                // SAFETY: so many vectors are inside of `heads`, which is aligned.
+                // SAFETY: `VECTORS` vectors are inside of `heads`, which is aligned.
                 *lanes = unsafe { heads.0.as_ptr().add($lanes * at).cast::<$vector>().read() };
             }
             let mut below = [splat(0); VECTORS];
@@ -61,7 +63,7 @@ macro_rules! by_vectors {
             }
             let mut ranks = [0; MOST];
             for (at, below) in below.into_iter().enumerate() {
-                // SAFETY: so many vectors are inside of `ranks`.
+                // SAFETY: `VECTORS` vectors are inside of `ranks`.
                 unsafe {
                     ranks.as_mut_ptr().add($lanes * at).cast::<$vector>().write_unaligned(below);
                 }
@@ -146,7 +148,7 @@ mod tests {
     fn ranks_are_those_of_one_by_one() {
         for count in 0..=MOST {
             for step in [1, 7, 513, 1021] {
-                // From below the middle to above it, and some more than once.
+                // Negative and positive numbers, some of them more than once.
                 let head = |at: usize| (at as i16 * 29 % 64 - 30).wrapping_mul(step) / 2;
                 let heads = Heads(std::array::from_fn(head));
                 let want = one_by_one(&heads, count);
