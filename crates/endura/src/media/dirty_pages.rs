@@ -1,16 +1,18 @@
-//! Which pages of a mapped file were stored to since a checkpoint copied them.
+//! The pages of a mapped file that were stored to since a checkpoint copied them.
 //!
-//! There is one byte for each 4 KiB of the file. [`Media::flush`](super::Media::flush) sets the bytes of the pages that
-//! it is told of: every store that must outlive a crash is followed by a flush, and nothing else needs to be in a
-//! checkpoint. Whoever copies takes a page's byte away first and then reads the page.
+//! There is one byte for each page, which is 4 KiB of the file. While the byte is set, the page is *noted*.
+//! [`Media::flush`](super::Media::flush) notes the pages that it flushes. That is enough: every store that must outlive
+//! a crash is followed by a flush, and nothing else needs to be in a checkpoint. A thread that copies a page (the
+//! *copier*) clears its byte first and then reads the page.
 //!
 //! # No change is missed
 //!
-//! A thread stores to a page, and then looks at the byte. If the byte is set, it does nothing more. Its store must
-//! then be visible to whoever takes the byte away and reads the page, and a processor may delay the store beyond the
-//! look. So the copier puts a heavy barrier between the two, and `note` a light one ([`Barriers`]): either the copier sees
-//! the store, or the thread sees that the byte was taken, and sets it again. Where the copier has ended all operations
-//! that may write before it takes the bytes, that wait is this barrier.
+//! A thread stores to a page, and then loads the byte. If the byte is set, it does nothing more. The copier, which
+//! clears the byte and reads the page, must then see the store; but a processor may delay the store until after the
+//! load. So the copier issues a heavy barrier between clearing and reading, and `note` a light one between store and
+//! load ([`Barriers`]). Either the copier sees the store, or the thread sees that the byte was cleared, and sets it
+//! again. If the copier has waited for the end of all operations that may write before it clears the bytes, that wait
+//! takes the place of the barrier.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -18,19 +20,19 @@ use crate::os::barrier::Barriers;
 use crate::os::memory::{HUGE_PAGE, Reservation};
 use crate::{Error, Result};
 
-/// Bytes of the file for which there is one byte.
+/// Bytes of a page: the table has one byte for each page.
 pub const DIRTY_GRAIN: u64 = 4096;
 
-/// The pages of a file that were flushed since somebody took them.
+/// The pages of a file that were flushed since they were last [taken](Self::take).
 #[derive(Debug)]
 pub struct DirtyPages {
-    /// One byte for each page, as far as `cover` has made it accessible.
+    /// One byte for each page. The bytes of the pages that were passed to `cover` are accessible.
     table: Reservation,
     barriers: Barriers,
 }
 
 impl DirtyPages {
-    /// None; for a file of at most `limit` bytes, of which there are `len`.
+    /// A table with no page noted, for a file that is `len` bytes long now and may grow to `limit` bytes.
     pub(super) fn new(limit: u64, len: u64) -> Result<Self> {
         let bytes = limit.div_ceil(DIRTY_GRAIN).max(1);
         let table = Reservation::new(bytes)
@@ -40,11 +42,13 @@ impl DirtyPages {
         Ok(pages)
     }
 
-    /// Lets the pages of bytes `have..len` of the file be noted. One call at a time; `have` is the `len` of the last one.
+    /// Makes the bytes for pages `have..len` (in bytes of the file) accessible, so that these pages can be noted. One
+    /// call at a time; `have` is the `len` of the last call.
     pub(super) fn cover(&self, have: u64, len: u64) -> Result<()> {
         let [from, to] =
             [have, len].map(|len| len.div_ceil(DIRTY_GRAIN).next_multiple_of(HUGE_PAGE));
-        // SAFETY: nothing was noted behind `from`, and the caller's threads note nothing behind `have` yet.
+        // SAFETY: no page was noted in the table from `from` on, and no thread notes a page after byte `have` before
+        // this call returns.
         unsafe { self.table.fill(&(from..to.min(self.table.len()))) }
             .map_err(|error| Error::io("memory for a note of each page (`ulimit -d`)", error))
     }
@@ -54,7 +58,8 @@ impl DirtyPages {
     /// The page was covered.
     #[inline(always)]
     unsafe fn byte(&self, page: u64) -> &AtomicU8 {
-        // SAFETY: covered: mapped readable and writable until the reservation is dropped. Each access is atomic.
+        // SAFETY: a covered byte is mapped readable and writable until the reservation is dropped. Each access is
+        // atomic.
         unsafe { self.table.base().add(page as usize).cast().as_ref() }
     }
 
@@ -62,7 +67,7 @@ impl DirtyPages {
     ///
     /// # Safety
     ///
-    /// They were covered, and are not none.
+    /// The pages were covered, and `len` is not 0.
     #[inline(always)]
     pub(super) unsafe fn note(&self, at: u64, len: u64) {
         // Pairs with the heavy barrier of a copier.
@@ -76,7 +81,7 @@ impl DirtyPages {
         }
     }
 
-    /// Apart, because nearly all that is flushed lies in one page.
+    /// Notes the pages `from..=to`. A separate function, because nearly every flush is within one page.
     ///
     /// # Safety
     ///
@@ -90,7 +95,7 @@ impl DirtyPages {
         }
     }
 
-    /// After the light barrier.
+    /// Notes a page, after the light barrier.
     ///
     /// # Safety
     ///
@@ -101,36 +106,37 @@ impl DirtyPages {
         note(unsafe { self.byte(page) });
     }
 
-    /// The numbers of the noted pages of the first `len` bytes, ascending. They are noted no longer. The file is at least
-    /// so long. O(`len` / 4096).
+    /// Clears the notes of all pages of the first `len` bytes, and returns the numbers of the pages that were noted,
+    /// ascending. The file must have at least `len` bytes. O(`len` / 4096).
     ///
-    /// A page whose store the caller has not seen yet is noted again: see the module. If operations go on meanwhile,
-    /// the caller puts a [barrier](Self::barrier) between this call and its first look at a page.
+    /// If writers are running meanwhile, the caller must issue a [barrier](Self::barrier) between this call and its
+    /// first read of a page. A page with a store that the caller still does not see is then noted again: see the
+    /// module.
     pub fn take(&self, len: u64) -> Vec<u64> {
         let is_noted = |&page: &u64| {
-            // SAFETY: the file is so long, and so were its pages covered.
+            // SAFETY: the file has at least `len` bytes, so these pages were covered.
             take(unsafe { self.byte(page) })
         };
         (0..len.div_ceil(DIRTY_GRAIN)).filter(is_noted).collect()
     }
 
-    /// How many pages of the first `len` bytes are noted. The file is at least so long. O(`len` / 4096).
+    /// How many pages of the first `len` bytes are noted. The file must have at least `len` bytes. O(`len` / 4096).
     pub fn count(&self, len: u64) -> u64 {
-        // SAFETY: as in `take`. Relaxed: a figure.
+        // SAFETY: as in `take`. Relaxed: the number is only for statistics and estimates.
         let is_noted = |&page: &u64| unsafe { self.byte(page) }.load(Ordering::Relaxed) != 0;
         (0..len.div_ceil(DIRTY_GRAIN)).filter(is_noted).count() as u64
     }
 
-    /// Notes pages again that [`take`](Self::take) gave, because they could not be copied.
+    /// Notes pages again that [`take`](Self::take) returned and that could not be copied.
     pub fn put_back(&self, pages: impl Iterator<Item = u32>) {
         for page in pages {
-            // SAFETY: `take` gave it. Release: as in `note`.
+            // SAFETY: `take` returned the page, so it is covered. Release: as in `note`.
             unsafe { self.byte(page.into()) }.store(1, Ordering::Release);
         }
     }
 
-    /// Orders what other threads have stored before they looked at a byte before what follows; `false` if the kernel
-    /// refuses.
+    /// The heavy barrier of a copier, which makes the stores of threads that found a byte set visible to the reads that
+    /// follow. Returns `false` if the kernel refuses it.
     #[must_use]
     pub fn barrier(&self) -> bool {
         // Pairs with the light barrier in `note`.
@@ -138,7 +144,7 @@ impl DirtyPages {
     }
 }
 
-/// The byte of a page. In models it is one of theirs.
+/// The byte of a page: an atomic of the standard library or, in models, of loom.
 trait Byte {
     fn load(&self, order: Ordering) -> u8;
     fn store(&self, value: u8, order: Ordering);
@@ -166,25 +172,25 @@ macro_rules! byte {
 
 byte!(AtomicU8);
 
-/// Notes a page, after the light barrier.
+/// Notes the page of a byte, after the light barrier.
 #[inline(always)]
 fn note(byte: &impl Byte) {
-    // Relaxed: the barrier orders it.
+    // Relaxed: the barrier orders the load after the store to the page.
     if byte.load(Ordering::Relaxed) == 0 {
-        // Release: after the store that it stands for. Pairs with the exchange in `take`.
+        // Release: the store to the page becomes visible first. Pairs with the exchange in `take`.
         byte.store(1, Ordering::Release);
     }
 }
 
-/// Whether a page was noted; it is no longer.
+/// Clears the note of a page; returns whether it was set.
 #[inline(always)]
 fn take(byte: &impl Byte) -> bool {
-    // Relaxed: most are not noted, and one that comes to be is for the next call.
-    // Acquire: pairs with the Release in `note`.
+    // Relaxed: most pages are not noted, and a page that is noted after this load is left to the next call. Acquire:
+    // pairs with the Release in `note`.
     byte.load(Ordering::Relaxed) != 0 && byte.swap(0, Ordering::AcqRel) != 0
 }
 
-/// A copier beside a writer that goes on: what the copy does not have is noted.
+/// A copier beside a running writer: if the copy misses a store, its page is noted.
 #[cfg(all(test, loom))]
 mod loom {
     use std::sync::Arc;
@@ -197,7 +203,7 @@ mod loom {
     byte!(ModelledByte);
 
     fn a_copy_beside_a_writer(has_barrier: bool) {
-        // Noted by an earlier store, so that the writer finds it noted.
+        // The page was noted after an earlier store, so that the writer finds it noted.
         let page = Arc::new((AtomicU64::new(1), ModelledByte::new(1)));
         let barriers = Barriers::symmetric();
         let writer = {

@@ -1,23 +1,24 @@
 //! Persistence domains: the part of a machine in which a store survives, and how a store gets there.
 //!
-//! The domain is a value, so that a tree is compiled once for all of them. It costs a branch that is always
-//! predicted.
+//! The domain is a value and not a type parameter, so that a tree is compiled once for all domains. The price is a
+//! branch, which is always predicted.
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use crate::cpu::flush::store_fence;
 
-/// A persistence domain. [`Media`](super::Media) says what each promises.
+/// A persistence domain. [`Media`](super::Media) has what each of them promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Domain {
-    /// Memory controllers are flushed at power loss, caches are not: lines must be written back.
+    /// At power loss the queues of the memory controllers are saved and the caches are not, so lines must be written
+    /// back.
     Adr,
-    /// Caches are flushed at power loss: a store is safe once it has left the store buffer, and only the end of an
-    /// operation waits.
+    /// At power loss the caches are saved too. A store is safe once it has left the store buffer, so an operation waits
+    /// only at its end.
     Eadr,
-    /// The kernel keeps the pages when the process ends, but not when the machine does: the order of the stores,
-    /// which the compiler must keep, is enough.
+    /// The kernel keeps the pages when the process ends, but not when the machine stops. It is enough that the compiler
+    /// keeps the order of the stores.
     PageCache,
 }
 
@@ -27,17 +28,17 @@ impl Domain {
     pub(crate) fn fence(self) {
         match self {
             Self::Adr => store_fence(),
-            // Visible is durable there, and `Release` stores become visible in order.
+            // In these domains a visible store is durable, and `Release` stores become visible in order.
             Self::Eadr | Self::PageCache => compiler_fence(Ordering::SeqCst),
         }
     }
 
-    /// Returns when, besides, earlier stores of this thread are in the domain.
+    /// Returns when earlier write-backs of this thread are durable and its earlier stores are in the domain.
     #[inline(always)]
     pub(crate) fn drain(self) {
         match self {
             Self::Adr | Self::Eadr => store_fence(),
-            // The end of a process leaves its store buffer to the cache.
+            // When a process ends, its store buffers still drain to the cache.
             Self::PageCache => compiler_fence(Ordering::SeqCst),
         }
     }

@@ -1,4 +1,4 @@
-//! Plain memory as a medium, for tests and for measuring without a file.
+//! Plain memory as a medium, for tests and for measurements without a file.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,24 +6,25 @@ use super::medium::Media;
 use crate::cpu::pair::{self, Pair};
 use crate::cpu::prefetch::prefetch_range;
 
-/// Words on the heap. Nothing survives a crash: it replaces a real medium where a test examines the order of stores
-/// and not their survival.
+/// Words on the heap. Nothing survives a crash: a heap replaces a real medium in tests of the order of stores, not of
+/// their survival.
 pub struct Heap {
     words: Box<[Pair]>,
     needs_flush: bool,
 }
 
 impl Heap {
-    /// `bytes` bytes of zeros (rounded up to whole lines), in the manner of `PageCache`.
+    /// A medium of `bytes` zero bytes (rounded up to whole lines) that needs no flushes, like `PageCache`.
     pub fn new(bytes: u64) -> Self {
         let words = vec![0_u128; 4 * bytes.div_ceil(64) as usize].into_boxed_slice();
-        // SAFETY: `Pair` has the size, alignment and valid values of `u128`, and the box is taken
-        // over whole. (Zeroed by the allocator, memory that is never used is never touched.)
+        // SAFETY: `Pair` has the size, alignment and valid values of `u128`, and the box is converted as a whole. (The
+        // allocator provides zeroed memory, so pages that are never used take no memory.)
         let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [Pair]) };
         Self { words, needs_flush: false }
     }
 
-    /// The same in the manner of `Adr`: trees flush and readers help, though nothing listens.
+    /// Like [`new`](Self::new), but the medium claims to need flushes, like `Adr`: trees flush and readers help,
+    /// although a flush does nothing here.
     pub fn adr(bytes: u64) -> Self {
         Self { needs_flush: true, ..Self::new(bytes) }
     }
@@ -33,7 +34,7 @@ impl Heap {
     }
 }
 
-// SAFETY: the words live as long as the medium, their number is fixed, each access is atomic.
+// SAFETY: the words live as long as the medium, their number is fixed, and each access is atomic.
 unsafe impl Media for Heap {
     fn len(&self) -> u64 {
         16 * self.words.len() as u64

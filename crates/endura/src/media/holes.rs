@@ -1,4 +1,4 @@
-//! Holes of a file, which are mapped as zeros or filled.
+//! Holes of a file on tmpfs: a reader maps zeros in their place, a writer fills them.
 
 use std::fs::File;
 use std::ops::Range;
@@ -7,12 +7,12 @@ use crate::os::disk;
 use crate::os::memory::{Folios, Reservation, Sharing};
 use crate::{Error, Result};
 
-/// The most holes of a file that a reader maps zeros over. Each makes two mappings, and a process has
-/// 65,530.
+/// The most holes over which a reader maps zeros. Each hole needs two mappings, and a process may have 65,530 by
+/// default.
 pub(super) const MOST_HOLES: usize = 8_192;
 
-/// The holes among the first `len` bytes of a file on tmpfs, in whose place a reader maps zeros: to read a hole, tmpfs
-/// needs memory that it may not have. A writer's holes are filled at once, so that it has none.
+/// The holes among the first `len` bytes of a file on tmpfs, in whose place a reader maps zeros: tmpfs allocates memory
+/// when a hole is read, and it may have none left. For a writer this function fills all holes and returns none.
 pub(super) fn holes(file: &File, len: u64, read_only: bool) -> Result<Vec<Range<u64>>> {
     let holes = disk::holes(file, len)?;
     if !read_only && !holes.is_empty() {
@@ -29,12 +29,12 @@ pub(super) fn holes(file: &File, len: u64, read_only: bool) -> Result<Vec<Range<
     Ok(holes)
 }
 
-/// Maps bytes `0..to` of the file, and zeros in place of these holes. A hole is never mapped, not even for a
-/// moment: in a process that locks all its future mappings (`mlockall`) that would fill it.
+/// Maps bytes `0..to` of the file, and zeros in place of these holes. A hole of the file is never mapped, not even for
+/// a moment: a process that locks all its future mappings (`mlockall`) would fill it.
 ///
 /// # Safety
 ///
-/// Nothing refers into the range, and no thread accesses what is behind the end of the file.
+/// Nothing refers into the range, and no thread accesses bytes after the end of the file.
 pub(super) unsafe fn map_around(
     holes: &[Range<u64>],
     file: &File,

@@ -1,5 +1,5 @@
-//! A medium for models. Its words are loom's, so that loom runs all executions of a few threads, with every value that a
-//! load may return.
+//! A medium for models. Its words are loom's, so that loom runs every interleaving of a few threads, with every value
+//! that a load may return.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,8 +9,8 @@ use crate::cpu::flush::LINE;
 use crate::sync::loom::{Fault, has};
 use crate::sync::{AtomicU64, Ordering};
 
-/// See above. Nothing is ever durable. The model's first thread makes and [`fills`](Self::fill) it: loom's words belong
-/// to the thread that first uses them.
+/// A medium of loom's words. Nothing is ever durable. The model's first thread makes and [`fills`](Self::fill) it,
+/// because a word of loom belongs to the thread that first uses it.
 pub(crate) struct Modelled {
     words: Mutex<HashMap<u64, Arc<AtomicU64>>>,
     bytes: u64,
@@ -21,7 +21,7 @@ impl Modelled {
         Self { words: Mutex::default(), bytes }
     }
 
-    /// Makes the words of `at..at + len`, zero if they are new.
+    /// Makes the words of bytes `at..at + len`. New words are zero.
     pub(crate) fn fill(&self, at: u64, len: u64) {
         (at..at + len).step_by(8).for_each(|at| _ = self.word(at));
     }
@@ -52,7 +52,7 @@ unsafe impl Media for Modelled {
         self.word(at).compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
     }
 
-    /// Never exchanges: loom has no word of 16 bytes, and no model wants one.
+    /// Always fails: loom has no word of 16 bytes, and no model needs one.
     unsafe fn compare_exchange_pair(
         &self,
         at: u64,

@@ -21,74 +21,74 @@ use crate::os::own_file::OwnFile;
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
-/// The step in which a file grows, in bytes: no less than a page of any kernel, so that no page of a mapping has bytes on
-/// both sides of the file's end.
+/// The step in which a file grows, in bytes. It is at least the page size of every kernel, so that no page of a mapping
+/// has bytes on both sides of the file's end.
 pub const STEP: u64 = 64 << 10;
 
-/// Properties of the memory below a mapped file, and how the mapping may be used.
+/// The properties of the memory below a mapped file, and how the mapping is to be used.
 #[derive(Debug, Clone, Copy)]
 pub struct Mapping {
     /// Whether the pages are mapped for loads only. A store then changes nothing and ends the process: by a panic
     /// that names the caller where debug assertions are on, else by SIGSEGV.
     pub read_only: bool,
-    /// Whether the file is mapped directly (DAX), which [`Placement`](super::Placement) finds out.
+    /// Whether the file is mapped directly (DAX), which [`Placement`](super::Placement) detects.
     pub direct: bool,
     /// The persistence domain.
     pub domain: Domain,
-    /// How lines are written back; must be available on this CPU, where the domain is [`Domain::Adr`].
+    /// The instruction that writes lines back. Must be available on this CPU if the domain is [`Domain::Adr`].
     pub instruction: FlushInstruction,
     /// Whether flushed pages are noted, for checkpoints: [`Mapped::dirty_pages`].
     pub notes_pages: bool,
 }
 
-/// What a flush does, as bits: nothing of it where it does nothing, so that one test is enough.
+/// What a flush does, as bits. They are all 0 where a flush does nothing, so that one test is enough.
 const WRITES_BACK: u8 = 1;
 const NOTES_PAGES: u8 = 2;
 
-/// A file in memory.
+/// A mapped file.
 ///
-/// The addresses for its largest size are reserved at the start, so that growth never moves it.
-/// A part becomes accessible only after the file system has allocated its blocks. So a full disk, or a limit on the
-/// size of files, is [`Error::Full`] and not a signal.
+/// The addresses for the file's largest size are reserved at the start, so that growth never moves it. A part becomes
+/// accessible only after the file system has allocated its blocks. So a full disk, or a limit on the size of files,
+/// causes [`Error::Full`] and not a signal.
 ///
 /// The file is mapped in pieces of 2 MiB, so that the kernel can use huge pages. It grows in steps of 64 KiB ([`STEP`]),
 /// and the last piece may reach beyond its end. [`len`](Media::len) counts the whole steps of the file, and every
 /// [`Span`](super::Span) and [`Region`](super::Region) is checked against it, so that no access reaches a page that the
 /// file does not have.
 ///
-/// Any number of media of this process may map one file. While one of them extends it, the others wait before they
-/// extend it or map it. A growth that fails takes back only what it added. The caller ensures that no other process
-/// grows the file at the same time, and that no process shortens it ([`Pool`](crate::Pool) has a lock for it). An
-/// access beyond the end of the file ends the process by `SIGBUS`; so does a block that the disk cannot read.
+/// Any number of media of this process may map one file. While one of them extends the file, the others wait before
+/// they extend or map it. A growth that fails removes only what it added. The caller ensures that no other process
+/// grows the file at the same time, and that no process shortens it ([`Pool`](crate::Pool) has a lock for that). An
+/// access beyond the end of the file ends the process by `SIGBUS`, and so does a block that the disk cannot read.
 ///
 /// # Read-only
 ///
-/// A session that only reads maps the file shared and without the right to store. So it has no page of its own: all
-/// that it touches is page cache. The kernel does not count such a mapping as data (`ulimit -d`), commits no memory
-/// to it (`vm.overcommit_memory=2`), and copies nothing of it for `mlockall`. The price is that the session must not
-/// store, not even what concerns itself alone. The pool's gate ensures that: operations store inside a writer's pin,
-/// which the gate refuses in such a session.
+/// A read-only session maps the file shared and without the right to store. So it has no private pages: all pages that
+/// it accesses are page cache. The kernel does not count such a mapping as data (`ulimit -d`), commits no memory to it
+/// (`vm.overcommit_memory=2`), and copies nothing of it for `mlockall`. The price is that the session must not store to
+/// the pool, not even for its own use. The pool's gate ensures that: operations store inside a writer's pin, which the
+/// gate refuses in such a session.
 pub struct Mapped {
     base: NonNull<u8>,
     len: AtomicU64,
-    /// WRITES_BACK and NOTES_PAGES.
+    /// [`WRITES_BACK`] and [`NOTES_PAGES`].
     on_flush: u8,
     dirty_pages: Option<DirtyPages>,
     mapping: Mapping,
     folios: Folios,
     is_tmpfs: bool,
-    /// Held by the one thread that changes the file's length.
+    /// Locked by the thread that changes the file's length.
     growth: Mutex<Growth>,
-    /// `None` once it was released.
+    /// `None` once the file was released.
     file: Mutex<Option<Arc<OwnFile>>>,
     reservation: Reservation,
 }
 
 /// How far a file has grown.
 struct Growth {
-    /// Whether the file was cut, or released: it then grows no more.
+    /// Whether the file was cut or released. It cannot grow any more then.
     has_ended: bool,
-    /// Bytes of the reservation that were ever mapped.
+    /// How many bytes of the reservation have ever been mapped.
     mapped: u64,
 }
 
@@ -98,25 +98,24 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// Maps the file up to its last whole [`STEP`]. A rest at its end is left out until growth covers it. Holes of a file
-    /// on tmpfs get memory, which changes no byte. If the file is only read, the kernel's page of zeros takes their
-    /// place.
+    /// Maps the file up to its last whole [`STEP`]. A rest at its end is left out until growth covers it. Holes of a
+    /// file on tmpfs are filled, which changes no byte of its contents. If the mapping is read-only, the kernel's page
+    /// of zeros is mapped in their place instead.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] if the CPU lacks the instruction; [`Error::Full`] if the reservation
-    /// is smaller than the file, or if tmpfs has no room for the file's holes; [`Error::Io`] if the file
-    /// cannot be mapped.
+    /// [`Error::Unsupported`] if the CPU lacks the instruction; [`Error::Full`] if the reservation is smaller than the
+    /// file, or if tmpfs has no memory for the file's holes; [`Error::Io`] if the file cannot be mapped.
     pub fn new(file: File, reservation: Reservation, mapping: Mapping) -> Result<Self> {
         Self::with_folios(file, reservation, mapping, Folios::Small)
     }
 
-    /// As [`new`](Self::new), with huge pages on file systems that are written back, too: a store then makes
-    /// 2 MiB dirty where it makes a page dirty otherwise. tmpfs and DAX have them in any case.
+    /// Like [`new`](Self::new), but with huge pages also on file systems that write back to a disk. There a store makes
+    /// 2 MiB dirty instead of one page. On tmpfs and DAX huge pages are used in any case.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`new`](Self::new).
     pub fn read_mostly(file: File, reservation: Reservation, mapping: Mapping) -> Result<Self> {
         Self::with_folios(file, reservation, mapping, Folios::Huge)
     }
@@ -134,7 +133,7 @@ impl Mapped {
         }
         let file = OwnFile::new(file);
         let file = file.map_err(|e| Error::io("asking for the file's identity", e))?;
-        // Until the file is mapped: a growth that fails in between would take back what was counted.
+        // Held until the file is mapped: a growth that fails in between would remove bytes that `length` has counted.
         let _length = Claim::wait(Right::Length, file.id().device, file.id().inode, false);
         let bytes = disk::length(&file)?;
         let len = bytes - bytes % STEP;
@@ -146,7 +145,7 @@ impl Mapped {
         let folios = if stays { Folios::Huge } else { where_written_back };
         let holes = if is_tmpfs { holes(&file, len, mapping.read_only)? } else { Vec::new() };
         let to = len.next_multiple_of(HUGE_PAGE);
-        // SAFETY: the reservation is fresh, nothing refers into it, and no thread accesses what is behind `len`.
+        // SAFETY: the reservation is new, nothing refers into it, and no thread accesses bytes after `len`.
         unsafe { map_around(&holes, &file, &reservation, to, (sharing(mapping), folios)) }
             .map_err(|error| Error::io("mapping the pool's file (`ulimit -v`)", error))?;
         let limit = reservation.wanted().next_multiple_of(STEP).max(len);
@@ -167,12 +166,13 @@ impl Mapped {
         })
     }
 
-    /// The most that the medium can grow to, in bytes: what was reserved, in whole [`STEP`]s, and no less than the file.
+    /// The largest length of the medium, in bytes: the reserved size, rounded up to whole [`STEP`]s, and at least the
+    /// file's length.
     pub fn limit(&self) -> u64 {
         self.reservation.wanted().next_multiple_of(STEP).max(self.len())
     }
 
-    /// The file that is mapped, for what is read and written beside the mapping.
+    /// The mapped file, for reads and writes that do not go through the mapping.
     ///
     /// # Errors
     ///
@@ -181,18 +181,18 @@ impl Mapped {
         self.file.lock().clone().ok_or(Error::Closed)
     }
 
-    /// Gives up the file: its descriptor, and all pages of it in memory. So a pool that is closed keeps no disk space of a
+    /// Closes the file's descriptor and unmaps all its pages. So a closed pool does not keep the disk space of a
     /// removed file, however long its handles live. The addresses stay reserved, and [`len`](Media::len) is 0.
     ///
-    /// The caller has ended all operations, and lets no new one begin. As after a [cut](Media::cut), an old `Span` that is
-    /// used all the same finds the file or zeros.
+    /// The caller has ended all operations, and lets no new one begin. An old `Span` that is used nevertheless reads
+    /// the file or zeros, as after a [cut](Media::cut).
     pub(crate) fn release(&self) {
         let mut growth = self.growth.lock();
         growth.has_ended = true;
         // Pairs with the load in `len`.
         self.len.store(0, Ordering::Release);
-        // SAFETY: the caller's promise, and the kernel replaces one by the other in one step. If it has no memory for that,
-        // the file stays mapped until the medium is dropped.
+        // SAFETY: the caller's promise, and the kernel replaces the file by zeros in one step. If it has no memory for
+        // that, the file stays mapped until the medium is dropped.
         let _ = unsafe { self.reservation.blank(&(0..growth.mapped)) };
         self.file.lock().take();
     }
@@ -202,12 +202,12 @@ impl Mapped {
         if self.mapping.direct || self.is_tmpfs { None } else { self.file().ok() }
     }
 
-    /// The pages that were flushed, if they are noted.
+    /// The table of flushed pages, if pages are noted.
     pub fn dirty_pages(&self) -> Option<&DirtyPages> {
         self.dirty_pages.as_ref()
     }
 
-    /// Does what there is to do where a flush does something.
+    /// A flush where `on_flush` is not 0.
     ///
     /// # Safety
     ///
@@ -223,7 +223,7 @@ impl Mapped {
             }
         }
         if let Some(pages) = self.dirty_pages.as_ref().filter(|_| len > 0) {
-            // SAFETY: the caller's promise, and what is inside `len` was covered before.
+            // SAFETY: the caller's promise, and all pages inside `len` were covered before.
             unsafe { pages.note(at, len) };
         }
     }
@@ -242,20 +242,20 @@ impl Mapped {
         unsafe { self.base.add(at as usize).cast().as_ref() }
     }
 
-    /// Names the caller of a store that a read-only mapping is about to trap.
+    /// With debug assertions, panics with the place of a store that a read-only mapping would trap.
     #[inline(always)]
     #[track_caller]
     fn expect_writable(&self) {
         debug_assert!(!self.mapping.read_only, "a store to a mapping that can only be read");
     }
 
-    /// Makes the file `grown` bytes long, a multiple of [`STEP`], and maps what is new of it.
+    /// Extends the file from `have` to `grown` bytes, a multiple of [`STEP`], and maps the new bytes.
     fn extend_to(&self, growth: &mut Growth, file: &File, have: u64, grown: u64) -> Result<()> {
         let sharing = sharing(self.mapping);
         let [mapped, to] = [have, grown].map(|len| len.next_multiple_of(HUGE_PAGE));
         growth.mapped = growth.mapped.max(to);
-        // SAFETY: `mapped..to` is beyond `len`, so that nothing refers into it, and no thread accesses
-        // it before `len` says so: then all of it is allocated.
+        // SAFETY: `mapped..to` is beyond `len`, so nothing refers into it, and no thread accesses a byte of it before
+        // `len` includes that byte. By then the byte is allocated.
         unsafe { self.reservation.map(file, mapped, to, sharing, self.folios) }
             .map_err(|error| Error::io("mapping the pool's growth", error))?;
         if self.is_tmpfs {
@@ -264,21 +264,22 @@ impl Mapped {
             disk::extend(file, have, grown)?;
         }
         if self.mapping.direct {
-            // On persistent memory a later store may be durable at once: so must be its block.
+            // On persistent memory a later store may be durable at once, so its block must be durable before.
             file.sync_all().map_err(|e| Error::io("syncing the pool's new length", e))?;
         }
         if let Some(pages) = &self.dirty_pages {
             pages.cover(have, grown)?;
         }
-        // Pairs with the load in `len`: a thread that sees the length sees the mapping, and the notes.
+        // Pairs with the load in `len`: a thread that sees the length also sees the mapping and the table of notes.
         self.len.store(grown, Ordering::Release);
         Ok(())
     }
 
-    /// Extends a file on tmpfs, piece by piece. A huge page is made by copying what is there, which is cheap while that
-    /// is one small page. So a new piece that the growth covers gets its huge page first. A piece that grows in steps
-    /// gets it with its last one: before, it would take memory that the file may never need. Wherever the process is
-    /// killed, the file ends inside the piece that is being extended, and has no hole before that.
+    /// Extends a file on tmpfs in pieces of 2 MiB. The kernel makes a huge page by copying the existing pages, which is
+    /// cheap while there is only one. So a new piece that the growth covers entirely gets its huge page first. A piece
+    /// that grows in steps gets it with its last step: earlier, the huge page would take memory that the file may never
+    /// need. At whatever point the process is killed, the file ends inside the piece that is being extended, and has no
+    /// hole before that piece.
     fn extend_by_huge_pages(&self, file: &File, have: u64, grown: u64) -> Result<()> {
         let before = disk::length(file)?;
         let mut from = have;
@@ -293,7 +294,7 @@ impl Mapped {
                 return Err(disk::give_back(file, before).err().unwrap_or(error));
             }
             if !is_new && to == end {
-                // The kernel moves what is there; threads that access it meanwhile wait.
+                // The kernel moves the existing pages; threads that access them meanwhile wait.
                 self.reservation.collapse(piece, end);
             }
             from = to;
@@ -310,8 +311,8 @@ fn sharing(mapping: Mapping) -> Sharing {
     }
 }
 
-// SAFETY: `0..len` is mapped and stays so until the medium is dropped, `len` only grows until `cut` and `release`, which
-// replace what they take away by zeros, and every access is one atomic operation.
+// SAFETY: `0..len` is mapped and stays mapped until the medium is dropped: `len` only grows until `cut` and `release`,
+// which map zeros in place of the file. Every access is one atomic operation.
 unsafe impl Media for Mapped {
     #[inline(always)]
     fn len(&self) -> u64 {
@@ -336,28 +337,27 @@ unsafe impl Media for Mapped {
         }
         let file = self.file()?;
         file.expect_own()?;
-        // Against other media of the same file, whose growth might fail and be taken back meanwhile.
+        // Excludes other media of the same file, whose growth might fail and be undone meanwhile.
         let FileId { device, inode } = file.id();
         let _length = Claim::wait(Right::Length, device, inode, true);
         let limit = self.limit();
         let need = len.checked_next_multiple_of(STEP).filter(|&need| need <= limit);
         let need = need.ok_or(Error::Full { need: len - have, free: limit - have })?;
-        // No more than that: some operation waits for it, and where the kernel clears what is new, as on tmpfs,
-        // 2 MiB take milliseconds.
+        // Grows by no more than needed: an operation is waiting, and where the kernel clears new pages, as on tmpfs, 2
+        // MiB take milliseconds.
         self.extend_to(&mut growth, &file, have, need)
     }
 
-    /// Rounds `len` up to a whole [`STEP`]. The order of its steps, and what a reader of the memory or a crash finds
-    /// after each:
+    /// Rounds `len` up to a whole [`STEP`]. The steps in order, and what an access or a crash finds after each:
     ///
-    /// | step | an access behind `len` | a crash after it |
+    /// | step | an access after `len` | a crash after the step |
     /// | --- | --- | --- |
     /// | `len` is stored | of a new `Span` or `Region`: refused; of an old one: the file | the file is as long as before |
     /// | zeros are mapped in place of the file | of an old one: zeros | the same |
-    /// | the file is cut | the same | it is shorter; after a power loss perhaps as long as before |
+    /// | the file is truncated | the same | it is shorter; after a power loss perhaps as long as before |
     ///
-    /// So no access, however late, reaches a page that the file has no more. Nothing is synced: a file that is longer
-    /// than the pool in it is whole.
+    /// So no access, however late, reaches a page that the file no longer has. Nothing is synced: a file may be longer
+    /// than the pool in it.
     fn cut(&self, len: u64) -> Result<()> {
         if self.mapping.read_only {
             return Err(Error::ReadOnly);
@@ -374,8 +374,8 @@ unsafe impl Media for Mapped {
         growth.has_ended = true;
         // Pairs with the load in `len`.
         self.len.store(to, Ordering::Release);
-        // SAFETY: the caller has ended all operations, and new ones are refused by `len`. An old `Span` that is used
-        // all the same finds the file or zeros, because the kernel replaces one by the other in one step.
+        // SAFETY: the caller has ended all operations, and `len` refuses new ones. An old `Span` that is used
+        // nevertheless reads the file or zeros, because the kernel replaces one by the other in one step.
         unsafe { self.reservation.blank(&(to..have.next_multiple_of(HUGE_PAGE))) }
             .map_err(|error| Error::io("unmapping the end of the pool's file", error))?;
         disk::give_back(&file, to)
@@ -432,8 +432,7 @@ unsafe impl Media for Mapped {
     unsafe fn stream(&self, at: u64, value: u64) {
         self.expect_writable();
         if cfg!(target_arch = "x86_64") && self.needs_flush() {
-            // SAFETY: the caller keeps the aligned word inside `len`, and fences before anything relies
-            // on the order.
+            // SAFETY: the caller keeps the aligned word inside `len`, and fences before any code relies on the order.
             unsafe { flush::stream_word(self.base.add(at as usize).cast().as_ptr(), value) };
             if let Some(pages) = &self.dirty_pages {
                 // SAFETY: as for the store.
@@ -477,7 +476,7 @@ unsafe impl Media for Mapped {
         if self.mapping.read_only {
             return Ok(());
         }
-        // On Linux this also writes back what was stored through the mapping, as `msync` would.
+        // On Linux this also writes back stores through the mapping, as `msync` would.
         self.file()?.sync_data().map_err(|error| Error::io("syncing the pool's file", error))
     }
 }

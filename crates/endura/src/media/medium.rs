@@ -1,9 +1,9 @@
-//! Persistent memory as trees use it.
+//! [`Media`]: persistent memory as the trees see it.
 //!
-//! A medium is a range of bytes that outlives a crash of the process, seen as little-endian 64-bit
-//! words. Everything above this layer addresses persistent words *by offset through the medium*,
-//! never by reference: the same generic tree then runs on a mapped file, on plain memory in a
-//! test, on a counter of flushes, and on a recorder that explores crash states.
+//! A medium is a range of bytes that outlives a crash of the process, accessed as little-endian 64-bit words.
+//! Everything above this layer addresses persistent words *by offset through the medium*, never by reference. So the
+//! same generic tree runs on a mapped file, on plain memory in a test, on a counter of flushes, and on a recorder that
+//! explores crash states.
 //!
 //! # When stores become durable
 //!
@@ -13,40 +13,40 @@
 //! | [`Domain::Eadr`](crate::media::Domain::Eadr) | nothing | nothing | `sfence`, `dsb` | power loss |
 //! | [`Domain::PageCache`](crate::media::Domain::PageCache) | nothing | nothing | nothing | the end of the process |
 //!
-//! A word is stored whole: after a crash it holds its old or its new value. Of the stores of one thread
-//! to one 64-byte line, a `Release` store reaches persistence after all that were made before it.
-//! Stores to different lines reach it in any order, unless a flush and a fence stand between.
+//! A word is stored atomically: after a crash it holds its old or its new value. Among the stores of one thread to one
+//! 64-byte line, a `Release` store becomes durable after all that precede it. Stores to different lines become durable
+//! in any order, unless a flush and a fence separate them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, Result};
 
-/// A moment that a test or an explorer wants to see. Production media ignore it.
+/// An event that a test or an explorer observes. Production media ignore it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mark {
     /// An operation of the map begins.
     Begin,
-    /// The operation returns: from here on its effect must survive.
+    /// The operation returns: from here on its effect must survive a crash.
     Acknowledged,
-    /// A numbered step of a protocol was reached (`docs/trees.md` has the names).
+    /// A named step of a protocol was reached (`docs/trees.md` has the names).
     Step(&'static str),
     /// A chunk was allocated: the contents of its words mean nothing.
     Fresh {
-        /// Where it starts, in bytes.
+        /// The offset of its first byte.
         at: u64,
-        /// How many bytes it has.
+        /// Its size in bytes.
         bytes: u64,
     },
-    /// A volatile word that stands for the word at this offset is about to be stored with `Release`.
+    /// A volatile word that is a copy of the word at this offset is about to be stored with `Release`.
     Published(u64),
-    /// It was loaded with `Acquire`.
+    /// Such a volatile word was loaded with `Acquire`.
     Observed(u64),
-    /// A fence has put the thread's earlier loads before its later ones.
+    /// A fence has ordered the thread's earlier loads before its later ones.
     LoadsFenced,
-    /// The thread is inside a pin that may write, or inside one more.
+    /// The thread has entered a pin that may write. Pins may nest.
     Entered,
-    /// It has left that one. If it is inside of none, a checkpoint may copy what it has flushed.
+    /// The thread has left such a pin. Once it is inside none, a checkpoint may copy what it has flushed.
     Left,
 }
 
@@ -57,51 +57,54 @@ pub enum Mark {
 /// Every access is one atomic operation on one aligned word (two for a pair). Any number of threads
 /// may use a medium at once.
 ///
-/// A medium may be one that can only be read ([`Mapping::read_only`](super::Mapping::read_only)). A store to it, an
-/// exchange that fails included, is a mistake of the caller's that ends the process and changes nothing.
+/// A medium may be read-only ([`Mapping::read_only`](super::Mapping::read_only)). A store to it, or an exchange even if
+/// that would fail, is a bug of the caller: it ends the process and changes nothing.
 ///
 /// # Safety
 ///
-/// An implementor promises that every word in `0..len()` stays accessible for the life of the
-/// medium, also if [`cut`](Self::cut) has made `len` smaller since, and that each access is atomic; and of the words that
-/// [`in_memory`](Self::in_memory) gives, that they are the requested words, stay at their addresses
-/// and accessible as long as the medium is borrowed, and that every access to them is atomic.
-/// [`Span`](super::Span) and [`Region`](super::Region) rely on it.
+/// An implementor promises:
+///
+/// * Every word in `0..len()` stays accessible for the life of the medium, even if [`cut`](Self::cut) makes `len`
+/// smaller later. Each access to it is atomic.
+/// * The words that [`in_memory`](Self::in_memory) returns are the requested ones. They stay accessible at their
+/// addresses as long as the medium is borrowed, and every access to them is atomic.
+///
+/// [`Span`](super::Span) and [`Region`](super::Region) rely on these promises.
 pub unsafe trait Media: Send + Sync + 'static {
-    /// The bytes that can be accessed now. Grows, and shrinks only at the end, by [`cut`](Self::cut).
+    /// How many bytes can be accessed now. The number grows, and shrinks only when the medium is being closed, by
+    /// [`cut`](Self::cut).
     fn len(&self) -> u64;
 
-    /// Whether there is nothing to access.
+    /// Whether the length is 0.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Makes at least `len` bytes accessible, new ones zero, or fails and changes nothing.
+    /// Makes at least `len` bytes accessible, or fails and changes nothing. New bytes are zero.
     ///
     /// # Errors
     ///
-    /// [`Error::Full`] where the medium or the file system below it has no room.
+    /// [`Error::Full`] where the medium or the file system below it has no space.
     fn grow(&self, len: u64) -> Result<()> {
         let have = self.len();
         if len <= have { Ok(()) } else { Err(Error::Full { need: len - have, free: 0 }) }
     }
 
-    /// Gives back what is behind the first `len` bytes, where the medium can, and ends its growth. To be called last:
-    /// all operations have ended, everything is durable, and nothing behind `len` is needed any more. From then on
-    /// words there can still be loaded through an older [`Span`](super::Span) or [`Region`](super::Region), but are
-    /// zero, and a store to them ends the process. A medium may be longer than that afterwards, and after a crash as long
-    /// as before.
+    /// Frees the bytes after the first `len`, where the medium can, and ends its growth. To be called last: all
+    /// operations have ended, everything is durable, and no byte after the first `len` is needed. From then on a load
+    /// of such a byte through an older [`Span`](super::Span) or [`Region`](super::Region) returns zero, and a store to
+    /// it ends the process. The medium may stay longer than `len`, and after a crash may be as long as before.
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`]; [`Error::Io`] where something could not be given back, which does no harm.
+    /// [`Error::ReadOnly`]; [`Error::Io`] where the bytes could not be freed, which does no harm.
     fn cut(&self, len: u64) -> Result<()> {
         let _ = len;
         Ok(())
     }
 
-    /// The `words` words from `at` on in memory, if they are in memory and no observer has to see loads and stores. A
-    /// store there is one of [`store`](Self::store): it has to be flushed.
+    /// The `words` words from byte `at` on, for direct access, if they are in memory and no observer has to see each
+    /// access. A direct store counts as a [`store`](Self::store): it has to be flushed.
     ///
     /// # Safety
     ///
@@ -127,8 +130,8 @@ pub unsafe trait Media: Send + Sync + 'static {
     #[track_caller]
     unsafe fn store(&self, at: u64, value: u64, order: Ordering);
 
-    /// Replaces a word if it still has the value `old` (`AcqRel`); gives the value found if not.
-    /// It is not a persist fence.
+    /// Replaces a word if it still has the value `old` (`AcqRel`), else returns the value found. An exchange is not a
+    /// persist fence.
     ///
     /// # Safety
     ///
@@ -136,9 +139,9 @@ pub unsafe trait Media: Send + Sync + 'static {
     #[track_caller]
     unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64>;
 
-    /// Replaces two neighbouring words if they still are `old` (`AcqRel`); gives what was found if
-    /// not. Other threads see both words change or neither; a crash may keep either alone. Where
-    /// the processor [cannot](crate::cpu::pair::has_pair_exchange) it never succeeds.
+    /// Replaces two neighbouring words if they still are `old` (`AcqRel`), else returns the words found. Other threads
+    /// see both words change or neither, but a crash may keep only one of the changes. Always fails where the processor
+    /// [has no such instruction](crate::cpu::pair::has_pair_exchange).
     ///
     /// # Safety
     ///
@@ -151,8 +154,8 @@ pub unsafe trait Media: Send + Sync + 'static {
         new: [u64; 2],
     ) -> Result<(), [u64; 2]>;
 
-    /// Starts the write-back of every line that `at..at + len` touches. Ordered after this thread's
-    /// earlier stores to those lines; durable after the next [`fence`](Self::fence).
+    /// Starts the write-back of every line that `at..at + len` touches. It includes this thread's earlier stores to
+    /// those lines, which are durable after the next [`fence`](Self::fence).
     ///
     /// # Safety
     ///
@@ -160,9 +163,9 @@ pub unsafe trait Media: Send + Sync + 'static {
     #[track_caller]
     unsafe fn flush(&self, at: u64, len: u64);
 
-    /// Writes one word past the cache where the processor can, durable after the next
-    /// [`fence`](Self::fence); elsewhere a store and a flush. In no order with other stores but by fences:
-    /// the caller fences before, so that what the word leads to comes first, and after.
+    /// Writes one word by a non-temporal store where the processor has one, elsewhere by a store and a flush. The word
+    /// is durable after the next [`fence`](Self::fence). Only fences order it with other stores, so the caller issues
+    /// one before, which makes the data that the word refers to durable first, and one after.
     ///
     /// # Safety
     ///
@@ -180,57 +183,57 @@ pub unsafe trait Media: Send + Sync + 'static {
     #[track_caller]
     fn fence(&self);
 
-    /// Ends an operation: returns when this thread's earlier flushes are durable and its earlier
-    /// stores are inside the persistence domain. On eADR this is the one fence of an operation
-    /// (an acknowledged store may still sit in the store buffer, which no battery covers).
+    /// Ends an operation: returns when this thread's earlier flushes are durable and its earlier stores are inside the
+    /// persistence domain. On eADR this is the only fence of an operation: without it an acknowledged store might still
+    /// be in the store buffer, which is lost at power loss.
     #[track_caller]
     fn drain(&self) {
         self.fence();
     }
 
-    /// Whether a store is durable only after a flush. Where it is not, readers need not help.
+    /// Whether a store is durable only after a flush. If not, readers need not help.
     fn needs_flush(&self) -> bool;
 
-    /// Whether a flush does anything at all: it writes back, or notes for a checkpoint that the page has changed.
+    /// Whether a flush has any effect: it writes back, or notes for a checkpoint that the page has changed.
     fn hears_flushes(&self) -> bool {
         self.needs_flush()
     }
 
-    /// Prefetches the lines of `at..at + len`. A hint; any address and any length.
+    /// Prefetches the lines of `at..at + len`. A hint, for which any offset and length is allowed.
     fn prefetch(&self, at: u64, len: u64) {
         let _ = (at, len);
     }
 
-    /// Whether the pool may hand out one more chunk. A medium that tests exhaustion says no to the
-    /// n-th; all others always agree.
+    /// Whether the pool may allocate one more chunk. A medium that tests exhaustion refuses the n-th one; all others
+    /// return true.
     #[inline(always)]
     fn grant(&self) -> bool {
         true
     }
 
-    /// Reports to an observing medium where the program is. Empty in production.
+    /// Reports an event to an observing medium. Does nothing in production.
     #[track_caller]
     #[inline(always)]
     fn mark(&self, mark: Mark) {
         let _ = mark;
     }
 
-    /// Makes everything that was stored survive a clean end of the machine, where the domain does
-    /// not do so by itself (`msync` of a mapped file).
+    /// Makes all stores so far durable on the disk, where the domain does not do so by itself (`msync` of a mapped
+    /// file).
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; the pool is then poisoned, for a second attempt may report success for pages
-    /// that the kernel has given up.
+    /// [`Error::Io`]; the pool is then poisoned, because a second attempt may report success although the kernel has
+    /// dropped pages.
     fn sync(&self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Flushes lines that *another* thread wrote, for a reader whose answer depends on them.
+/// Flushes lines that *another* thread wrote, for a reader whose result depends on them.
 ///
-/// A flush is ordered after older stores of the same thread only; the full fence keeps it behind
-/// the load that saw the value.
+/// A flush is ordered only after earlier stores of the same thread. The full fence also orders it after the load that
+/// saw the value.
 ///
 /// # Safety
 ///

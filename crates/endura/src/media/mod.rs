@@ -1,5 +1,14 @@
-//! The only door to persistent memory: bytes that outlive a crash, seen as 64-bit words. [`Media`] defines when stores
-//! become durable, [`Domain`] which instructions that takes on a machine.
+//! Persistent memory: bytes that outlive a crash, accessed as 64-bit words. [`Media`] defines when stores become
+//! durable, [`Domain`] which instructions that takes on a machine, and [`Mapped`] maps and extends the file of a pool.
+//!
+//! All code above accesses persistent memory through this room only. It is one of the four places where `unsafe` is
+//! allowed. It uses `cpu` and `os`, besides `sync` and `error`.
+//!
+//! After a change run `.ci/quick`. Also run
+//!
+//! * for growth, holes and ends of files: `cargo test -p endura-tests --test faults`
+//! * for [`DirtyPages`]: `RUSTFLAGS="--cfg loom" cargo test -p endura --lib the_copier`
+//! * for stores, flushes and fences: `cargo test --release -p endura-sim --test mutation`
 
 mod dirty_pages;
 mod domain;

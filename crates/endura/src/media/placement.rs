@@ -1,4 +1,4 @@
-//! Which persistence domain a file lies in, and which one to use.
+//! The persistence domain in which a file lies, and the one to use.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -10,18 +10,18 @@ use crate::cpu::flush::FlushInstruction;
 use crate::os::{memory, pmem};
 use crate::{Error, Result};
 
-/// Which persistence domain to use, and how to write lines back.
+/// The choice of a persistence domain and of the instruction that writes lines back.
 ///
-/// A forced choice changes the instructions, for measuring or for knowing better than the kernel;
-/// it does not change what the memory below survives. A pool on an ordinary disk keeps the promise
-/// of [`PageCache`](Self::PageCache) whatever is chosen.
+/// A forced choice changes the instructions, for measurements or where the kernel detects the memory wrongly. It does
+/// not change what the memory survives: a pool on an ordinary disk keeps the promise of [`PageCache`](Self::PageCache)
+/// and no more, whatever is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum MediaChoice {
     /// Detected: eADR or ADR if the file is mapped directly (DAX), else the page cache.
     #[default]
     Auto,
-    /// No flush and no fence: survives the end of the process.
+    /// No flush and no fence: stores survive the end of the process.
     PageCache,
     /// Flush with the best instruction of this CPU, and fence.
     Adr,
@@ -54,7 +54,8 @@ impl MediaChoice {
         Self::ALL.into_iter()
     }
 
-    /// Its name, as [`FromStr`] reads it: `auto`, `page-cache`, `adr`, `eadr`, `clwb`, `clflushopt`, `clflush`, `cvap`.
+    /// The name of the choice, as [`FromStr`] reads it: `auto`, `page-cache`, `adr`, `eadr`, `clwb`, `clflushopt`,
+    /// `clflush`, `cvap`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -86,32 +87,31 @@ impl FromStr for MediaChoice {
     }
 }
 
-/// Where a file lies, and how its lines are to be written back.
+/// The kind of memory that a file lies on, and how its lines are to be written back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placement {
     /// The domain to use.
     pub domain: Domain,
-    /// How to write lines back; of no meaning outside [`Domain::Adr`].
+    /// The instruction that writes lines back; used in [`Domain::Adr`] only.
     pub instruction: FlushInstruction,
     /// Whether the file is mapped directly from persistent memory.
     pub direct: bool,
-    /// How often the memory below lost its caches' contents, where the platform counts it.
+    /// How many times the memory failed to save its contents at a power loss, where the platform counts that.
     pub dirty_shutdowns: Option<u64>,
 }
 
 impl Placement {
-    /// Whether acknowledged stores survive a power loss: not where persistent memory is used with
-    /// the page cache's instructions.
+    /// Whether acknowledged stores survive a power loss. False on ordinary disks, and also where persistent memory is
+    /// used as [`Domain::PageCache`].
     pub fn is_power_safe(&self) -> bool {
         self.direct && self.domain != Domain::PageCache
     }
 
-    /// Finds out what `file`, which must not be empty, lies on, and applies the choice.
+    /// Detects what kind of memory `file` lies on, and applies the choice. The file must not be empty.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the CPU has no way to write a line back as the choice, or the
-    /// memory, demands.
+    /// [`Error::Unsupported`] where the CPU lacks the instruction that the choice, or the memory, requires.
     pub fn of(file: &File, writable: bool, choice: MediaChoice) -> Result<Self> {
         let direct = memory::maps_directly(file, writable);
         let region = match file.metadata() {
@@ -146,7 +146,7 @@ fn instruction(domain: Domain, wanted: Option<FlushInstruction>) -> Result<Flush
     let usable = wanted.or_else(FlushInstruction::best).filter(|one| one.is_available());
     match usable {
         Some(instruction) => Ok(instruction),
-        // Never used outside ADR: any value does.
+        // Not used outside ADR, so any value is right.
         None if domain != Domain::Adr => Ok(FlushInstruction::Clflush),
         None => Err(Error::Unsupported {
             what: "this CPU cannot write a cache line back that way; choose another medium \

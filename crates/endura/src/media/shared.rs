@@ -1,4 +1,4 @@
-//! A medium that several owners hold.
+//! A medium that several owners share.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

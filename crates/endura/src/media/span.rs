@@ -1,4 +1,4 @@
-//! Checked views: the range is verified once, every access after that is in bounds.
+//! Checked views of a medium: the range is verified once, and every later access is in bounds.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,11 +12,11 @@ fn outside(offset: u64) -> Error {
     Error::Corrupt { offset, what: "an offset that is not inside the pool" }
 }
 
-/// `N` words of a medium, starting at a line. Range and alignment are checked when it is made;
-/// after that an access costs what the word costs.
+/// `N` words of a medium, starting at a line. Range and alignment are checked when the span is made. A later access
+/// needs no check of the medium.
 ///
 /// A `Span` may cover any bytes of the pool, also damaged ones: words are plain numbers, and the code that reads them
-/// checks what they mean.
+/// checks their meaning.
 pub struct Span<'m, M, const N: usize> {
     media: &'m M,
     at: u64,
@@ -38,13 +38,13 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if `at` is no multiple of 64 or the words do not all lie in the medium.
+    /// [`Error::Corrupt`] if `at` is not a multiple of 64 or not all words are inside the medium.
     #[inline(always)]
     pub fn new(media: &'m M, at: u64) -> Result<Self> {
         Self::within(media, at).ok_or_else(|| outside(at))
     }
 
-    /// As [`new`](Self::new), without an error to make.
+    /// Like [`new`](Self::new), but returns `None` instead of making an error.
     #[inline(always)]
     pub(crate) fn within(media: &'m M, at: u64) -> Option<Self> {
         let in_range = at.checked_add(Self::BYTES).is_some_and(|end| end <= media.len());
@@ -73,7 +73,8 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
     #[inline(always)]
     #[track_caller]
     pub fn load(&self, i: usize, order: Ordering) -> u64 {
-        // SAFETY: `word` is inside the N aligned words that `within` checked, and media never shrink.
+        // SAFETY: `word` is inside the N aligned words that `within` checked, and a medium keeps such words accessible,
+        // also after a `cut`.
         unsafe { self.media.load(self.word(i), order) }
     }
 
@@ -85,7 +86,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
         unsafe { self.media.store(self.word(i), value, order) }
     }
 
-    /// Replaces word `i` if it still is `old`; gives the value found if not.
+    /// Replaces word `i` if it still is `old`, else returns the value found.
     #[inline(always)]
     #[track_caller]
     pub fn compare_exchange(&self, i: usize, old: u64, new: u64) -> Result<u64, u64> {
@@ -93,7 +94,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
         unsafe { self.media.compare_exchange(self.word(i), old, new) }
     }
 
-    /// Replaces words `i` and `i + 1` if they still are `old`; gives what was found if not. `i` must
+    /// Replaces words `i` and `i + 1` if they still are `old`, else returns the words found. `i` must
     /// be even.
     #[inline(always)]
     #[track_caller]
@@ -104,8 +105,8 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
         new: [u64; 2],
     ) -> Result<(), [u64; 2]> {
         assert!(i.is_multiple_of(2) && i + 1 < N);
-        // SAFETY: both words are inside those that `within` checked; the first of all is at a line,
-        // so an even one is at a multiple of 16.
+        // SAFETY: both words are inside those that `within` checked; word 0 is at a line, so an even one is at a
+        // multiple of 16.
         unsafe { self.media.compare_exchange_pair(self.word(i), old, new) }
     }
 
@@ -129,7 +130,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
     }
 }
 
-/// Whether the medium has so many words from byte `at` on.
+/// Whether the medium has `words` words from byte `at` on.
 #[inline(always)]
 fn is_inside<M: Media>(media: &M, at: u64, words: usize) -> bool {
     let end = (words as u64).checked_mul(8).and_then(|bytes| at.checked_add(bytes));
@@ -156,13 +157,13 @@ impl<'m, M: Media> Region<'m, M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if `at` is no multiple of 8 or the words do not all lie in the medium.
+    /// [`Error::Corrupt`] if `at` is not a multiple of 8 or not all words are inside the medium.
     #[inline]
     pub fn new(media: &'m M, at: u64, words: usize) -> Result<Self> {
         Self::within(media, at, words).ok_or_else(|| outside(at))
     }
 
-    /// As [`new`](Self::new), without an error to make.
+    /// Like [`new`](Self::new), but returns `None` instead of making an error.
     #[inline(always)]
     pub(crate) fn within(media: &'m M, at: u64, words: usize) -> Option<Self> {
         (at.is_multiple_of(8) && is_inside(media, at, words)).then_some(Self { media, at, words })
@@ -180,7 +181,7 @@ impl<'m, M: Media> Region<'m, M> {
         self.media
     }
 
-    /// How many words there are.
+    /// How many words the region has.
     #[inline(always)]
     pub fn words(&self) -> usize {
         self.words
@@ -196,8 +197,8 @@ impl<'m, M: Media> Region<'m, M> {
     #[inline(always)]
     #[track_caller]
     pub fn load(&self, i: usize, order: Ordering) -> u64 {
-        // SAFETY: `word` is inside the aligned words that were checked when the region was made, and
-        // media never shrink.
+        // SAFETY: `word` is inside the aligned words that were checked when the region was made, and a medium keeps
+        // such words accessible, also after a `cut`.
         unsafe { self.media.load(self.word(i), order) }
     }
 
@@ -209,7 +210,7 @@ impl<'m, M: Media> Region<'m, M> {
         unsafe { self.media.store(self.word(i), value, order) }
     }
 
-    /// Writes word `i` past the cache: [`Media::stream`].
+    /// Writes word `i` by a non-temporal store: [`Media::stream`].
     #[inline(always)]
     #[track_caller]
     pub fn stream(&self, i: usize, value: u64) {
@@ -217,7 +218,7 @@ impl<'m, M: Media> Region<'m, M> {
         unsafe { self.media.stream(self.word(i), value) }
     }
 
-    /// Replaces word `i` if it still is `old`; gives the value found if not.
+    /// Replaces word `i` if it still is `old`, else returns the value found.
     #[inline(always)]
     #[track_caller]
     pub fn compare_exchange(&self, i: usize, old: u64, new: u64) -> Result<u64, u64> {
@@ -244,26 +245,26 @@ impl<'m, M: Media> Region<'m, M> {
         unsafe { help_flush(self.media, self.at + 8 * from as u64, 8 * count as u64) }
     }
 
-    /// Copies the bytes from byte `from` of the region on. They must not change meanwhile, or what
-    /// is read is a mixture of words.
+    /// Fills `out` with the bytes from byte `from` of the region on. If they change meanwhile, the copy mixes old and
+    /// new bytes.
     ///
     /// # Panics
     ///
-    /// Where the region ends before `out` does.
+    /// If the region has fewer than `from + out.len()` bytes.
     #[track_caller]
     pub fn read(&self, from: usize, out: &mut [u8]) {
-        // Relaxed: the load of the word that led here synchronized with the writer.
+        // Relaxed: the load of the word that referred to these bytes synchronized with the writer.
         match self.in_memory() {
             Some(words) => copy_out(words, from, out),
             None => by_words(|word| self.load(word, Ordering::Relaxed), from, out),
         }
     }
 
-    /// Appends `len` bytes from byte `from` of the region on to `out`, as [`read`](Self::read) copies them.
+    /// Appends the `len` bytes from byte `from` of the region on to `out`, as [`read`](Self::read) copies them.
     ///
     /// # Panics
     ///
-    /// Where the region ends before.
+    /// If the region has fewer than `from + len` bytes.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn append_to(&self, from: usize, len: usize, out: &mut Vec<u8>) {
@@ -277,10 +278,11 @@ impl<'m, M: Media> Region<'m, M> {
         }
     }
 
-    /// The words in memory, if they are in memory: for loads or stores of many words without a call for each.
+    /// The words for direct access, if they are in memory: for loads or stores of many words without a call for each.
     #[inline(always)]
     pub(crate) fn in_memory(&self) -> Option<&'m [AtomicU64]> {
-        // SAFETY: the range was checked when the region was made, and media never shrink.
+        // SAFETY: the range was checked when the region was made, and a medium keeps such words accessible, also after
+        // a `cut`.
         unsafe { self.media.in_memory(self.at, self.words) }
     }
 }

@@ -29,7 +29,7 @@ fn exercise(domain: Domain) {
     }
     assert_eq!(region.compare_exchange(0, 7, 8), Err(1));
     assert_eq!(region.compare_exchange(0, 1, 8), Ok(1));
-    // Both ends inside a line, over the end of the medium's last line too.
+    // A flush whose ends are inside lines, and one of the medium's last word.
     region.flush(3, 11);
     Region::new(&medium, medium.len() - 8, 1).unwrap().flush(0, 1);
     medium.fence();
@@ -78,7 +78,7 @@ fn every_instruction_of_this_cpu_runs() {
     }
 }
 
-/// A file of 4 MiB, and a medium that only reads it.
+/// A file of 4 MiB, and a read-only medium of it.
 fn only_read() -> (tempfile::NamedTempFile, Mapped) {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(4 << 20).unwrap();
@@ -142,12 +142,12 @@ fn an_odd_rest_of_the_file_stays_out_until_growth_covers_it() {
     }
 }
 
-/// Files on a disk, where the folder for temporary files lies on one, and on tmpfs.
+/// A file in the folder for temporary files, which may be on a disk, and one on tmpfs.
 fn both() -> [File; 2] {
     [tempfile::tempfile().unwrap(), in_memory(0, 0)]
 }
 
-/// The first word of each 4 KiB of the medium, up to where it ends.
+/// All words of the medium. Tests mark the first word of each 4 KiB.
 fn marks(medium: &Mapped) -> Region<'_, Mapped> {
     Region::new(medium, 0, (medium.len() / 8) as usize).unwrap()
 }
@@ -157,7 +157,7 @@ fn a_file_grows_in_steps_and_keeps_what_is_in_it() {
     for file in both() {
         let medium = map(&file, false).unwrap();
         let mut len = 0;
-        // Single steps over the ends of two pieces, some at once, whole pieces, and a rest.
+        // Single steps across the ends of two pieces, several steps at once, whole pieces, and a rest.
         let sizes = std::iter::repeat_n(1, 70).chain([3, 32, 64, 5, 27, 32, 33]);
         for steps in sizes {
             medium.grow(len + (steps - 1) * STEP + 1).unwrap();
@@ -189,7 +189,7 @@ fn a_file_grows_in_steps_and_keeps_what_is_in_it() {
     }
 }
 
-/// Bytes of huge pages of tmpfs among the first 4 MiB of the medium, as the kernel shows them.
+/// How many bytes of the medium's first mapping are in huge pages of tmpfs, according to `/proc/self/smaps`.
 fn in_huge_pages(medium: &Mapped) -> u64 {
     let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
     let first = format!("{:x}-", medium.base.addr());
@@ -203,7 +203,7 @@ fn on_tmpfs_a_piece_that_is_full_is_a_huge_page() {
     let [at_once, in_steps] = [in_memory(0, 0), in_memory(0, 0)];
     let medium = map(&at_once, false).unwrap();
     medium.grow(HUGE_PAGE).unwrap();
-    // Not every kernel has them.
+    // 0 where the kernel makes no huge pages.
     let expected = in_huge_pages(&medium);
     let medium = map(&in_steps, false).unwrap();
     for len in (STEP..HUGE_PAGE).step_by(STEP as usize) {
@@ -273,7 +273,7 @@ fn a_cut_gives_back_the_end_of_the_file() {
         medium.cut((3 << 20) - STEP + 1).unwrap();
         assert_eq!((medium.len(), file.metadata().unwrap().len()), (3 << 20, 3 << 20));
         assert!(file.metadata().unwrap().blocks() < before);
-        // An access that comes too late is no signal, and a new one is refused.
+        // A late access through an old region raises no signal, and a new region is refused.
         assert_eq!(old.map(|word| word.load(0, Ordering::Acquire)), [0, 0]);
         for at in [3 << 20, (4 << 20) - 8, 8 << 20] {
             assert!(Region::new(&medium, at, 1).is_err());
@@ -298,7 +298,7 @@ fn a_release_leaves_nothing_of_the_file() {
     for file in both() {
         let medium = map(&file, false).unwrap();
         medium.grow(9 << 20).unwrap();
-        // A growth that fails has mapped what it did not add.
+        // A growth that is refused leaves the mapping as it was.
         assert!(matches!(medium.grow(65 << 20), Err(Error::Full { .. })));
         marks(&medium).store(0, 7, Ordering::Release);
         let old = [0, (9 << 20) - STEP].map(|at| Region::new(&medium, at, 1).unwrap());
@@ -311,7 +311,7 @@ fn a_release_leaves_nothing_of_the_file() {
         medium.release();
         assert!(!is_mapped());
         assert!(matches!(medium.file(), Err(Error::Closed)));
-        // As after a cut; the file has all its bytes.
+        // As after a cut, except that the file keeps its length.
         assert_eq!((medium.len(), file.metadata().unwrap().len()), (0, 9 << 20));
         assert_eq!(old.map(|word| word.load(0, Ordering::Acquire)), [0, 0]);
         assert!(Region::new(&medium, 0, 1).is_err());
@@ -322,9 +322,9 @@ fn a_release_leaves_nothing_of_the_file() {
     }
 }
 
-/// A file on tmpfs of so many bytes, all of it one hole.
+/// A file on tmpfs of `bytes` bytes, all of them one hole.
 fn in_memory(flags: libc::c_uint, bytes: u64) -> File {
-    // SAFETY: the descriptor was just made, and nobody else has it.
+    // SAFETY: the descriptor was just made, and no other value owns it.
     let file = unsafe { File::from_raw_fd(libc::memfd_create(c"pool".as_ptr(), flags)) };
     file.set_len(bytes).unwrap();
     file
@@ -357,7 +357,7 @@ fn a_reader_reads_holes_and_fills_none() {
 fn a_reader_refuses_more_holes_than_a_process_has_mappings_for() {
     let pages = 2 * (MOST_HOLES as u64 + 1);
     let file = in_memory(0, (4096 * pages).next_multiple_of(HUGE_PAGE));
-    // A hole before each page.
+    // Every second page is a hole.
     (1..pages).step_by(2).for_each(|page| file.write_all_at(&[7], 4096 * page).unwrap());
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
     let domain = Domain::PageCache;
@@ -367,7 +367,7 @@ fn a_reader_refuses_more_holes_than_a_process_has_mappings_for() {
     assert!(matches!(outcome, Err(Error::Unsupported { .. })));
 }
 
-/// A sealed file stands in for a disk that is full: it cannot grow, but could be cut.
+/// A sealed file replaces a full disk: it cannot grow, but could be shortened.
 #[test]
 fn a_growth_that_fails_leaves_what_others_added() {
     let file = in_memory(libc::MFD_ALLOW_SEALING, 0);
@@ -381,7 +381,7 @@ fn a_growth_that_fails_leaves_what_others_added() {
     let error = second.grow(16 << 20).unwrap_err();
     assert!(matches!(error, Error::Io { .. }), "{error}");
     assert_eq!((file.metadata().unwrap().len(), second.len()), (8 << 20, 0));
-    // What the others added is there, and theirs as well now.
+    // The growth of the first medium is kept, and the second one can now map it.
     second.grow(8 << 20).unwrap();
     let seen = Region::new(&second, 6 << 20, 1).unwrap();
     assert_eq!([&word, &seen].map(|word| word.load(0, Ordering::Acquire)), [7, 7]);
@@ -394,7 +394,7 @@ fn a_file_beyond_the_reservation_is_refused() {
     assert!(matches!(map(&file, false), Err(Error::Full { .. })));
 }
 
-/// Pages that are flushed are noted, on each domain, also those of a growth; others are not.
+/// In each domain flushed pages are noted, also pages of a growth; pages that were only stored to are not.
 #[test]
 fn flushed_pages_are_noted() {
     for domain in [Domain::PageCache, Domain::Eadr, Domain::Adr] {
