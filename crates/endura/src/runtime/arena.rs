@@ -1,12 +1,12 @@
-//! Arenas of nodes in DRAM. Lock-free structures point at a node by its number.
+//! Arenas of nodes in DRAM. Lock-free structures refer to a node by its number.
 //!
-//! A node consists of atomics and lives as long as its arena. A thread takes and gives back only the right to use it.
-//! So a stale number leads to a node that means something else, never to memory that is no node. The epochs of the pool
-//! prevent the first; the second cannot happen.
+//! A node consists of atomics and lives as long as its arena. A thread takes and returns only the right to use it. So a
+//! stale number may lead to a node that has another meaning by now, but never to memory that is no node. The epochs of
+//! the pool prevent the former.
 //!
 //! A retired node may be reused when the epoch is two beyond its tag, by the proof in [`epoch`](super::epoch). Each
-//! thread has its own lists of retired and of free nodes, under a lock without contention, and passes surplus nodes on
-//! to others.
+//! thread has its own lists of retired and of free nodes, under a lock without contention, and passes surplus nodes to
+//! other threads.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::VecDeque;
@@ -20,24 +20,24 @@ use crate::runtime::retired::Retired;
 use crate::runtime::thread;
 use crate::sync::{AtomicU32, Mutex, Ordering};
 
-/// Nodes in the first bucket that is used; each has twice as many as the one before. Few: most maps of a pool with
-/// many maps are small.
+/// How many nodes the smallest bucket has; each further bucket has twice as many. The number is small, because in a
+/// pool with many maps most maps are small.
 const FIRST: u32 = 4;
-/// Bucket `b` is for the places `1 << b` to twice that, where the place of a node is its number and
-/// [`FIRST`]. Enough for all numbers of 32 bits.
+/// Bucket `b` has the places from `1 << b` up to `2 << b`, where the place of a node is its number plus [`FIRST`]. The
+/// buckets are enough for all numbers of 32 bits.
 const BUCKETS: usize = 33;
-/// Places for threads; two threads that share one wait for each other a little.
+/// How many lists of own nodes there are. Two threads that share one may wait for each other briefly.
 const PLACES: usize = 64;
-/// Bytes of a large page.
+/// Bytes of a huge page.
 const HUGE_PAGE: usize = 2 << 20;
-/// The most free nodes that a thread keeps before it passes on half.
+/// How many free nodes a thread keeps; with more it passes some to the surplus.
 const KEPT: usize = 256;
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct OwnNodes(Mutex<FreeNodes>);
 
-/// The nodes that a thread may hand out, now or later.
+/// The free and the retired nodes of a thread.
 #[derive(Debug, Default)]
 struct FreeNodes {
     free: Vec<u32>,
@@ -46,7 +46,7 @@ struct FreeNodes {
 }
 
 impl FreeNodes {
-    /// Frees what has expired at epoch `now`.
+    /// Frees the retired nodes that have expired at epoch `now`.
     fn free_expired(&mut self, now: u64) {
         while let Some(&number) = self.retired.front().and_then(|oldest| oldest.expired(now)) {
             self.retired.pop_front();
@@ -55,21 +55,21 @@ impl FreeNodes {
     }
 }
 
-/// The place of a node, and the bucket that it lies in.
+/// The place of a node, and its bucket.
 #[inline(always)]
 fn place(number: u32) -> (usize, usize) {
     let place = u64::from(number) + u64::from(FIRST);
     (place as usize, place.ilog2() as usize)
 }
 
-/// Nodes of one type. Number 0 is never handed out.
+/// Nodes of one type. [`take`](Self::take) never returns number 0.
 #[derive(Debug)]
 pub struct Arena<T> {
     buckets: [OnceBox<Bucket<T>>; BUCKETS],
-    /// Of each bucket where place 0 would be, so that a lookup need not subtract; null if the bucket was
-    /// not made yet.
+    /// For each bucket the address where place 0 would be, so that a lookup need not subtract; null if the bucket does
+    /// not exist yet.
     origins: [AtomicPtr<T>; BUCKETS],
-    /// Made when a thread with that place takes or gives back its first node: most maps are written by few threads.
+    /// Each is made when a thread first takes or returns a node with it, because most maps are written by few threads.
     own: Box<[OnceBox<OwnNodes>; PLACES]>,
     /// Surplus nodes of threads.
     surplus: Mutex<Vec<u32>>,
@@ -98,13 +98,13 @@ impl<T: Default> Arena<T> {
         if origin.is_null() {
             origin = self.make(bucket);
         }
-        // SAFETY: bucket `b` has the nodes of the places from `1 << b` up to twice that, in which `ilog2` is
-        // `b`, and its origin is so far before the first one. They are only ever lent out shared, and live
-        // as long as `self`.
+        // SAFETY: bucket `b` has the nodes of the places from `1 << b` up to `2 << b`, whose `ilog2` is `b`, and its
+        // origin is `1 << b` nodes before the first one. The nodes are only ever borrowed shared, and live as long as
+        // `self`.
         unsafe { &*origin.wrapping_add(place) }
     }
 
-    /// As [`get`](Self::get) of a node that was handed out: there is nothing to make.
+    /// Like [`get`](Self::get), but never makes a bucket: returns `None` if no node of the bucket was ever used.
     #[inline(always)]
     pub(crate) fn get_made(&self, number: u32) -> Option<&T> {
         let (place, bucket) = place(number);
@@ -118,12 +118,12 @@ impl<T: Default> Arena<T> {
     fn make(&self, bucket: usize) -> *mut T {
         let nodes = self.buckets[bucket].make(|| Bucket::new(1 << bucket));
         let origin = nodes.start.as_ptr().wrapping_sub(1 << bucket);
-        // Release: pairs with `get`. Twice is as good as once.
+        // Release: pairs with `get`. A second store of the same value has no effect.
         self.origins[bucket].store(origin, Ordering::Release);
         origin
     }
 
-    /// A node that no other thread uses, at epoch `now`. Its contents mean nothing.
+    /// Takes a node that no other thread uses, at epoch `now`. Its contents are meaningless.
     pub fn take(&self, now: u64) -> u32 {
         let mut nodes = self.own().lock();
         if nodes.free.is_empty() {
@@ -135,18 +135,18 @@ impl<T: Default> Arena<T> {
             let from = surplus.len().saturating_sub(KEPT / 2);
             nodes.free.extend(surplus.drain(from..));
         }
-        // Relaxed: a number orders nothing.
+        // Relaxed: no other memory depends on the counter.
         nodes.free.pop().unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Gives back a node that no other thread has seen.
+    /// Returns a node that no other thread has seen.
     pub(crate) fn discard(&self, number: u32) {
         let mut nodes = self.own().lock();
         nodes.free.push(number);
         self.pass_on(&mut nodes);
     }
 
-    /// Gives back a node that is unreachable; `tag` was read after it became so, `now` later.
+    /// Returns a node that has been unlinked. `tag` was read after the unlink, and `now` after `tag`.
     pub(crate) fn retire(&self, tag: RetireTag, now: u64, number: u32) {
         let mut nodes = self.own().lock();
         nodes.retired.push_back(Retired::new(tag, number));
@@ -165,13 +165,14 @@ impl<T: Default> Arena<T> {
         &own.get().unwrap_or_else(|| own.make(OwnNodes::default)).0
     }
 
-    /// How many nodes were ever in use at once, those that wait for an epoch included.
+    /// How many different nodes were ever taken. That bounds how many were in use at once, including those that waited
+    /// for an epoch.
     pub(crate) fn high_water(&self) -> u32 {
         self.next.load(Ordering::Relaxed) - 1
     }
 }
 
-/// Nodes in one piece, from a large page on if they fill one.
+/// Nodes in one allocation, which is aligned to huge pages if it is at least as large as one.
 #[derive(Debug)]
 struct Bucket<T> {
     start: NonNull<T>,
@@ -180,7 +181,7 @@ struct Bucket<T> {
 
 // SAFETY: a bucket owns its nodes, as a `Box<[T]>` does.
 unsafe impl<T: Send> Send for Bucket<T> {}
-// SAFETY: as above; it lends them out shared.
+// SAFETY: as above; it lends only shared references.
 unsafe impl<T: Sync> Sync for Bucket<T> {}
 
 impl<T: Default> Bucket<T> {
@@ -194,7 +195,7 @@ impl<T: Default> Bucket<T> {
         // SAFETY: the memory was just made, and is ours.
         unsafe { memory::advise_huge_pages(start.as_ptr().cast(), layout.size()) };
         for node in 0..count {
-            // SAFETY: `layout` has room for so many, and no other thread knows of them.
+            // SAFETY: `layout` has space for `count` nodes, and no other thread knows of them.
             unsafe { start.add(node).write(T::default()) };
         }
         Self { start, count }
@@ -213,7 +214,7 @@ impl<T> Bucket<T> {
 
 impl<T> Drop for Bucket<T> {
     fn drop(&mut self) {
-        // SAFETY: `new` made so many nodes there with this layout, and no borrow of one is left.
+        // SAFETY: `new` made `count` nodes there with this layout, and no borrow of one is left.
         unsafe {
             NonNull::slice_from_raw_parts(self.start, self.count).drop_in_place();
             dealloc(self.start.as_ptr().cast(), Self::layout(self.count));
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(arena.take(3), first, "nobody had seen it");
     }
 
-    /// One thread takes, another gives back: what the latter has too much of comes round.
+    /// One thread takes nodes and another one retires them: the surplus gets back to the first.
     #[test]
     fn nodes_come_round_between_threads() {
         let arena = Arena::<AtomicU32>::default();

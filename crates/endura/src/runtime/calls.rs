@@ -1,8 +1,8 @@
-//! Calls that run code of the caller's: which pools the calling thread is in the middle of.
+//! Calls that run code of the caller, such as a closure: the pools whose methods the calling thread is inside of.
 //!
-//! A method that is given a closure or an iterator notes its pool here for as long as it runs, whether it has a pin
-//! meanwhile or not. A close and a verification wait for all operations to end, and a thread cannot wait for its own:
-//! they ask here first, so that they answer the same in every closure.
+//! A method that takes a closure or an iterator records its pool here for as long as it runs, whether or not it has a
+//! pin meanwhile. A close and a verification wait for all operations to end, and a thread cannot wait for its own. So
+//! they check here first, and refuse in every closure alike.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -10,25 +10,25 @@ use std::marker::PhantomData;
 /// The deepest nesting of calls that is recorded. A thread that is inside more calls counts as inside every pool.
 const DEEPEST: usize = 16;
 
-/// The calls of a thread that are under way, the outermost first.
+/// The running calls of a thread, the outermost first.
 struct Calls {
     depth: Cell<usize>,
     pools: [Cell<usize>; DEEPEST],
 }
 
 thread_local! {
-    // No destructor: it can also be used while the thread is torn down.
+    // No destructor, so it can also be used while the thread's other thread-locals are destroyed.
     static CALLS: Calls =
         const { Calls { depth: Cell::new(0), pools: [const { Cell::new(0) }; DEEPEST] } };
 }
 
-/// A running call. It ends when it is dropped, also by a panic, in the thread that began it.
+/// A running call. It ends when this is dropped, also by a panic, in the thread that began it.
 pub(crate) struct Call {
     _not_send: PhantomData<*const ()>,
 }
 
 impl Call {
-    /// Begins a call into the pool at this address, which stays there meanwhile.
+    /// Begins a call into the pool at this address. The pool must not move before the call ends.
     #[inline(always)]
     pub(crate) fn begin(pool: usize) -> Self {
         CALLS.with(|calls| {

@@ -1,4 +1,4 @@
-//! Epochs: which threads are inside an operation, and since when. A pin costs a plain store.
+//! Epochs: which threads are inside an operation, and since when. Reclamation by epochs; a pin costs a plain store.
 //!
 //! # Protocol
 //!
@@ -23,62 +23,61 @@
 //!
 //! * *R's accesses see what A saw.* W read `t`, hence before the move to `t + 1`, which A has read:
 //!   W's fence precedes A's barrier, so A, and with it R's load, sees the unlink. Contradiction.
-//! * *A sees R's slot.* The pin has not ended, so A found `e` in it and went on only because
-//!   `e = t + 1`. Then R itself read `t + 1` in R1, again after W's fence, and R1 is ordered before
-//!   R's later loads (Acquire, or the fence of the symmetric pair): they see the unlink.
-//!   Contradiction.
+//! * *A sees R's slot.* The pin has not ended, so A found `e` in it and continued only because `e = t + 1`. Then R
+//!   itself read `t + 1` in R1, again after W's fence, and R1 is ordered before R's later loads (Acquire, or the fence
+//!   of the symmetric pair): they see the unlink. Contradiction.
 //!
-//! A pin that has ended is no danger either: its slot was cleared, or overwritten by the next pin,
-//! with Release; A read that with Acquire, and the move publishes it to the thread that reuses X.
+//! A pin that has ended is no danger either. Its slot was cleared, or overwritten by the next pin, with Release. A read
+//! that with Acquire, and the move publishes it to the thread that reuses X.
 //!
-//! A slot may take an old epoch (the thread slept between R1 and R2). That only stops the epoch
-//! until the pin ends. There is no fence and no store to a shared line on the path of a pin.
+//! A slot may get an old epoch, if the thread slept between R1 and R2. That only stops the epoch until the pin ends.
+//! There is no fence and no store to a shared line on the path of a pin.
 //!
 //! # After a pin: stamps and seats
 //!
-//! A thread may remember what a pin has reached, with an [`EpochStamp`]: the epoch `e` of its slot. W unlinks it
-//! with a tag `t >= e` (with less, R1 would have shown R the unlink), so no thread reuses it before the
-//! global epoch is `e + 2`. Two rules follow, and there are no others:
+//! A thread may remember a chunk that it reached in a pin, with an [`EpochStamp`]: the epoch `e` of its slot. W unlinks
+//! the chunk with a tag `t >= e` (with a smaller one, R1 would have shown R the unlink), so no thread reuses it before
+//! the global epoch is `e + 2`. So there are two ways to use the chunk later, and no others:
 //!
-//! * *in another pin*, as if it had been reached there: if the global epoch, read inside that pin, is still
-//!   `e`. Its slot then says at most `e`, and is seen by the move from `e + 1`. (With `e + 1` a move that
-//!   had looked at the slots before the pin may still come.) [`Epochs::protects`]
-//! * *without a pin*, to see that words have not changed: if the global epoch, loaded *behind* the words, is
-//!   at most `e + 1`. [`Epochs::still_covers`]
+//! * *in another pin*, as if it had been reached there: if the global epoch, read inside that pin, is still `e`. The
+//!   slot of that pin then has at most `e`, and the move from `e + 1` sees it. (If the epoch were `e + 1`, a move that
+//!   scanned the slots before the pin could still follow.) [`Epochs::protects`]
+//! * *without a pin*, to verify that words were not overwritten: if the global epoch, loaded *after* the words, is at
+//!   most `e + 1`. [`Epochs::still_covers`]
 //!
-//! The second rule needs both sides. Each load of the reader that counts is `Acquire`, or a fence follows it. A thread
-//! that writes to a chunk which was in use before calls [`before_reuse`] first. Then a reader that loads a word of the
-//! new contents also sees that the epoch has moved.
+//! The second rule needs both sides. Each load of the reader that it depends on is `Acquire`, or a fence follows it. A
+//! thread that writes to a chunk which was in use before calls [`before_reuse`] first. Then a reader that loads a word
+//! of the new contents also sees that the epoch has moved.
 //!
-//! A slot may be one behind the global epoch, for as long as its pin lasts. A stamp taken inside such a pin may never
-//! be valid by either rule. So a walk reads its entry under the pin that found it, and takes a stamp only for the
-//! next one.
+//! A slot may be one less than the global epoch, for as long as its pin lasts. A stamp taken inside such a pin may be
+//! invalid by both rules from the start. So a walk reads its entry under the pin that found it, and uses a stamp only
+//! for the next entry.
 //!
 //! # Nested pins
 //!
-//! A slot counts its pins, readers' and writers' apart. It is a writer's while the second count is not 0, so
-//! that a thread that waits for writers does not wait for a reader's pin around them. One rule says which pin passes a
-//! gate that was shut: *a pin inside another one that may do as much* ([`Slot::is_nested`]).
+//! A slot counts readers' and writers' pins separately. It is a writer's while the second count is not 0, so that a
+//! thread that waits for writers does not wait for a reader's pin around them. One rule says which pin passes a gate
+//! that was shut: *a pin inside another pin that may do at least as much* ([`Slot::is_nested`]).
 //!
 //! # Parked writers
 //!
-//! A thread whose writer's pin is about to run a closure of the caller's *parks*: it holds no lock, and stores nothing to
-//! what others can reach, until the closure ends. Its slot then says PARKED in place of WRITER. A thread that only needs
-//! that nobody stores ([`Inside::Storing`]) does not wait for it; one that needs that no operation is half done
-//! ([`Inside::Writing`]) does. The pin protects what it has reached as before. The end of the closure is like a new pin: the slot says
-//! WRITER again, then the light barrier, then the gate. A pin for writing inside the closure makes the slot a storing
-//! writer's for as long as it lasts.
+//! Before a writer's pin runs a closure of the caller, its thread *parks*: until the closure ends, it holds no lock and
+//! stores nothing that other threads can reach. Its slot has PARKED in place of WRITER. A thread that only needs that
+//! no thread stores ([`Inside::Storing`]) does not wait for it; one that needs that no operation is half done
+//! ([`Inside::Writing`]) does. The pin still protects all that it has reached. The end of the closure is like a new
+//! pin: the slot gets WRITER again, then comes the light barrier, then the gate. While a writer's pin is nested in the
+//! closure, the slot is a storing writer's.
 //!
 //! # The gate
 //!
-//! The *gate* is a word of bits that turn pins away (closed, poisoned ...). A pin reads it *after* it has written its
-//! slot and issued a light barrier. A thread that sets a bit then issues the heavy barrier and scans the slots: every
-//! pin has either seen the bit or is seen by that scan.
+//! The *gate* is a word of bits that refuse pins (closed, poisoned ...). A pin reads it *after* it has written its slot
+//! and issued a light barrier. A thread that sets a bit then issues the heavy barrier and scans the slots: every pin
+//! has either seen the bit or is seen by that scan.
 
 use crate::os::barrier::Barriers;
 use crate::sync::{AtomicU64, OnceLock, Ordering, fence};
 
-/// Slots that are there from the start; bucket `b` of the others has `FIRST << b`.
+/// How many slots exist from the start. Bucket `b` of the others has `FIRST << b`.
 const FIRST: usize = if cfg!(all(test, loom)) { 4 } else { 16 };
 /// Enough for 2^31 threads.
 const BUCKETS: usize = 28;
@@ -88,12 +87,12 @@ const WRITER: u64 = 2;
 const PARKED: u64 = 4;
 const EPOCH_SHIFT: u32 = 3;
 
-/// Where the writers' half of the counts of a slot begins.
+/// The bit at which the writers' count of a slot begins; the readers' count is below.
 const WRITERS: u32 = 32;
-/// A count that has come so far is one of guards that were forgotten.
+/// The highest bit of each count. A count that reaches it consists of guards that were never dropped.
 const TOO_MANY: u64 = 1 << (WRITERS - 1) | 1 << (2 * WRITERS - 1);
 
-/// The purpose of a pin; in numbers, one such pin in the counts of a slot.
+/// The purpose of a pin. The number is what one such pin adds to the counts of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub(crate) enum Mode {
@@ -101,65 +100,65 @@ pub(crate) enum Mode {
     Writer = 1 << WRITERS,
 }
 
-/// For whom a thread waits that has set a bit of the gate.
+/// The pins for which a thread waits after it has set a bit of the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub(crate) enum Inside {
     /// All pins.
     Any = PINNED,
-    /// Those that may write, also parked ones: whose operation is not done.
+    /// Pins of operations that may write and have not ended, also parked ones.
     Writing = WRITER | PARKED,
-    /// Those that may store now.
+    /// Pins that may store now.
     Storing = WRITER,
 }
 
-/// When something was reached, for use after the pin: [`Epochs::protects`] and [`Epochs::still_covers`] say
-/// until when. The default is that of nothing: both say no.
+/// The epoch in which something was reached, for use after the pin: [`Epochs::protects`] and [`Epochs::still_covers`]
+/// say whether it can still be used. For the default both return false.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct EpochStamp {
-    /// The last epoch in which it is still what it was, the one after that of the pin.
+    /// The last epoch in which the thing cannot have been reused: the one after that of the pin.
     last: u64,
 }
 
-/// When something was taken out of all that leads to it: the global epoch, read after a full fence behind that.
+/// The epoch in which something was unlinked: the global epoch, read after a full fence that follows the unlink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RetireTag {
     epoch: u64,
 }
 
 impl RetireTag {
-    /// Whether every pin has ended, at epoch `now`, that began before the tag was read.
+    /// Whether, at epoch `now`, every pin has ended that began before the tag was read.
     #[inline]
     pub(crate) fn has_expired(self, now: u64) -> bool {
         self.epoch.saturating_add(2) <= now
     }
 
-    /// As if it had been read at this epoch.
+    /// A tag as if read at this epoch.
     #[cfg(test)]
     pub(crate) fn of(epoch: u64) -> Self {
         Self { epoch }
     }
 }
 
-/// To be called after a thread has learnt that a chunk may be reused, and before its first store to it. A thread with a
-/// stamp of the old contents that loads one of those stores then also reads the epoch that ends the stamp.
+/// To be called after a thread has learnt that a chunk may be reused, and before its first store to the chunk. If a
+/// thread with a stamp of the old contents then loads a value of such a store, it also reads the epoch that ends the
+/// stamp.
 #[inline(always)]
 pub(crate) fn before_reuse() {
-    // Release: pairs with the Acquire loads of a thread that looks without a pin. (That the epoch has moved was read
-    // with Acquire, or came through the lock of a cache.)
+    // Release: pairs with the Acquire loads of a thread that reads without a pin. (The new epoch was read with Acquire,
+    // or its reader passed the chunk through the lock of a cache.)
     fence(Ordering::Release);
 }
 
-/// One thread's place in a pool. Aligned to two lines, for processors fetch lines in pairs.
+/// The state of one thread in a pool. Aligned to two lines, because processors fetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Slot<T> {
     /// 0 = not inside; else epoch, [`PARKED`], [`WRITER`], [`PINNED`].
     word: AtomicU64,
-    /// How many pins are nested, readers' in the lower half, writers' in the upper. Only the owner touches
-    /// it.
+    /// How many pins are nested: readers' in the lower half, writers' in the upper. Only the owner accesses it.
     depths: AtomicU64,
-    /// How many writers' pins were nested in others. Only the owner touches it.
+    /// How many writers' pins were ever nested in others. Only the owner accesses it.
     nested_writers: AtomicU64,
     /// The owner's own state in the pool.
     pub(crate) contents: T,
@@ -178,7 +177,7 @@ impl<T> Slot<T> {
         self.depths.load(Ordering::Relaxed) >> WRITERS != 0
     }
 
-    /// Whether the owner's innermost pin, one of this mode, lies inside another one that may do as much.
+    /// Whether the owner's innermost pin, which has this mode, is inside another pin that may do at least as much.
     pub(crate) fn is_nested(&self, mode: Mode) -> bool {
         let depths = self.depths.load(Ordering::Relaxed);
         match mode {
@@ -187,19 +186,20 @@ impl<T> Slot<T> {
         }
     }
 
-    /// How many writers' pins of the owner were nested in others so far.
+    /// How many writers' pins of the owner have been nested in other pins so far.
     pub(crate) fn nested_writers(&self) -> u64 {
         self.nested_writers.load(Ordering::Relaxed)
     }
 
-    /// The stamp of what the owner reaches now, inside a pin.
+    /// The stamp of everything that the owner reaches now, inside a pin.
     #[inline(always)]
     pub(crate) fn stamp(&self) -> EpochStamp {
-        // That of the outermost pin, which may be behind the global one by now.
+        // The epoch of the outermost pin, which may be less than the global one by now.
         EpochStamp { last: (self.word.load(Ordering::Relaxed) >> EPOCH_SHIFT) + 1 }
     }
 
-    /// As if the owner's pin had slept between the epoch and its slot while the epoch moved on so often.
+    /// Acts as if the owner's pin had slept between reading the epoch and writing its slot while the epoch moved
+    /// `epochs` times.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn fall_behind(&self, epochs: u64) {
         let word = self.word.load(Ordering::Relaxed);
@@ -212,47 +212,48 @@ impl<T> Slot<T> {
         let depths = self.depths.load(Ordering::Relaxed).wrapping_sub(mode as u64);
         self.depths.store(depths, Ordering::Relaxed);
         if depths == 0 {
-            // Pairs with the Acquire loads of `advance` and `inside`: what the operation read and
-            // wrote comes before any reuse.
+            // Release: pairs with the Acquire loads of `advance` and `inside`, so that the operation's reads and writes
+            // come before any reuse.
             self.word.store(0, Ordering::Release);
         } else {
             self.end_nested(depths);
         }
     }
 
-    /// Out of the way of pins that are not nested, as most are.
+    /// Apart from `unpin`, because most pins are not nested.
     #[cold]
     #[inline(never)]
     fn end_nested(&self, depths: u64) {
         let word = self.word.load(Ordering::Relaxed);
         let parked = u64::from(word & PARKED != 0);
         if depths >> WRITERS == parked {
-            // A thread that waits for writers must not wait for the readers' pins around it, or for the parked one. Release,
-            // as in `unpin`.
+            // A thread that waits for writers must not wait for the readers' pins around this one, or for the parked
+            // one. Release, as in `unpin`.
             self.word.store(word & !WRITER, Ordering::Release);
         }
     }
 
-    /// Parks the owner, who is inside one pin for writing; `false` and no change if it is inside of more.
+    /// Parks the owner, which is inside a writer's pin. Returns `false`, and changes nothing, if it is inside more than
+    /// one.
     pub(crate) fn park(&self) -> bool {
         let is_only = self.depths.load(Ordering::Relaxed) >> WRITERS == 1;
         if is_only {
             let word = self.word.load(Ordering::Relaxed);
-            // Release: pairs with the Acquire of `inside`, whose caller sees all that was stored before.
+            // Release: pairs with the Acquire of `inside`, whose caller sees all earlier stores.
             self.word.store(word & !WRITER | PARKED, Ordering::Release);
         }
         is_only
     }
 
-    /// Whether the owner is parked, and inside one more writer's pin, the innermost one. (A hold waits for the pins
-    /// around any further one.)
+    /// Whether the owner is parked and inside exactly one further writer's pin, the innermost one. (If there are more,
+    /// a hold waits for the pins around the innermost one.)
     pub(crate) fn is_nested_in_parked(&self) -> bool {
         let writers = self.depths.load(Ordering::Relaxed) >> WRITERS;
         self.word.load(Ordering::Relaxed) & PARKED != 0 && writers == 2
     }
 }
 
-/// Words that all threads read and few ever write; alone in their lines.
+/// Words that all threads read and few ever write, alone in their cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Shared {
@@ -261,30 +262,30 @@ struct Shared {
     barriers: Barriers,
 }
 
-/// The epochs of one pool, with a `T` for every thread that ever entered it.
+/// The epochs of one pool, with a `T` for each thread that has entered it.
 #[derive(Debug)]
 pub(crate) struct Epochs<T> {
     shared: Shared,
-    /// For the first threads, which are all in most programs: no bucket to look for.
+    /// The slots of the first threads, which in most programs are all. They need no search for a bucket.
     first: Box<[Slot<T>; FIRST]>,
     buckets: [OnceLock<Box<[Slot<T>]>>; BUCKETS],
 }
 
 impl<T: Default> Epochs<T> {
-    /// Epoch 1, no pins, `gate` as given.
+    /// Begins at epoch 1, without pins, with the given bits in the gate.
     pub(crate) fn new(barriers: Barriers, gate: u64) -> Self {
         let shared = Shared { epoch: AtomicU64::new(1), gate: AtomicU64::new(gate), barriers };
         let first = Box::new(std::array::from_fn(|_| Slot::default()));
         Self { shared, first, buckets: [const { OnceLock::new() }; BUCKETS] }
     }
 
-    /// The slot of the thread with this number. A bucket is made on first use and stays.
+    /// The slot of the thread with this number. A bucket is made on first use and is kept.
     #[inline(always)]
     pub(crate) fn slot(&self, thread: usize) -> &Slot<T> {
         if thread < FIRST { &self.first[thread] } else { self.later_slot(thread) }
     }
 
-    /// The same, if any thread of about that number ever entered.
+    /// The slot of the thread with this number, if its bucket exists.
     pub(crate) fn slot_if_made(&self, thread: usize) -> Option<&Slot<T>> {
         if thread < FIRST {
             return self.first.get(thread);
@@ -314,14 +315,15 @@ impl<T: Default> Epochs<T> {
 }
 
 impl<T> Epochs<T> {
-    /// Every slot there is.
+    /// Every slot that exists.
     pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot<T>> {
         self.first.iter().chain(self.buckets.iter().filter_map(OnceLock::get).flatten())
     }
 
     /// The global epoch.
     pub(crate) fn now(&self) -> u64 {
-        // Pairs with the move in `advance`: chunks that may now be reused are really left.
+        // Acquire: pairs with the move in `advance`, so that the pins of threads that left a chunk come before its
+        // reuse.
         self.shared.epoch.load(Ordering::Acquire)
     }
 
@@ -361,23 +363,22 @@ impl<T> Epochs<T> {
         self.shared.gate.load(Ordering::Acquire)
     }
 
-    /// Whether what was stamped can be used inside the pin in which this is asked, as if it had been reached
-    /// there.
+    /// Whether the stamped thing can be used inside the current pin, as if it had been reached there.
     #[inline(always)]
     pub(crate) fn protects(&self, stamp: EpochStamp) -> bool {
         self.now() < stamp.last
     }
 
-    /// Whether what was stamped was still there when the words were read that the caller has read before, with
-    /// Acquire or a fence behind.
+    /// Whether the stamped thing had not been reused when the caller read its words. The caller has read them before
+    /// this call, with Acquire or with a fence after them.
     #[inline(always)]
     pub(crate) fn still_covers(&self, stamp: EpochStamp) -> bool {
         self.now() <= stamp.last
     }
 
-    /// Ends all stamps: a thread that has one has to pin. Waits for all pins.
+    /// Invalidates all stamps, so that a thread that has one must pin again. Waits for all pins.
     pub(crate) fn end_stamps(&self, mut wait: impl FnMut()) {
-        // One that is taken now ends in the next epoch.
+        // A stamp that is taken now is valid up to the next epoch.
         let end = self.now() + 2;
         while self.advance() < end && self.settle() {
             wait();
@@ -386,17 +387,17 @@ impl<T> Epochs<T> {
 
     /// The tag of a chunk that the caller has just unlinked.
     pub(crate) fn tag(&self) -> RetireTag {
-        // Pairs with the barriers of pins and moves: the unlink comes before the tag (W2).
+        // Pairs with the barriers of pins and moves: the unlink comes before the read of the tag (W2).
         fence(Ordering::SeqCst);
         RetireTag { epoch: self.shared.epoch.load(Ordering::Relaxed) }
     }
 
-    /// A tag that expires no sooner than that of anything that waits already.
+    /// A tag that expires no earlier than the tag of any chunk that is waiting already.
     pub(crate) fn latest_tag(&self) -> RetireTag {
         RetireTag { epoch: self.now() }
     }
 
-    /// Moves the epoch on if no pin is behind; returns the present epoch.
+    /// Moves the epoch if no pin has an older one. Returns the current epoch.
     pub(crate) fn advance(&self) -> u64 {
         let now = self.now();
         // Pairs with the light barrier of pins (A2).
@@ -411,7 +412,7 @@ impl<T> Epochs<T> {
         if self.slots().any(behind) {
             return now;
         }
-        // AcqRel: hands on what was read in the slots; a failure means another thread moved it.
+        // AcqRel: publishes what was read in the slots. A failure means that another thread has moved the epoch.
         let moved =
             self.shared.epoch.compare_exchange(now, now + 1, Ordering::AcqRel, Ordering::Acquire);
         match moved {
@@ -420,33 +421,34 @@ impl<T> Epochs<T> {
         }
     }
 
-    /// The gate's bits now.
+    /// The bits that are set in the gate now.
     pub(crate) fn gate(&self) -> u64 {
         self.shared.gate.load(Ordering::Acquire)
     }
 
-    /// Sets bits of the gate; returns those that were set before.
+    /// Sets bits of the gate; returns all bits that were set before.
     pub(crate) fn shut(&self, bits: u64) -> u64 {
         self.shared.gate.fetch_or(bits, Ordering::SeqCst)
     }
 
     /// Clears bits of the gate.
     pub(crate) fn open(&self, bits: u64) {
-        // Release: a pin that gets through sees what the holder of the gate did.
+        // Release: a pin that passes the gate sees all stores of the thread that had shut it.
         self.shared.gate.fetch_and(!bits, Ordering::AcqRel);
     }
 
-    /// After [`shut`](Self::shut): makes every pin that missed the bits visible to
-    /// [`inside`](Self::inside). `false` if the kernel refused the barrier.
+    /// After [`shut`](Self::shut): makes every pin that missed the bits visible to [`inside`](Self::inside). Returns
+    /// `false` if the kernel refused the barrier.
     #[must_use]
     pub(crate) fn settle(&self) -> bool {
         // Pairs with the light barrier of pins.
         self.shared.barriers.heavy()
     }
 
-    /// The numbers of the threads that are inside in this way.
+    /// The numbers of the threads that are inside such a pin.
     pub(crate) fn inside(&self, how: Inside) -> impl Iterator<Item = usize> {
-        // Pairs with the Release of `unpin` and `park`: what those threads did that are not given is visible to the caller.
+        // Acquire: pairs with the Release of `unpin` and `park`. The stores of all threads that are not returned are
+        // visible to the caller.
         let is_inside = move |slot: &Slot<T>| slot.word.load(Ordering::Acquire) & how as u64 != 0;
         // A bucket begins at the number of slots before it.
         let buckets = self

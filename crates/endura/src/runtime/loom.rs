@@ -1,5 +1,5 @@
-//! Models of the protocols of volatile state: all executions of two and three threads. The pair of barriers
-//! is the symmetric one, because loom cannot model `membarrier(2)`.
+//! Models of the epoch protocol: all executions of two and three threads. They use the symmetric barriers, because loom
+//! cannot model `membarrier(2)`.
 
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ fn a_barrier_on_both_sides() {
     check_finds(Fault::NoFences, None, one_side_sees_the_other);
 }
 
-/// One thread unlinks a chunk and writes over it once its epoch is `grace` beyond the tag; another one
-/// reads it inside a pin, if it finds the link. `movers` more try to move the epoch on.
+/// One thread unlinks a chunk and writes over it once its epoch is `grace` beyond the tag; another one reads it inside
+/// a pin, if it finds the link. `movers` further threads try to move the epoch.
 fn no_chunk_is_reused_under_a_pin(grace: u64, movers: usize) {
     let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), 0));
     let (link, chunk) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicU64::new(0)));
@@ -83,21 +83,21 @@ fn after_one_epoch_a_chunk_is_reused_under_a_pin() {
     check(None, || no_chunk_is_reused_under_a_pin(1, 0));
 }
 
-/// How a thread uses what it reached in a pin that has ended.
+/// How a thread uses a chunk that it reached in a pin that has ended.
 #[derive(Clone, Copy)]
 enum Later {
-    /// By the rule for looks without a pin: the word, then the epoch.
+    /// By the rule for reads without a pin: it loads the word, then the epoch.
     Look,
-    /// The same, but that the load of the word orders nothing.
+    /// The same, but with a `Relaxed` load of the word.
     LookRelaxed,
     /// By the rule for another pin.
     Pin,
-    /// In another pin by the rule for looks without one.
+    /// In another pin, but by the rule for reads without a pin, which is wrong.
     LookInsidePin,
 }
 
-/// One thread unlinks a chunk and writes over it once it has expired; another one finds the link in a pin, and
-/// goes by what it remembers after that.
+/// One thread unlinks a chunk and writes over it once it has expired; another one finds the link in a pin, and uses the
+/// chunk afterwards by its stamp.
 fn a_stamp_ends_before_a_chunk_is_reused(later: Later) {
     let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), 0));
     let (link, chunk) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicU64::new(0)));
@@ -126,7 +126,7 @@ fn a_stamp_ends_before_a_chunk_is_reused(later: Later) {
                         Later::Pin => epochs.protects(stamp),
                         _ => epochs.still_covers(stamp),
                     };
-                    // Both times: a move that has looked at the slots may come in between.
+                    // Loads twice: a move that scanned the slots before may happen in between.
                     let words = is_there.then(|| [(); 2].map(|()| chunk.load(Ordering::Relaxed)));
                     assert!(words.is_none_or(|words| words == [0; 2]), "reused under a pin");
                     slot.unpin(Mode::Reader);
@@ -167,8 +167,7 @@ fn a_stamp_of_the_epoch_before_in_another_pin() {
     check(Some(3), || a_stamp_ends_before_a_chunk_is_reused(Later::LookInsidePin));
 }
 
-/// One thread enters if the gate lets it; the other one shuts the gate and continues when no thread is
-/// inside.
+/// One thread enters if the gate lets it. The other one shuts the gate, and goes ahead if no thread is inside.
 fn nobody_is_inside_a_gate_that_was_shut() {
     let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), 0));
     let (entered, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
@@ -202,9 +201,9 @@ fn a_gate_that_was_shut_keeps_everybody_out() {
     check_finds(Fault::NoFences, None, nobody_is_inside_a_gate_that_was_shut);
 }
 
-/// One thread parks in a closure, and stores to `word` before, after, and in a pin inside the closure; the other one shuts the
-/// gate and looks when nobody can be storing: what it finds is complete and stays. (`waits`: whether the first goes by
-/// the gate when its closure ends.)
+/// One thread parks for a closure. It stores to the words before the closure, in a pin inside of it, and after it. The
+/// other thread shuts the gate, and reads the words if no thread can be storing. It must find a complete operation, and
+/// the words must not change afterwards. `waits` says whether the first thread obeys the gate when its closure ends.
 fn nobody_stores_while_others_are_held(waits: bool) {
     let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), 0));
     let words = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);

@@ -1,5 +1,10 @@
-//! Volatile state that every operation touches: which threads are inside an operation ([`epoch`]), numbers of threads
-//! ([`thread`]), nodes of structures in DRAM ([`arena`]). One of the doors for `unsafe`.
+//! Volatile state that every operation uses: which threads are inside an operation ([`epoch`]), numbers of threads
+//! ([`thread`]), calls that run closures ([`calls`]), nodes of structures in DRAM ([`arena`]).
+//!
+//! This is one of the four places where `unsafe` is allowed. It uses `os` and `sync`.
+//!
+//! After a change run `.ci/quick` and the models, `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom`. After a
+//! change of [`thread`] also run `cargo test -p endura --test waits`.
 
 pub(crate) mod arena;
 pub(crate) mod calls;

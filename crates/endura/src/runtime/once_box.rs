@@ -1,15 +1,16 @@
-//! A value on the heap that is made on first use. Until then it takes a pointer, and an access costs one comparison.
+//! A value on the heap that is made on first use. Before that it takes the space of a pointer; an access costs one
+//! comparison.
 
 use std::ptr::null_mut;
 use std::sync::atomic::AtomicPtr;
 
 use crate::sync::Ordering;
 
-/// A value, or none yet. Once made it stays.
+/// A value that is made at most once, and then kept.
 #[derive(Debug)]
 pub(crate) struct OnceBox<T>(AtomicPtr<T>);
 
-// SAFETY: it owns its value, as a `Box<T>` does, and lends it out shared. Any thread may make it.
+// SAFETY: it owns its value, as a `Box<T>` does, and lends only shared references. Any thread may make the value.
 unsafe impl<T: Send + Sync> Sync for OnceBox<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for OnceBox<T> {}
@@ -19,16 +20,16 @@ impl<T> OnceBox<T> {
         Self(AtomicPtr::new(null_mut()))
     }
 
-    /// The value, if it was made.
+    /// The value, if it exists.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<&T> {
-        // SAFETY: the pointer is null or that of a value which `make` made, and which lives as long as `self`.
-        // Acquire: pairs with the exchange in `make`, in front of which the value was made.
+        // SAFETY: the pointer is null or leads to a value that `make` made and that lives as long as `self`. Acquire:
+        // pairs with the exchange in `make`, before which the value was made.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The value, as `make` makes it if there is none. Of threads that do so at once, all get the value of one; the
-    /// values of the others are dropped.
+    /// The value; makes it if there is none. If several threads do so at once, all get the value of one of them, and
+    /// the other values are dropped.
     #[cold]
     #[inline(never)]
     pub(crate) fn make(&self, make: impl FnOnce() -> T) -> &T {
@@ -56,7 +57,7 @@ impl<T> Drop for OnceBox<T> {
     fn drop(&mut self) {
         let made = *self.0.get_mut();
         if !made.is_null() {
-            // SAFETY: it is the box that `make` took apart, and no borrow of the value is left.
+            // SAFETY: the pointer came from a box in `make`, and no borrow of the value is left.
             drop(unsafe { Box::from_raw(made) });
         }
     }

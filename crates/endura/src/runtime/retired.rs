@@ -2,7 +2,7 @@
 
 use crate::runtime::epoch::RetireTag;
 
-/// Something that was retired: it can be looked at, but not be used again before it has expired.
+/// Something that was retired. It can be read, but not reused before it has expired.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Retired<T> {
     tag: RetireTag,
@@ -10,7 +10,7 @@ pub(crate) struct Retired<T> {
 }
 
 impl<T> Retired<T> {
-    /// `item`, which was taken out of all that leads to it before `tag` was read.
+    /// Retires `item`, which was unlinked before `tag` was read.
     pub(crate) fn new(tag: RetireTag, item: T) -> Self {
         Self { tag, item }
     }
@@ -20,8 +20,8 @@ impl<T> Retired<T> {
         &self.item
     }
 
-    /// The thing if it has expired at epoch `now`: no thread has it any more, and it may be reused. Everything that is
-    /// reused comes through this function.
+    /// The thing, if it has expired at epoch `now`: no thread can reach it any more, and it may be reused. All reuse
+    /// goes through this function.
     pub(crate) fn expired(&self, now: u64) -> Option<&T> {
         self.tag.has_expired(now).then_some(&self.item)
     }

@@ -1,12 +1,12 @@
 //! Small dense numbers for threads.
 //!
-//! A thread gets the lowest number that no living thread has. It keeps the number until it exits; then the next
-//! thread may get it. The number selects the thread's slot in every pool, so that a program that creates a million
-//! threads, ten at a time, uses ten slots. Before a thread gives its number back, the pools empty its slots (memory that
-//! waits for a grace period, cached chunks): see [`on_exit`]. The next owner of the number inherits the rest.
+//! A thread gets the lowest number that no living thread has. It keeps the number until it exits; then the next thread
+//! may get it. The number selects the thread's slot in every pool, so that a program that creates a million threads,
+//! ten at a time, uses ten slots. Before a thread returns its number, the pools empty its slots (retired memory, cached
+//! chunks): see [`on_exit`]. The next owner of the number inherits the rest.
 //!
-//! A destructor of one of the thread's own thread-locals may use a pool after the number was given back. The
-//! thread then takes another number, and gives that back as well ([`late`](crate::os::thread_end)).
+//! A destructor of one of the thread's own thread-locals may use a pool after the number was returned. The thread then
+//! takes another number, and returns that one [at its very end](crate::os::thread_end).
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
@@ -22,12 +22,12 @@ const NONE: usize = usize::MAX;
 pub(crate) type Heir = dyn Fn(usize) + Send + Sync;
 
 static HEIRS: Mutex<Vec<Weak<Heir>>> = Mutex::new(Vec::new());
-/// How often a thread looks for the list of heirs while others have it: some 40 ms, of which it sleeps most. It is held
-/// for moments, but a child of a fork may have inherited it locked, by a thread that it does not have.
+/// How many times a thread tries to lock the list of heirs: for about 40 ms, most of which it sleeps. The list is
+/// locked only briefly, but a forked child may have inherited it locked, by a thread that does not exist in the child.
 const LOOKS: u32 = Backoff::AWAKE + 40;
 
-/// Makes each exiting thread call `heir`, as long as the caller keeps it. If the list of heirs stays locked in this
-/// process, `heir` is not called: other threads then free the rest later.
+/// Makes each exiting thread call `heir`, until the caller drops it. If the list of heirs stays locked in this process,
+/// `heir` is not called, and other threads free the slots' contents later.
 pub(crate) fn on_exit(heir: &Arc<Heir>) {
     if let Some(mut heirs) = heirs() {
         heirs.retain(|heir| heir.strong_count() > 0);
@@ -47,9 +47,9 @@ fn heirs() -> Option<MutexGuard<'static, Vec<Weak<Heir>>>> {
     None
 }
 
-/// The end of a thread with this number.
+/// Ends the calling thread's use of this number.
 fn leave(number: usize) {
-    // While the number is still its own: an heir enters its pool.
+    // Called while the thread still owns the number, because an heir enters its pool.
     let heirs: Vec<Arc<Heir>> =
         heirs().map_or_else(Vec::new, |heirs| heirs.iter().filter_map(Weak::upgrade).collect());
     heirs.iter().for_each(|heir| heir(number));
@@ -57,7 +57,7 @@ fn leave(number: usize) {
     give_back(number);
 }
 
-/// Gives a thread's number back when the thread exits.
+/// Returns a thread's number when the thread exits.
 struct Lease(Cell<usize>);
 
 impl Drop for Lease {
@@ -72,17 +72,17 @@ thread_local! {
 
 #[cfg(not(all(test, loom)))]
 thread_local! {
-    /// No destructor: one load on the fast path, and readable while the thread is torn down.
+    /// No destructor: one load on the fast path, and readable while the thread's other thread-locals are destroyed.
     static CURRENT: Cell<usize> = const { Cell::new(NONE) };
 }
 
 #[cfg(all(test, loom))]
 loom::thread_local! {
-    /// The threads of a model say themselves which they are, by [`be`].
+    /// The threads of a model set their own numbers with [`be`].
     static CURRENT: Cell<usize> = Cell::new(0);
 }
 
-/// From here on the calling thread of a model has this number.
+/// Gives the calling thread of a model this number.
 #[cfg(all(test, loom))]
 pub(crate) fn be(number: usize) {
     CURRENT.with(|current| current.set(number));
@@ -102,7 +102,7 @@ fn replace_current(number: usize) -> usize {
 
 #[cold]
 fn register() -> usize {
-    // A thread that uses a pool from a destructor of its own may do so when the lease is gone.
+    // A destructor of another thread-local may use a pool after the lease was destroyed.
     let number = LEASE.try_with(|lease| lease.0.get()).unwrap_or_else(|_| {
         let number = take();
         thread_end::at_the_end(number, leave);
@@ -113,23 +113,23 @@ fn register() -> usize {
     number
 }
 
-/// A number that belongs to a logical thread rather than to one of the operating system: for
-/// schedulers and explorers that run many of the former on one of the latter.
+/// The number of a logical thread, for schedulers and explorers that run many logical threads on one thread of the
+/// operating system.
 #[derive(Debug)]
 pub struct Worker {
     number: usize,
 }
 
 impl Worker {
-    /// A worker with a number of its own, until it is dropped.
+    /// A worker with a number of its own, which it returns when dropped.
     #[expect(clippy::new_without_default, reason = "it takes something that others then lack")]
     pub fn new() -> Self {
         Self { number: take() }
     }
 
-    /// Runs `work` as this worker: pools take the calling thread for it. Calls may nest.
+    /// Runs `work` as this worker: pools see its number instead of the calling thread's. Calls may nest.
     ///
-    /// A worker must not run on two threads at once, nor drop a pin as another worker than the one that took it.
+    /// A worker must not run on two threads at once, and a pin must be dropped by the worker that took it.
     pub fn run<R>(&mut self, work: impl FnOnce() -> R) -> R {
         struct Restore(usize);
         impl Drop for Restore {
@@ -141,8 +141,8 @@ impl Worker {
         work()
     }
 
-    /// Lets other workers run on the calling thread: `turn` may switch to their stacks. When it
-    /// returns, the thread is the calling worker again.
+    /// Lets other workers run on the calling thread: `turn` may switch to their stacks. When `turn` returns, the thread
+    /// is the calling worker again.
     #[inline]
     pub fn pass(turn: impl FnOnce()) {
         let number = CURRENT.with(Cell::get);
@@ -192,7 +192,7 @@ mod tests {
         assert!(highest < Some(300), "{highest:?}");
     }
 
-    /// Uses its thread's number when the thread is torn down.
+    /// Uses the thread's number in its destructor.
     struct Late(Cell<usize>);
 
     impl Drop for Late {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     thread_local! {
-        // Made before the lease is, so that it goes after it, and one that goes before.
+        // One is made before the lease and destroyed after it; the other the other way round.
         static FIRST: Late = const { Late(Cell::new(0)) };
         static LAST: Late = const { Late(Cell::new(0)) };
     }
@@ -218,7 +218,7 @@ mod tests {
             number
         };
         let highest = (0..1_000).map(|_| std::thread::spawn(work).join().unwrap()).max();
-        // As above; if they were kept the highest would be at least 999.
+        // As above; if the numbers were not returned, the highest would be at least 999.
         assert!(highest < Some(300), "{highest:?}");
     }
 
@@ -236,7 +236,7 @@ mod tests {
         std::thread::spawn(current).join().unwrap();
     }
 
-    /// The list is had in the end, so that what a thread leaves goes to the pools.
+    /// The waiting thread gets the list in the end, so that the pools get what an exiting thread leaves.
     #[test]
     fn a_real_time_thread_lets_an_ordinary_one_give_up_the_list() {
         use crate::os::real_time::{TOO_LONG, beside, work_for};
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(a.run(current), in_a);
     }
 
-    /// As coroutines do: another worker's `run` begins inside and is not left before the return.
+    /// As with coroutines: another worker's `run` begins inside and does not return before the turn is back.
     #[test]
     fn a_worker_that_passed_the_turn_is_itself_again() {
         let (mut a, mut b) = (Worker::new(), Worker::new());

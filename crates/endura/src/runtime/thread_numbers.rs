@@ -1,8 +1,8 @@
-//! The table of thread numbers: which are taken, and by which threads of the operating system.
+//! The table of thread numbers: which of them are taken, and by which threads of the operating system.
 //!
-//! It has no lock, because a forked child could inherit the lock held by a thread that the child does not have. One bit
-//! per number says whether it is taken. The bits are in blocks that are never freed. A forked child continues with the
-//! bits that it inherits.
+//! It has no lock, because a forked child could inherit a lock that is held by a thread which does not exist in the
+//! child. One bit per number says whether it is taken. The bits are in blocks that are never freed. A forked child
+//! continues with the bits that it inherits.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 const WORDS: usize = 8;
 const NUMBERS: usize = 64 * WORDS;
 
-/// Some numbers, and where there are more.
+/// A block of numbers, and the pointer to the next block.
 struct Block {
     taken: [AtomicU64; WORDS],
     /// The system's ids of the threads that have them; 0 = not known.
@@ -27,7 +27,7 @@ impl Block {
         }
     }
 
-    /// The block that comes next, made if there is none.
+    /// The next block, which is made if there is none.
     fn next(&self) -> &'static Self {
         // Acquire: pairs with the exchange below, which comes after the block was made.
         let known = self.more.load(Ordering::Acquire);
@@ -54,8 +54,8 @@ impl Block {
     fn take(&self) -> Option<usize> {
         self.taken.iter().enumerate().find_map(|(i, word)| {
             let with_one = |taken: u64| (taken != u64::MAX).then(|| taken | (taken + 1));
-            // Acquire: pairs with the Release of `give_back`, so that all that the old thread did comes before
-            // all that the next owner of the number does.
+            // Acquire: pairs with the Release of `give_back`, so that everything the old owner of the number did comes
+            // before everything the next owner does.
             let before = word.fetch_update(Ordering::Acquire, Ordering::Relaxed, with_one).ok()?;
             Some(64 * i + before.trailing_ones() as usize)
         })
@@ -64,7 +64,7 @@ impl Block {
 
 static FIRST: Block = Block::new();
 
-/// The block of a number, and which one of it that is.
+/// The block of a number, and the number's index in that block.
 fn place(number: usize) -> (&'static Block, usize) {
     let block = (0..number / NUMBERS).fold(&FIRST, |block, _| block.next());
     (block, number % NUMBERS)
@@ -81,7 +81,7 @@ pub(super) fn take() -> usize {
     }
 }
 
-/// Gives a number back, and with it its slots.
+/// Returns a number, and with it the slots that it selects.
 pub(super) fn give_back(number: usize) {
     let (block, i) = place(number);
     // Relaxed, as in `note_owner`.
@@ -90,10 +90,10 @@ pub(super) fn give_back(number: usize) {
     block.taken[i / 64].fetch_and(!(1 << (i % 64)), Ordering::Release);
 }
 
-/// Says that the calling thread has this number.
+/// Records that the calling thread has this number.
 pub(super) fn note_owner(number: usize) {
     let (block, i) = place(number);
-    // SAFETY: the call takes nothing and cannot fail.
+    // SAFETY: the call takes no argument and cannot fail.
     let thread = unsafe { libc::gettid() };
     // Relaxed: for messages only.
     block.owners[i].store(thread.cast_unsigned(), Ordering::Relaxed);
@@ -107,7 +107,7 @@ pub(crate) fn system_id(number: usize) -> Option<u64> {
     (thread != 0).then_some(u64::from(thread))
 }
 
-/// Held by a test that takes very many numbers, and by those to which the height of a number tells something.
+/// Locked by a test that takes very many numbers, and by tests that check how high a number is.
 #[cfg(test)]
 pub(crate) static MANY: std::sync::Mutex<()> = std::sync::Mutex::new(());
 

@@ -2,11 +2,11 @@
 
 use super::{Ordering, compiler_fence, fence};
 
-/// A full fence right behind an exchange, or behind a `SeqCst` store: later loads come after it.
+/// A full fence directly after an exchange or a `SeqCst` store: it orders later loads after that store.
 ///
-/// On x86-64 both are locked instructions, which are that fence themselves; `mfence` behind one would cost as
-/// much as the rest of an insert. Elsewhere they are not (AArch64: `stlr`, and the store of `ldaxr`/`stlxr`, let
-/// later plain loads overtake them), and it is a fence (`dmb ish`).
+/// On x86-64 both are locked instructions, which are full fences themselves. An additional `mfence` would cost as much
+/// as the rest of an insert. On other processors they are not (on AArch64 later plain loads may overtake `stlr` and the
+/// store of `ldaxr`/`stlxr`), so the function issues a fence there (`dmb ish`).
 #[inline(always)]
 pub(crate) fn fence_behind_exchange() {
     if cfg!(all(target_arch = "x86_64", not(all(test, loom)))) {

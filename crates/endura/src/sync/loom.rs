@@ -1,4 +1,4 @@
-//! The locks and fences of models, and how a model is run.
+//! The locks and fences of models, and the functions that run a model.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 pub(crate) use loom::sync::MutexGuard;
 use loom::sync::atomic::Ordering;
 
-/// As that of ordinary builds.
+/// Like the mutex of ordinary builds.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
@@ -25,12 +25,12 @@ impl<T> Mutex<T> {
     }
 }
 
-/// A fault that is carried into the code under a model.
+/// A fault that is planted in the code under a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Fences do nothing.
     NoFences,
-    /// Those in [`fenced`] do nothing.
+    /// The fences inside [`fenced`] do nothing.
     NoFencesOfOne,
     /// Stores to persistent words are `Relaxed`.
     RelaxedStores,
@@ -39,7 +39,8 @@ pub(crate) enum Fault {
 }
 
 thread_local! {
-    /// A model's threads all run on the thread of the operating system that checks it.
+    /// The fault of the model that this thread checks. All threads of a model run on one thread of the operating
+    /// system.
     static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
 }
 
@@ -49,11 +50,11 @@ pub(crate) fn has(fault: Fault) -> bool {
 }
 
 thread_local! {
-    /// The thread of a model that is in [`fenced`].
+    /// The thread of the model that is inside [`fenced`].
     static FENCED: Cell<Option<loom::thread::ThreadId>> = const { Cell::new(None) };
 }
 
-/// Work of one thread of a model, whose fences a fault may take away while those of the others stay.
+/// Runs `work`, a part of one thread of a model. A fault may disable its fences alone.
 pub(crate) fn fenced<T>(work: impl FnOnce() -> T) -> T {
     FENCED.set(Some(loom::thread::current().id()));
     let done = work();
@@ -61,7 +62,7 @@ pub(crate) fn fenced<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// A fence, unless the fault is that there are none.
+/// A fence, unless a fault disables it.
 pub(crate) fn fence(order: Ordering) {
     let is_of_one = || FENCED.get() == Some(loom::thread::current().id());
     if !has(Fault::NoFences) && !(has(Fault::NoFencesOfOne) && is_of_one()) {
@@ -69,7 +70,8 @@ pub(crate) fn fence(order: Ordering) {
     }
 }
 
-/// The stack of a thread of a model, in words: a pool is large before it is on the heap.
+/// The size of the stack of a model's thread, in words. It is large, because a pool is built on the stack before it is
+/// moved to the heap.
 const STACK: usize = 64 << 10;
 
 /// Starts a thread of a model.
@@ -80,13 +82,13 @@ pub(crate) fn spawn<T: Send + 'static>(
     thread.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs all executions of `model` with at most `preemptions` preemptions (all, if `None`).
+/// Runs all executions of `model` with at most `preemptions` preemptions; without a limit if `None`.
 pub(crate) fn check(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = preemptions;
     builder.max_branches = 100_000;
     let model = std::sync::Arc::new(model);
-    // The first thread of a model has a stack that is too small.
+    // The stack of a model's first thread is too small, so the model runs in a second one.
     builder.check(move || {
         let model = std::sync::Arc::clone(&model);
         if spawn(move || model()).join().is_err() {
@@ -95,7 +97,7 @@ pub(crate) fn check(preemptions: Option<usize>, model: impl Fn() + Send + Sync +
     });
 }
 
-/// Says that some execution of `model` goes wrong with the fault.
+/// Asserts that at least one execution of `model` fails with the fault.
 pub(crate) fn check_finds(
     fault: Fault,
     preemptions: Option<usize>,

@@ -1,6 +1,11 @@
-//! The atomics and locks of volatile state. They are those of `std`, or with `--cfg loom` those of `loom`, for tests that
-//! run all executions of a few threads. Persistent words never use them: they are words of a [`Media`]. Statics, which
-//! outlive an execution, use `std` in every build.
+//! The atomics and locks of volatile state, and the ways to wait for another thread.
+//!
+//! The types are those of `std`, or with `--cfg loom` those of `loom`, for tests that run every interleaving of a few
+//! threads. Persistent words never use these types: they are words of a [`Media`]. Statics use those of `std` in every
+//! build, because they outlive an execution of a model.
+//!
+//! This module is below all others and uses nothing of the library. After a change run `.ci/quick`,
+//! `cargo test -p endura --test waits`, and `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom`.
 //!
 //! [`Media`]: crate::media::Media
 

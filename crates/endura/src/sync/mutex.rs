@@ -5,8 +5,8 @@ use std::sync::{self, PoisonError};
 
 use super::waiting::WAITING;
 
-/// A mutex that gives access to its value even after a panic. If a panic leaves an operation in doubt, the
-/// whole pool is poisoned ([`Error::Poisoned`](crate::Error::Poisoned)), so that the mutex need not be.
+/// A mutex without poisoning: it gives access to its value even after a panic. If a panic leaves an operation in doubt,
+/// the whole pool is poisoned instead ([`Error::Poisoned`](crate::Error::Poisoned)).
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(sync::Mutex<T>);
 
@@ -34,7 +34,7 @@ impl<T> Mutex<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value, if no thread holds the lock at this moment.
+    /// Locks the value, if no thread holds the lock at this moment.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         match self.0.try_lock() {
             Ok(guard) => Some(guard),
