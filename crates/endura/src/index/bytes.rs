@@ -1,4 +1,5 @@
-//! An index of byte strings in a pool, of any kind. As for [words](super::words), all of it is compiled once.
+//! An index of byte strings in a pool, of any kind. All of it is compiled once, in the library, as for
+//! [words](super::words).
 
 use std::io;
 use std::ops::{Bound, ControlFlow};
@@ -30,7 +31,7 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.open.pin())
     }
 
-    /// An error that is about to be told: damage is noted.
+    /// Records that the map is damaged, if the error says so, and returns the error for the caller.
     pub(super) fn take_note(&self, error: Error) -> Error {
         on_tree!(self, tree => tree.open.space().noted(error))
     }
@@ -49,7 +50,8 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => check_len(&tree.open, found))
     }
 
-    /// Whether the key is present; passes its value to `read`. For a `read` that does not fork the process.
+    /// Passes the value of the key to `read`, if the key is present, and returns whether it is. `read` must not fork
+    /// the process.
     pub(crate) fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
         on_tree!(self, tree => match tree.get_with(key, read) {
             Ok(found) => Ok(found.is_some()),
@@ -57,14 +59,15 @@ impl ByteTree<Mapped> {
         })
     }
 
-    /// As [`read`](Self::read), for a closure of the user's.
+    /// Like [`read`](Self::read), for a closure of the user, which may fork the process.
     pub(crate) fn read_with(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
         let found = self.read(key, read);
         self.unless_forked(found)
     }
 
-    /// The result of an operation that ran a closure of the user's. If the closure forked the process, the pin protects
-    /// only the parent: in the child, the bytes that the closure saw may have been overwritten.
+    /// Returns the result of an operation that ran a closure of the user, but [`Error::Forked`] in a child that the
+    /// closure forked. The pin protects only the parent: in the child, the bytes that the closure saw may have been
+    /// overwritten.
     fn unless_forked<R>(&self, result: Result<R>) -> Result<R> {
         if on_tree!(self, tree => tree.is_elsewhere()) { Err(Error::Forked) } else { result }
     }
@@ -82,7 +85,7 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.apply(key, decide))
     }
 
-    /// Applies `decide`, which runs a closure of the user's.
+    /// Applies `decide`, which runs a closure of the user.
     pub(crate) fn modify<'v>(
         &self,
         key: &[u8],
@@ -155,7 +158,7 @@ impl Strings {
         on_range!(tree, self, tree, keys => keys.next(tree, upwards, with_value))
     }
 
-    /// Passes copies of all entries that are left to `visit`, a closure of the user's, until it breaks.
+    /// Passes copies of the remaining entries to `visit`, a closure of the user, until it breaks.
     pub(crate) fn visit(
         &mut self,
         tree: &ByteTree<Mapped>,

@@ -22,7 +22,7 @@ pub(super) type WideNodes = Nodes<{ WIDE.0 }, { WIDE.1 }>;
 /// The nodes of [`NodeLayout::NarrowLeaves`].
 pub(super) type NarrowNodes = Nodes<{ NARROW_LEAVES.0 }, { NARROW_LEAVES.1 }>;
 
-/// The difference between the two layouts: their name for users, and their variant of [`WordTree`].
+/// What differs between the two layouts: the name for users, and the variant of [`WordTree`].
 pub(super) trait Layout<M: Media> {
     const LAYOUT: NodeLayout;
 

@@ -1,4 +1,4 @@
-//! The collection of a pool that was not closed: its walks, and the threads that run them.
+//! Leak recovery after an unclean end: its walks over all maps, and the threads that run them.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::media::Media;
 use crate::space::{Collector, Space};
 use crate::sync::Mutex;
 
-/// The pool as its background threads see it.
+/// The collector of a pool, without the type of its medium.
 trait Collecting: Send + Sync {
     fn run(&self);
     fn finish(&self) -> Result<bool>;
@@ -26,18 +26,18 @@ impl<M: Media> Collecting for Collector<M> {
     }
 }
 
-/// A collection and its threads; none if there is nothing to collect.
+/// A collection and its threads. Both are absent if there is nothing to collect.
 #[derive(Default)]
 pub(crate) struct Background {
     collector: Option<Arc<dyn Collecting>>,
-    /// Dropped only by `join`. A forked child does not have these threads: to drop their handles there could detach
-    /// other threads at the same addresses.
+    /// Dropped only by `join`. A forked child does not have these threads, and dropping their handles there could
+    /// detach other threads at the same addresses.
     threads: Mutex<ManuallyDrop<Vec<JoinHandle<()>>>>,
 }
 
 impl Background {
-    /// Starts the collection that the session needs, in so many threads. If this build cannot walk a map, the
-    /// collection does not start: no chunk is then known to be free.
+    /// Starts the collection, if the session needs one, in `threads` threads. If this build cannot walk a map, the
+    /// collection does not start, because then no chunk is known to be free.
     pub(crate) fn begin<M: Media>(space: &Arc<Space<M>>, threads: usize) -> Self {
         let Ok(collector) = space.told(Self::collector(space)) else {
             space.give_up_collection();
@@ -71,7 +71,7 @@ impl Background {
         self.collector.as_ref().map_or(Ok(false), |collector| collector.finish())
     }
 
-    /// Waits for the threads; they end by themselves when the pool is closed.
+    /// Waits for the threads, which end by themselves once the pool is closed.
     pub(crate) fn join(&self) {
         // The guard is dropped at the end of the statement, so that no wait holds the lock.
         let threads = ManuallyDrop::into_inner(std::mem::take(&mut *self.threads.lock()));

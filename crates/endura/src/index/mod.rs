@@ -1,8 +1,12 @@
-//! The kinds of index that a map of a pool can have.
+//! The kinds of index that a map of a pool can have, without types of keys and values.
 //!
-//! The rest of the store knows two forms of index ([`Tree`]), one of words and one of byte strings, and one trait for
-//! work on whole maps ([`Structure`](structure::Structure)). A new kind of index needs a file here, a row of [`table`], a variant of
-//! [`WordTree`] or [`ByteTree`], and a [`Kind`](crate::Kind).
+//! The code above knows two forms of index ([`Tree`]), one of words and one of byte strings, and one trait for work on
+//! whole maps ([`Structure`](structure::Structure)). A new kind of index needs a file here, a row of [`table`], a
+//! variant of [`WordTree`] or [`ByteTree`], and a [`Kind`](crate::Kind).
+//!
+//! This module may use `media`, `space` and `tree`, besides `sync`, `error`, `kind` and `types`. After a change run
+//! `.ci/quick` and `cargo test -p endura-tests --test map`. A change of the sizes of nodes needs a further row of
+//! [`table`], so that existing maps can still be opened.
 
 mod bytes;
 mod fast_fair;

@@ -12,7 +12,7 @@ use crate::space::{GcWalk, Guard, Inventory, MapState, Space};
 use crate::tree::{TreeCheck, roart};
 use crate::types::Types;
 
-/// Trees with nodes, arrays and records of the one format.
+/// Radix trees. Their nodes, arrays and records have only one format.
 pub(super) struct Radix;
 
 impl<M: Media> Structure<M> for Radix {

@@ -1,4 +1,4 @@
-//! The trees of a pool, with the sizes of their nodes.
+//! The types of the trees of a pool, with the sizes of their nodes.
 
 use crate::media::{DIRTY_GRAIN, Media};
 use crate::tree::fast_fair::{self, LineBinary};
@@ -13,8 +13,8 @@ pub(super) const BLOCK: usize = 128;
 /// Children of an inner node of [`NbTree`].
 const FANOUT: usize = 64;
 
-// Where nothing is written back, the records of a node are moved line by line and flushed once, at the end. A checkpoint
-// copies what was flushed, in pages of DIRTY_GRAIN bytes: so a node lies inside one.
+// On media that need no flushes, the records of a node are moved line by line and the node is flushed once at the end.
+// A checkpoint copies flushed pages of DIRTY_GRAIN bytes. So a node must be inside one such page.
 const _: () = {
     let sizes = [WIDE.0, WIDE.1, NARROW_LEAVES.0, NARROW_LEAVES.1];
     let mut i = 0;

@@ -11,20 +11,21 @@ use crate::space::{GcWalk, Guard, Inventory, MapState, Space};
 use crate::tree::TreeCheck;
 use crate::types::Types;
 
-/// One kind of index with nodes of one size: all work on a whole map. Operations on entries do not go through it.
+/// One kind of index with nodes of one size. It does all work on whole maps; operations on entries do not go through
+/// it.
 pub(crate) trait Structure<M: Media>: Sync {
-    /// The kind.
+    /// The kind of the index.
     fn kind(&self) -> Kind;
 
     /// The sizes of its nodes, as the directory records them.
     fn parameters(&self) -> u64;
 
-    /// The same sizes for users, if they can choose them.
+    /// The same sizes as users know them, if users can choose them.
     fn layout(&self) -> Option<NodeLayout> {
         None
     }
 
-    /// Whether it holds words, and nothing else.
+    /// Whether the index holds words only.
     fn is_of_words(&self) -> bool;
 
     /// Finds the map `name`, of any kind. If there is none, creates it with these types.
@@ -38,7 +39,7 @@ pub(crate) trait Structure<M: Media>: Sync {
     /// The index of an open map that has this structure.
     fn open(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Tree<M>>;
 
-    /// Checks the index, and passes the offset and the bytes of every node to `visit`.
+    /// Checks the index, and passes the offset and the size in bytes of every node to `visit`.
     fn check(
         &self,
         guard: &Guard<'_, M>,
@@ -46,12 +47,12 @@ pub(crate) trait Structure<M: Media>: Sync {
         visit: &mut dyn FnMut(u64, u64),
     ) -> Result<TreeCheck>;
 
-    /// Voids all lock words, as a crash does; the caller fences.
+    /// Voids all lock words, as a crash would. The caller issues the fence.
     fn void_locks(&self, guard: &Guard<'_, M>, map: &MapState) -> Result<()>;
 
     /// A walk over the chunks of a map that was dropped.
     fn inventory(&self) -> Box<Inventory<M>>;
 
-    /// The walks by which a collection finds all nodes. They can run in parallel.
+    /// The walks that find all nodes for a collection. They can run in parallel.
     fn walks(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn GcWalk<M>>>>;
 }

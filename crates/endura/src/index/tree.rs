@@ -1,4 +1,4 @@
-//! An index in a pool, in either form.
+//! An index in a pool, in one of its two forms.
 
 use super::bytes::ByteTree;
 use super::words::WordTree;
@@ -25,7 +25,7 @@ impl Tree<Mapped> {
         }
     }
 
-    /// An error that is about to be told: damage is noted.
+    /// Records that the map is damaged, if the error says so, and returns the error for the caller.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_note(&self, error: Error) -> Error {

@@ -1,7 +1,8 @@
 //! An index of words in a pool, of any kind.
 //!
-//! A program that uses maps calls the functions here and contains no tree: the trees over a pool's one medium are
-//! compiled once, in the library. Each cheap operation is one function per tree ([`operations`]), behind one branch.
+//! A program that uses maps calls the functions here and contains no code of a tree: the trees over [`Mapped`] are
+//! compiled once, in the library. Each cheap operation is one function per tree ([`operations`]), reached by one
+//! branch.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -37,7 +38,7 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => tree.open.pin())
     }
 
-    /// An error that is about to be told: damage is noted.
+    /// Records that the map is damaged, if the error says so, and returns the error for the caller.
     pub(super) fn take_note(&self, error: Error) -> Error {
         on_tree!(self, tree => tree.open.space().noted(error))
     }
@@ -64,7 +65,7 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => operations::insert(tree, key, value))
     }
 
-    /// As [`insert`](Self::insert), but the search starts where the last such call ended.
+    /// Like [`insert`](Self::insert), but the search starts where the last such call ended.
     pub(crate) fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => tree.insert_near(near, key, value))
     }
@@ -169,7 +170,7 @@ impl Words {
         }
     }
 
-    /// Passes all entries that are left to `visit`, until it breaks.
+    /// Passes the remaining entries to `visit`, until it breaks.
     pub(crate) fn visit(
         &mut self,
         tree: &WordTree<Mapped>,

@@ -1,17 +1,18 @@
-//! How many addresses a pool takes when the caller chose no largest size.
+//! How many addresses a pool reserves if the caller chose no largest size.
 
 use std::io;
 
 use crate::media::Reservation;
 
-/// Addresses that are reserved by default.
+/// How many bytes of addresses are reserved by default: 1 TiB.
 pub(super) const DEFAULT_MAX_SIZE: u64 = 1 << 40;
-/// The least that is reserved as the default if address space is scarce.
+/// The smallest default, for processes with little free address space.
 const LEAST_DEFAULT: u64 = 1 << 30;
-/// The default takes at most one part in so many of the largest gap in the address space: the rest is for the program,
+/// The default takes at most an eighth of the gap of the address space in which it lies. The rest is for the program
 /// and for other pools.
 const LEAVING: u64 = 8;
-/// The same if the default is not available, so that the next thousand pools find space.
+/// If the full default is not available, a smaller one takes at most this fraction of the gap, so that the next
+/// thousand pools find space.
 const LEAVING_WHERE_SCARCE: u64 = 64;
 
 /// Reserves addresses for a pool that has `have` bytes.
@@ -27,6 +28,6 @@ pub(super) fn reserve_default(have: u64) -> io::Result<Reservation> {
             outcome => return outcome,
         }
     }
-    // The present size must be reserved, even in a process with a limit on its address space.
+    // At least the present size must be reserved, even in a process with a limit on its address space.
     Reservation::leaving(least, LEAVING).or_else(|_| Reservation::leaving(least, 2))
 }

@@ -1,4 +1,4 @@
-//! Copies of whole pools, and the way back to a checkpoint by hand.
+//! Copies of whole pools, and restores from a checkpoint that a user requests.
 
 use std::fs::File;
 use std::io;
@@ -17,10 +17,10 @@ use crate::space::{PoolFile, Superblock};
 use crate::{Error, Result};
 
 impl Open {
-    /// As [`Pool::backup_with`](crate::Pool::backup_with).
+    /// See [`Pool::backup_with`](crate::Pool::backup_with).
     pub(crate) fn backup(&self, to: &Path, progress: &mut Progress<'_>) -> Result<()> {
         self.expect_outside()?;
-        // A close, or another checkpoint, inside of `progress` would wait for this call.
+        // A close or a checkpoint inside `progress` would wait for this call: with a [`Call`] it fails instead.
         let _call = Call::begin(self.address());
         let of = self.space.media().file()?;
         let mut write =
@@ -38,7 +38,7 @@ impl Open {
 }
 
 impl Options {
-    /// Writes a closed pool with the contents of `source`, which is of the pool in the file `of`, to `to`.
+    /// Writes the contents of `source` as a closed pool to `to`. `of` is the file of the pool that `source` belongs to.
     fn write_copy(
         &self,
         to: &Path,
@@ -50,7 +50,7 @@ impl Options {
         backup::write(to, (source, of), self.any_filesystem, (&placement, &mount), progress)
     }
 
-    /// As [`Pool::backup_of_checkpoint`](crate::Pool::backup_of_checkpoint).
+    /// See [`Pool::backup_of_checkpoint`](crate::Pool::backup_of_checkpoint).
     pub(crate) fn backup_of_checkpoint(
         &self,
         path: &Path,
@@ -62,7 +62,7 @@ impl Options {
         ByHand { path, from, keep_torn: false }.copy_beside_a_writer(&mut write)
     }
 
-    /// Takes a pool back to a checkpoint, or makes it from one.
+    /// Takes a pool back to a checkpoint, or makes a missing pool from one.
     pub(crate) fn restore_by_hand(
         &self,
         by_hand: &ByHand<'_>,

@@ -1,11 +1,12 @@
-//! The second step of an open: what the pool lies on, which checkpoint is its own, and whether its file can be trusted.
+//! The second step of an open: determines what memory or disk the pool lies on, which checkpoint belongs to it, and
+//! whether its file can be trusted.
 //!
 //! | the pool | what is done |
 //! | --- | --- |
-//! | is whole | nothing |
+//! | is intact | nothing |
 //! | is in doubt, and has a checkpoint | it is taken back to that (`restore`) |
-//! | is in doubt, and is to be accepted | it is verified as it is (`accept_unclean`) |
-//! | is in doubt | it is refused: [`Error::NeedsRestore`] |
+//! | is in doubt, and the caller accepts that | it is verified as it is (`accept_unclean`) |
+//! | is in doubt otherwise | it is refused: [`Error::NeedsRestore`] |
 
 use super::addresses::DEFAULT_MAX_SIZE;
 use super::locked::{Locked, Origin};
@@ -17,13 +18,13 @@ use crate::media::{Domain, Placement};
 use crate::space::{Doubt, OwnPath, Session, Space};
 use crate::{Error, Result};
 
-/// A pool that nothing refuses any more, but for what mapping it shows.
+/// A pool that may be opened, unless mapping it shows damage.
 pub(crate) struct Judged<'o> {
     pub(super) locked: Locked<'o>,
     pub(super) placement: Placement,
     pub(super) own_path: OwnPath,
     pub(super) making: Making,
-    /// What this open did if it took the pool back to a checkpoint.
+    /// What the restore did, if this open took the pool back to a checkpoint.
     pub(super) restored: Option<Restored>,
     /// Whether the pool was in doubt, and was verified as it is.
     pub(super) is_accepted: bool,
@@ -31,11 +32,11 @@ pub(crate) struct Judged<'o> {
 
 /// What the session does about checkpoints.
 pub(super) enum Making {
-    /// The pool has none, and is to have none.
+    /// Nothing: the pool has none, and is to have none.
     None,
-    /// The session only reads: this is what it tells of them.
+    /// Nothing, because the session is read-only. It reports these facts about them.
     Told(CheckpointStats),
-    /// It makes some, or ends them.
+    /// It makes checkpoints, or removes them for good.
     Planned(Plan),
 }
 
@@ -47,7 +48,7 @@ impl Making {
 }
 
 impl<'o> Locked<'o> {
-    /// Decides whether the pool is what it should be, and takes it back to its checkpoint if it is not.
+    /// Decides whether the pool can be trusted, and takes it back to its checkpoint if not.
     pub(crate) fn judge(mut self) -> Result<Judged<'o>> {
         let (options, path) = (self.options, self.path);
         options.check_max_size()?;
@@ -86,7 +87,7 @@ impl<'o> Locked<'o> {
         Ok(Judged { locked: self, placement, own_path, making, restored, is_accepted })
     }
 
-    /// When and where checkpoints are made; none if they are not.
+    /// When and where checkpoints are made; `None` if they are not.
     fn plan(&self, placement: &Placement) -> Result<Option<Plan>> {
         let (options, file) = (self.options, &self.file);
         let is_new = matches!(self.origin, Origin::Created(_));
@@ -104,14 +105,14 @@ impl<'o> Locked<'o> {
         Plan::of(self.path, choice, file, search)
     }
 
-    /// Why the pool may be torn, if it may be, and whether that is because the disk refused pages of it.
+    /// Why the pool may be torn, if it may be, and whether the disk is suspected to have refused pages of it.
     fn doubt(
         &mut self,
         placement: &Placement,
         plan: Option<&mut Plan>,
     ) -> Result<(Option<Doubt>, bool)> {
         let (options, file) = (self.options, &mut self.file);
-        // The kernel tells it once: a session that only reads must not hear it.
+        // The kernel reports such an error only once, so a read-only session, which cannot record it, must not ask.
         if !options.read_only {
             file.hear_of_refused_pages();
         }
@@ -123,7 +124,7 @@ impl<'o> Locked<'o> {
             };
         let doubt = match (file.doubt(placement, is_suspect)?, plan) {
             (None, Some(plan)) if last.clean && file.has_moved() => {
-                // A copy, or a pool that was moved: its checkpoint knows each page.
+                // The file is a copy, or the pool was moved. Its checkpoint shows whether each page is right.
                 plan.differs(file)?.then_some(Doubt::TORN_COPY)
             }
             (doubt, _) => doubt,
@@ -131,10 +132,10 @@ impl<'o> Locked<'o> {
         Ok((doubt, is_suspect))
     }
 
-    /// Verifies a pool in doubt, before anything is written, in a session that stores nothing.
+    /// Verifies a pool in doubt, before anything is written, in a temporary session that stores nothing.
     fn accept(&mut self, placement: Placement, is_suspect: bool) -> Result<()> {
         self.file.expect_alone()?;
-        // Nothing in this session becomes durable.
+        // This session stores nothing, so nothing need become durable.
         let in_passing = Placement { domain: Domain::PageCache, ..placement };
         let medium = self.options.map(&mut self.file, in_passing, (true, false))?;
         let session = Session { clean: false, read_only: true, ..self.file.next_session()? };

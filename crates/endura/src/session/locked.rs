@@ -1,4 +1,4 @@
-//! The first step of an open: the file of the pool is locked, created, or made anew from its checkpoint.
+//! The first step of an open: locks the file of the pool, creates it, or makes it again from its checkpoint.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,22 +15,22 @@ use crate::{Error, Result};
 
 /// The shortest pause between two attempts to take a lock that another handle has.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
-/// The longest one.
+/// The longest pause.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// A pool's file that nobody else has open.
+/// A pool's file, locked by this open.
 pub(crate) struct Locked<'o> {
     pub(super) options: &'o Options,
     pub(super) path: &'o Path,
     pub(super) origin: Origin<'o>,
-    /// Declared after the origin: a file that this open created is removed while it is still locked, when no other handle can
-    /// have used it.
+    /// Declared after the origin, so that a file that this open created is removed while it is still locked: no other
+    /// handle can have used it.
     pub(super) file: PoolFile,
 }
 
-/// How the file came to be there.
+/// Where the file came from.
 pub(super) enum Origin<'o> {
-    /// It was there.
+    /// It existed before this open.
     Found,
     /// This open created it.
     Created(Unfinished<'o>),
@@ -38,14 +38,15 @@ pub(super) enum Origin<'o> {
     MadeAnew(Restored),
 }
 
-/// A file that this open created, and that goes again with this value. What has been moved to its path meanwhile stays.
+/// A file that this open created. It is removed when this is dropped, unless another file has been moved to its path
+/// meanwhile.
 pub(super) struct Unfinished<'o> {
     path: &'o Path,
     file: FileId,
 }
 
 impl Unfinished<'_> {
-    /// The open has succeeded: the file stays.
+    /// Keeps the file: the open has succeeded.
     pub(super) fn finish(self) {
         std::mem::forget(self);
     }
@@ -60,7 +61,7 @@ impl Drop for Unfinished<'_> {
 }
 
 impl<'o> Locked<'o> {
-    /// The pool at `path`. One that is missing beside its checkpoint is made anew from that.
+    /// The existing pool at `path`. If the pool is missing but its checkpoint exists, it is made again from that.
     ///
     /// # Errors
     ///
@@ -72,7 +73,7 @@ impl<'o> Locked<'o> {
             Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
                 match options.make_anew(path)? {
                     Some((file, restored)) => Ok(of(Origin::MadeAnew(restored), file)),
-                    // Another process may have been faster.
+                    // Another process may have made the pool meanwhile.
                     None if fs::metadata(path).is_ok() => {
                         Ok(of(Origin::Found, options.lock(path)?))
                     }
@@ -99,8 +100,8 @@ impl<'o> Locked<'o> {
 }
 
 impl Options {
-    /// The pool's file, as soon as no other handle has it locked. The path is opened again for each attempt: a waiting
-    /// caller never locks a file that was deleted meanwhile.
+    /// Locks the pool's file, as soon as no other handle has it locked, for at most `lock_timeout`. Each attempt opens
+    /// the path again, so that the caller never locks a file that was deleted meanwhile.
     pub(super) fn lock(&self, path: &Path) -> Result<PoolFile> {
         let (begun, mut pause) = (Instant::now(), SHORTEST_PAUSE);
         loop {
@@ -114,24 +115,24 @@ impl Options {
         }
     }
 
-    /// Makes a pool that is missing beside its checkpoint from that; none if there is no checkpoint either.
+    /// Makes a missing pool from its checkpoint. `None` if there is no checkpoint either.
     fn make_anew(&self, path: &Path) -> Result<Option<(PoolFile, Restored)>> {
         if self.read_only || !self.restore || fs::symlink_metadata(path).is_ok() {
             return Ok(None);
         }
-        // Looked at again under the lock: of several processes one makes the pool.
+        // Checks the path again once it has the checkpoint's lock: of several processes only one makes the pool.
         let Some(mut from) = self.checkpoint_to_begin_from(path)? else { return Ok(None) };
         let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
         let made = found::make_anew(path, self.access(), &mut from, placement, &mut found::quietly);
         match made {
-            // Another process was faster: its pool is there now.
+            // Another process was faster: its pool exists now.
             Err(error) if is_io(&error, io::ErrorKind::AlreadyExists) => Err(Error::Locked),
             made => made.map(Some),
         }
     }
 
-    /// The checkpoint of a pool that is not there, locked. None if the pool is there meanwhile: another process that has the
-    /// lock may be making it.
+    /// The checkpoint of a missing pool, locked. `None` if the pool exists by now: another process, which has had the
+    /// lock, may be making it.
     fn checkpoint_to_begin_from(&self, path: &Path) -> Result<Option<Beside>> {
         let begun = Instant::now();
         loop {
@@ -146,7 +147,7 @@ impl Options {
         }
     }
 
-    /// The checkpoint of a pool that is not there.
+    /// The checkpoint of a missing pool.
     fn checkpoint_of(&self, path: &Path, read_only: bool) -> Result<Option<Beside>> {
         let choice = self.checkpoints.as_ref();
         let chosen = choice.and_then(|choice| choice.file.clone());
@@ -158,7 +159,7 @@ impl Options {
                 Err(beside::bad(&from, found::MUST_EXIST))
             }
             None if fs::symlink_metadata(&from).is_ok() => Err(beside::bad(&from, beside::NOWHERE)),
-            // Two pools may have been given one file.
+            // A user may have given two pools the same file of checkpoints.
             Some(moment) if is_chosen && ![0, own::hash_of(path)].contains(&moment.path) => {
                 Err(beside::bad(&from, beside::OF_ANOTHER_NAME))
             }
@@ -166,7 +167,7 @@ impl Options {
         }
     }
 
-    /// Names the whole checkpoint beside a file that is empty.
+    /// If the pool's file is empty and its checkpoint is intact, replaces the error by one that names the checkpoint.
     fn explain_empty(&self, path: &Path, error: Error) -> Error {
         match (&error, self.checkpoint_of(path, true)) {
             (Error::NotAPool { .. }, Ok(Some(found)))
@@ -180,7 +181,7 @@ impl Options {
 
     /// Refuses to create a pool where the checkpoint of an earlier one is.
     fn refuse_beside_a_checkpoint(&self, path: &Path) -> Result<()> {
-        // Whoever creates the pool refuses a path where something is.
+        // The creation of the pool will refuse a path that exists.
         if fs::symlink_metadata(path).is_ok() {
             return Ok(());
         }

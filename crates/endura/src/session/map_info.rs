@@ -10,20 +10,21 @@ use crate::types::Types;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MapInfo {
-    /// Its name.
+    /// The map's name.
     pub name: String,
     /// The kind of its index; `None` if this build does not know it.
     pub kind: Option<Kind>,
     /// Whether this build can open, check and drop it: it knows the kind, and the sizes and features of its nodes. If
     /// not, these calls fail with [`Error::UnknownNodes`](crate::Error::UnknownNodes); other maps are not affected.
     pub is_known: bool,
-    /// The sizes of its nodes if it is a [`Kind::FastFair`]; `None` also if this build does not know them.
+    /// The sizes of its nodes if it is a [`Kind::FastFair`] and this build knows them, else `None`.
     pub layout: Option<NodeLayout>,
     /// The types of its keys and values.
     pub types: Types,
     /// The number of entries, as [`Map::approximate_len`](crate::Map::approximate_len) returns it.
     pub approximate_len: usize,
-    /// Whether that is exact when no operation is running: false until the entries are counted after an unclean end.
+    /// Whether `approximate_len` is exact when no operation is running. After an unclean end it is false until the
+    /// entries have been counted.
     pub is_counted: bool,
 }
 

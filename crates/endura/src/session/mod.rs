@@ -1,23 +1,27 @@
-//! A session: how the path of a pool becomes an open pool, and how it is closed again.
+//! Sessions: how the path of a pool becomes an open pool, and how it is closed again.
 //!
-//! An open passes through four types. Each knows what the one before it did not, and can only be made from it; so that all that
-//! may refuse a pool comes before the one write that begins a session is what the compiler checks.
+//! This module may use `checkpoint`, `index`, `tree` and `space`, and the modules below these. After a change run
+//! `.ci/quick`, `cargo test -p endura-tests --test faults --test files` and `cargo test -p endura --lib any_moment`,
+//! which cuts the power during opens, rounds and restores.
+//!
+//! An open passes through four types. Each is made from the one before it, and knows more. So the compiler checks that
+//! every step that may refuse a pool comes before the one write that begins a session.
 //!
 //! | type | what is known | what the disk has by then | what follows |
 //! | --- | --- | --- | --- |
-//! | [`Locked`](locked::Locked) | the file is a pool of this build, and nobody else has it | nothing new; a pool that this call created goes again if the open fails | `judge` |
+//! | [`Locked`](locked::Locked) | the file is a pool of this build, and no other handle has it | nothing new; a pool that this call created is removed if the open fails | `judge` |
 //! | [`Judged`](judged::Judged) | the persistence domain, the checkpoint, and that the pool is whole or was taken back to its checkpoint | what a restore wrote, which is a session of its own | `mount` |
 //! | [`Mounted`](mounted::Mounted) | addresses for its largest size are reserved, it is mapped, and its allocator and directory are sound | nothing new | `begin`, which writes |
 //! | [`Open`] | a session | the superblock and the marks of the session | `close` |
 //!
 //! | file | what |
 //! | --- | --- |
-//! | [`options`] | what an open is told |
-//! | [`addresses`] | how many addresses a pool may take |
+//! | [`options`] | the options of an open |
+//! | [`addresses`] | how many addresses a pool reserves |
 //! | [`locked`], [`judged`], [`mounted`] | the steps of an open |
-//! | [`open`] | what the handles of an open pool share, and its close |
-//! | [`stats`], [`warnings`], [`map_info`] | what an open pool tells of itself |
-//! | [`verify`] | everything in a pool is checked |
+//! | [`open`] | the open pool that all handles share, and its close |
+//! | [`stats`], [`warnings`], [`map_info`] | statistics, warnings, the list of maps |
+//! | [`verify`] | verification of everything in a pool |
 //! | [`copies`] | copies of whole pools, and restores by hand |
 
 mod addresses;

@@ -1,4 +1,5 @@
-//! The last steps of an open: the pool is mapped and looked at, and then the session begins, which is the one write.
+//! The last steps of an open: the pool is mapped and inspected, and then the session begins with the one write of an
+//! open.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -20,13 +21,13 @@ use crate::{Error, Result};
 const FEW_ADDRESSES: &str = "the process has too few free addresses for the usual 1 TiB: `max_bytes` says how far the pool may \
      grow while it is open this time; set `max_size` where many pools are open at once";
 
-/// A pool whose session can begin.
+/// A mapped pool whose session can begin.
 pub(crate) struct Mounted<'o> {
     judged: Judged<'o>,
     looked_at: LookedAt,
 }
 
-/// A mapped pool that is sound, and what its session needs.
+/// The medium of an inspected pool, and what its session needs.
 struct LookedAt {
     medium: Mapped,
     inspected: Inspected,
@@ -35,7 +36,7 @@ struct LookedAt {
 }
 
 impl<'o> Judged<'o> {
-    /// Maps the pool, and refuses one that cannot have come from a correct run.
+    /// Maps the pool, and refuses it if its contents cannot have been written by a correct run.
     pub(crate) fn mount(mut self) -> Result<Mounted<'o>> {
         let (options, placement, is_on) =
             (self.locked.options, self.placement, self.making.is_on());
@@ -49,9 +50,9 @@ impl Mounted<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the session cannot be announced. What comes after that are the threads of the session, whose failures
-    /// are warnings; the locks, once in 2^20 opens; and the removal of checkpoints that nobody wants any more: if one of these fails,
-    /// the pool is as if its process had been killed.
+    /// [`Error::Io`] if the session cannot be announced. The steps after that are the session's threads, whose failures
+    /// are only warnings; the locks, once in 2^20 opens; and the removal of checkpoints that are no longer wanted. If
+    /// locks or removal fail, the pool is left as if its process had been killed.
     pub(crate) fn begin(self, events: Events) -> Result<Open> {
         let Self { mut judged, looked_at } = self;
         let (file, placement) = (&mut judged.locked.file, judged.placement);
@@ -71,11 +72,11 @@ impl Mounted<'_> {
 }
 
 impl Judged<'_> {
-    /// The session has begun: nothing fails any more.
+    /// Makes the open pool. The session has begun, and nothing can fail any more.
     fn open(self, space: Arc<Space<Mapped>>, session: Session, events: Events) -> Open {
         let Self { locked, placement, own_path, making, restored, is_accepted } = self;
         let Locked { options, path, origin, file } = locked;
-        // What was verified, or taken back page by page, is not in doubt.
+        // A pool that was verified or restored is not in doubt.
         let is_in_doubt = !session.clean && !is_accepted && restored.is_none();
         let restored = match origin {
             Origin::Found => restored,
@@ -126,7 +127,7 @@ impl Judged<'_> {
 }
 
 impl LookedAt {
-    /// The one write of an open, and what may only follow it.
+    /// The one write of an open, and the steps that must follow it.
     fn begin(self, file: &mut PoolFile, placement: &Placement) -> Result<(Space<Mapped>, Session)> {
         let Self { medium, inspected, prepared, notes_pages } = self;
         let session = file.begin(prepared, &inspected, placement)?;
@@ -140,7 +141,7 @@ impl LookedAt {
 }
 
 impl Options {
-    /// Maps the file, reads what a session decides by, and prepares one.
+    /// Maps and inspects the file, and prepares the session.
     fn look_at(
         &self,
         file: &mut PoolFile,
@@ -153,7 +154,7 @@ impl Options {
         Ok(LookedAt { medium, inspected, prepared, notes_pages })
     }
 
-    /// A session without checkpoints, threads and listeners, on a file that is no pool of anybody yet.
+    /// A session without checkpoints, threads and listeners, on a new file that no other handle uses yet.
     pub(super) fn begin_on(
         &self,
         file: &mut PoolFile,
@@ -170,7 +171,7 @@ impl Options {
         placement: Placement,
         (read_only, notes_pages): (bool, bool),
     ) -> Result<Mapped> {
-        // What stands behind the last whole step is not mapped.
+        // Bytes after the last whole step are not mapped.
         let have = file.len()?;
         let have = have - have % STEP;
         let reservation = match self.max_size {

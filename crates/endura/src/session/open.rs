@@ -1,4 +1,4 @@
-//! An open pool, which all handles share, and its close.
+//! The open pool that all handles share, and its close.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::space::{Event, MapState, OwnPath, PoolFile, Session, Space, own};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
-/// What [`Pool::close`](crate::Pool::close) did beside closing the pool.
+/// The result of [`Pool::close`](crate::Pool::close).
 ///
 /// # Example
 ///
@@ -31,10 +31,11 @@ use crate::{Error, Result};
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Closed {
-    /// The checkpoint of the close. `None` if the pool has none or was only read, and if it could not be made.
+    /// The checkpoint that the close made. `None` if the pool has no checkpoints, was opened read-only, or if it could
+    /// not be made.
     pub checkpoint: Option<Checkpoint>,
-    /// Why it could not be made. The pool is closed and whole, but its newest checkpoint, if there is one, lacks the last
-    /// writes: until a later session makes another one, a power loss leaves a pool that is refused.
+    /// Why the checkpoint could not be made. The pool is closed and intact, but its newest checkpoint, if there is one,
+    /// lacks the last writes. Until a later session makes another one, a power loss leaves a pool that is refused.
     pub checkpoint_error: Option<Error>,
 }
 
@@ -42,7 +43,7 @@ pub struct Closed {
 pub(crate) struct Open {
     pub(super) space: Arc<Space<Mapped>>,
     pub(super) background: Background,
-    /// Makes checkpoints, where there are any.
+    /// Makes the pool's checkpoints, if it has any.
     pub(super) keeper: Option<Keeper>,
     pub(super) birthplace: ForkGuard,
     pub(super) placement: Placement,
@@ -59,18 +60,18 @@ pub(super) struct Facts {
     pub(super) filesystem: &'static str,
     pub(super) warnings: Vec<&'static str>,
     pub(super) own_path: OwnPath,
-    /// The checkpoints, as a session that only reads found them.
+    /// The checkpoints, as a read-only session found them.
     pub(super) told: Option<CheckpointStats>,
     pub(super) restored: Option<Restored>,
 }
 
 impl Open {
-    /// Identifies the pool to its [calls](Call).
+    /// The address that identifies the pool in [calls](Call).
     pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// The process that opened it.
+    /// The process that opened the pool.
     pub(crate) fn birthplace(&self) -> ForkGuard {
         self.birthplace
     }
@@ -84,12 +85,12 @@ impl Open {
         &self.facts.path
     }
 
-    /// What the open did, if it took the pool back to a checkpoint or made it from one.
+    /// What the restore did, if the open took the pool back to a checkpoint or made it from one.
     pub(crate) fn restored(&self) -> Option<&Restored> {
         self.facts.restored.as_ref()
     }
 
-    /// Fails in a forked child, and where the thread is inside an operation of the pool.
+    /// Fails in a forked child, and if the calling thread is inside an operation of the pool.
     pub(crate) fn expect_outside(&self) -> Result<()> {
         // This check is first: a forked child inherits the calls of its parent's thread.
         if self.birthplace.is_elsewhere() {
@@ -143,11 +144,11 @@ impl Open {
         }
     }
 
-    /// As [`Pool::close`](crate::Pool::close).
+    /// See [`Pool::close`](crate::Pool::close).
     pub(crate) fn close(&self) -> Result<Closed> {
         let closed = self.end_session();
-        // A program may end as soon as this call has returned. Not where the last handle is dropped: there the listener may
-        // wait for a lock that the caller has.
+        // The program may end as soon as this call has returned, so the listener hears of all events first. A drop of
+        // the last handle does not wait, because there the listener may wait for a lock that the caller holds.
         if !matches!(closed, Err(Error::Closed | Error::Forked | Error::InsideOperation)) {
             self.space.wait_for_listener();
         }
@@ -156,8 +157,8 @@ impl Open {
 
     fn end_session(&self) -> Result<Closed> {
         self.expect_outside()?;
-        // Fails if an operation may still run; the pool then stays open, and locked. While it waits for operations it
-        // holds no lock except the turn of closing.
+        // Fails if an operation may still be running; the pool then stays open, and locked. While it waits for
+        // operations it holds no lock except the turn of closing.
         self.space.close()?;
         self.background.join();
         self.keeper.iter().for_each(Keeper::stop);
@@ -169,44 +170,46 @@ impl Open {
             false => self.end(&mut file),
         };
         if ended.is_err() && self.keeper.as_ref().is_some_and(Keeper::is_suspect) {
-            // Where that could be written then, it is there already.
+            // The round that found this may have failed to record it.
             let _ = file.suspect();
         }
         self.keeper.iter().for_each(Keeper::let_go);
-        // No operation is inside, no round runs, and what comes later is turned away. Before the file is unlocked.
+        // No operation and no round is running, and later ones are refused. Done before the file is unlocked.
         self.space.media().release();
         ended
     }
 
-    /// Makes all that is in the closed pool durable, and says that it was closed.
+    /// Makes the closed pool durable, and then records that it was closed.
     fn end(&self, file: &mut PoolFile) -> Result<Closed> {
         self.expect_own(file)?;
-        // Before the free space is written down: the walks look at it.
+        // Before the free space is saved, because the walks of `vouch` read it.
         let vouched = self.keeper.as_ref().map_or(Ok(()), Keeper::vouch);
         let length = self.space.save()?;
         if length < self.space.media().len() {
-            // The pool is closed whether or not the file becomes shorter: no session looks behind its length.
+            // The pool is closed whether or not the file can be shortened: no session reads beyond the recorded length.
             let _ = self.space.media().cut(length);
         }
         file.mark_end(length);
-        // The data must be on the disk before the superblock says so.
+        // The data must be on the disk before the superblock says that the pool was closed.
         self.space.media().sync().inspect_err(|_| self.suspect(file))?;
         let made = match &self.keeper {
             Some(keeper) => Some(keeper.close(file.closed_superblock()?, length)),
             None => None,
         };
-        // Also what the last checkpoint met: that the file is not the pool's any more.
+        // Checked again, because the last checkpoint may have found that the file no longer belongs to the pool.
         self.expect_own(file)?;
-        // The next session takes what says "closed" for whole, and would put it in place of the checkpoint.
+        // The next session takes a pool that was closed for intact, and would replace the checkpoint by its contents.
         let vouched = vouched.and_then(|()| self.keeper.as_ref().map_or(Ok(()), Keeper::vouch));
         if let Err(error) = vouched {
-            // What could not be verified is not closed either, and is no worse for that.
+            // A pool that could not be verified is not recorded as closed either. Only known damage is recorded as
+            // suspect.
             if matches!(error, Error::Corrupt { .. }) {
                 self.suspect(file);
             }
             return Err(error);
         }
-        // All but the superblock is on the disk: a pool that is not said to be closed is whole as long as the machine is up.
+        // Everything except the superblock is on the disk, so even if the superblock cannot be written, the pool is
+        // intact as long as the machine runs.
         let is_kept = !file.filesystem().is_in_memory();
         if let Some(was) = self.keeper.as_ref().and_then(Keeper::was_elsewhere) {
             file.record_elsewhere(was);
@@ -215,23 +218,24 @@ impl Open {
         self.facts.own_path.expect(file.file())?;
         match made.transpose() {
             Ok(checkpoint) => Ok(Closed { checkpoint, checkpoint_error: None }),
-            // There is an older one, and all of the pool is on the disk.
+            // The whole pool is on the disk, and there may be an older checkpoint.
             Err(error) if is_kept => Ok(Closed { checkpoint: None, checkpoint_error: Some(error) }),
-            // Nothing else outlives the machine.
+            // The file is in memory: nothing except a checkpoint survives the end of the machine.
             Err(error) => Err(error),
         }
     }
 
-    /// The session met damage, or the disk refused pages of the pool, which the kernel tells once: the next open must know. What
-    /// cannot be written either is known to the checkpoint, or to the kernel as another mount.
+    /// Records for the next open that the session met damage, or that the disk refused pages of the pool, which the
+    /// kernel reports only once. If this cannot be written either, the checkpoint records it, or the next open sees
+    /// that the file system was mounted again.
     fn suspect(&self, file: &mut PoolFile) {
         self.space.poison();
         self.keeper.iter().for_each(Keeper::suspect);
         let _ = file.suspect();
     }
 
-    /// Fails unless the file is what this session has left: what somebody else has written over it is not the pool to be
-    /// closed.
+    /// Fails unless the file is as this session has left it. If another program has written over the file, it is not
+    /// the pool to be closed.
     fn expect_own(&self, file: &PoolFile) -> Result<()> {
         if self.space.is_poisoned() {
             return Err(self.space.doubt());

@@ -1,4 +1,4 @@
-//! What an open is told.
+//! The options of an open.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::media::{MediaChoice, Reservation};
 use crate::space::Access;
 use crate::{Error, Result};
 
-/// The choices of [`PoolOptions`](crate::PoolOptions), which documents them.
+/// The options that [`PoolOptions`](crate::PoolOptions) collects and documents.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) max_size: Option<u64>,

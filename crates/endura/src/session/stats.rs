@@ -14,25 +14,25 @@ use crate::{Error, Result};
 pub struct Stats {
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// Bytes of the file that are in use, in units of 4 KiB, those that describe the pool among them. The rest is free
-    /// for any purpose.
+    /// Bytes of the file that are in use, a multiple of 4 KiB. They include those that describe the pool. The rest is
+    /// free for any purpose.
     pub bytes_in_use: u64,
-    /// Bytes of free chunks in what is in use. Chunks of one size lie in spans of 16 KiB to 2 MiB. A free chunk can
-    /// be reused only for its own size until all chunks of its span are free: [`sizes`](Self::sizes) lists
-    /// them by size. One entry in a span keeps the whole span.
+    /// Bytes of free chunks within [`bytes_in_use`](Self::bytes_in_use). Chunks of one size lie in spans of 16 KiB to 2
+    /// MiB. A free chunk can be reused only for its own size until all chunks of its span are free.
+    /// [`sizes`](Self::sizes) lists them by size. A single entry keeps its whole span.
     pub free_chunk_bytes: u64,
-    /// For each size of chunk, its spans, and what is free in them.
+    /// For each size of chunk, the spans and the free chunks in them.
     pub sizes: Vec<SizeUse>,
-    /// Bytes that are freed, but that a thread may still be reading. If a thread stays inside an operation, they grow
-    /// with every update and removal, and so does the file, up to its largest size. When the thread has left, each
-    /// update frees a few of them: all are gone after about a third as many updates as ran meanwhile.
+    /// Bytes that are freed, but that a thread may still be reading. While a thread stays inside an operation, they
+    /// grow with every update and removal, and so does the file, up to its largest size. Once the thread has left, each
+    /// update makes some of them reusable: all of them after about a third as many updates as ran meanwhile.
     pub limbo_bytes: u64,
     /// The progress of the search for space stranded by an unclean end.
     pub leak_recovery: LeakRecovery,
-    /// Bytes to which the pool may grow while it is open this time.
+    /// The size in bytes to which the pool may grow in this session.
     pub max_bytes: u64,
-    /// How often the pool was opened for writing, including this time. A read-only open counts itself, but does not
-    /// record this.
+    /// How many times the pool was opened for writing, including this session. A read-only open counts itself, but does
+    /// not record that.
     pub generation: u64,
     /// Whether the session before this one closed the pool.
     pub clean_open: bool,
@@ -42,15 +42,15 @@ pub struct Stats {
     pub uuid: [u8; 16],
     /// The persistence domain in use.
     pub domain: Domain,
-    /// Whether operations that returned survive a power loss.
+    /// Whether operations that have returned survive a power loss.
     pub power_safe: bool,
-    /// The kind of the file system below.
+    /// The kind of the file system on which the pool lies.
     pub filesystem: &'static str,
     /// The checkpoints of the pool, if it has any.
     pub checkpoints: Option<CheckpointStats>,
-    /// What this open did if a power loss had torn the pool.
+    /// What the restore did, if this open took the pool back to a checkpoint or made it from one.
     pub restored: Option<Restored>,
-    /// Problems of the pool, in sentences for a person.
+    /// Problems of the pool, as sentences for a person.
     pub warnings: Vec<&'static str>,
 }
 
@@ -60,7 +60,7 @@ impl Open {
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
-        // While the caller is inside an operation the pool is still open, because a close waits for that operation.
+        // If the caller is inside an operation, the pool is not closed yet, because a close waits for that operation.
         if space.is_closed() && !space.is_inside() {
             return Err(Error::Closed);
         }

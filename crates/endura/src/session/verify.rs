@@ -18,7 +18,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// States that later writers repair, in all maps.
+    /// Incomplete changes, in all maps, that later writers will repair.
     pub fn repairs_pending(&self) -> u64 {
         self.maps.iter().map(|map| map.repairs.total()).sum()
     }
@@ -28,7 +28,7 @@ impl Report {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MapReport {
-    /// Its name.
+    /// The map's name.
     pub name: String,
     /// The kind of its index.
     pub kind: Kind,
@@ -36,14 +36,14 @@ pub struct MapReport {
     pub entries: u64,
     /// Nodes of all levels.
     pub nodes: u64,
-    /// Levels.
+    /// Levels of the index.
     pub height: u64,
-    /// States that an interrupted session left. Readers handle them, and the next writer that locks the node repairs
-    /// them.
+    /// Incomplete changes that an interrupted session left. Readers handle them, and the next writer that locks the
+    /// node repairs them.
     pub repairs: Repairs,
 }
 
-/// Checks all maps of a pool while writers wait.
+/// Checks all maps of a pool. Writers wait meanwhile.
 pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
     let quiesced = space.quiesce()?;
     let guard = space.pin()?;

@@ -2,7 +2,7 @@
 
 use crate::space::SpaceStats;
 
-/// The least number of bytes for which there is a warning.
+/// Below this many bytes there is no warning.
 const LITTLE: u64 = 64 << 20;
 
 const STALLED: &str = "much that was freed cannot be used again yet, because a thread stays inside an \
