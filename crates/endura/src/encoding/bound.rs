@@ -1,4 +1,4 @@
-//! The bounds of ranges.
+//! The bounds of ranges of keys.
 use std::cmp::Reverse;
 use std::ops::{
     Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive,

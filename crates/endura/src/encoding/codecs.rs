@@ -56,7 +56,8 @@ pub struct Json<T>(PhantomData<fn() -> T>);
 #[cfg(feature = "postcard")]
 pub struct Postcard<T>(PhantomData<fn() -> T>);
 
-/// Where the codec may not give the value back, fails unless `T` decodes the bytes just written.
+/// If it is in doubt whether the codec can read the value back, fails unless `V` decodes the bytes just written. Builds
+/// with debug assertions always decode.
 fn verify<V: Value + ?Sized>(reading: Reading, encoded: &[u8]) -> Result<(), BoxError> {
     if reading == Reading::InDoubt || cfg!(debug_assertions) {
         V::decode(encoded).map_err(|error| {

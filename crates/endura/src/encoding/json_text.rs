@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-/// Whether two texts are equal, or differ only in the order of fields. Numbers and strings are equal if their texts
-/// are: a serializer writes each in one way, and numbers of any width are compared exactly.
+/// Whether two texts are equal, or differ only in the order of fields. Numbers and strings are compared as texts. That
+/// is exact for numbers of any width, and enough because a serializer writes each number and string in only one way.
 pub(crate) fn are_equal(a: &[u8], b: &[u8]) -> bool {
-    // The same characters in another order.
+    // Texts that differ only in the order of fields have equal lengths.
     a.len() == b.len()
         && match (serde_json::from_slice(a), serde_json::from_slice(b)) {
             (Ok(a), Ok(b)) => is_same(a, b),
@@ -52,7 +52,7 @@ mod tests {
             (r#"{"a":1}"#, r#"{"a":2}"#),
             (r#"{"a":1}"#, r#"{"b":1}"#),
             (r#"{"a":1,"b":2}"#, r#"{"a":2,"b":1}"#),
-            // Equal as numbers of 64 bits.
+            // These would be equal as floating-point numbers.
             ("340282366920938463463374607431768211454", "340282366920938463463374607431768211455"),
             ("not JSON", "JSON not"),
             ("", ""),

@@ -1,5 +1,9 @@
 //! The types of keys and values, and their encodings.
 //!
+//! This module uses `tree` (for [`Bytes`](crate::tree::Bytes)) and `cpu`, and nothing of `pool` or `map`. After a
+//! change run `.ci/quick` and `cargo test -p endura-tests`. An encoding must not change for a type name that pools may
+//! have recorded; a type in the table has the same encoding in `dynamic`, in the command and in Python.
+//!
 //! | type | bytes | as a word | order | recorded name |
 //! | --- | --- | --- | --- | --- |
 //! | `u8` to `u128`; `usize` | big-endian | up to `u64` | by value | `u8` ...; `u64` |
@@ -13,7 +17,7 @@
 //! | tuples of 2 to 4, nested | one part after the other | up to 8 bytes | field by field | `(u64, str)` |
 //! | [`Newtype`](newtype::Newtype) | as `Stored` | as `Stored` | as `Stored` | as `Stored`, or `Post: (u64, u32)` with `NAME` |
 //! | `Json<T>` (values) | JSON | no | | `json<User>`: the name that serde knows |
-//! | `Postcard<T>` (values) | postcard | no | | `postcard<Page<u32>>`: the same with its arguments |
+//! | `Postcard<T>` (values) | postcard | no | | `postcard<Page<u32>>`: that name with its arguments |
 //!
 //! All encodings of keys sort byte by byte as the values do.
 

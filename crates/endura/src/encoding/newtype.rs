@@ -1,4 +1,4 @@
-//! Types of other crates that are stored as a type of this one.
+//! [`Newtype`]: types of a program that are stored as a type of this crate.
 use std::borrow::Cow;
 
 use crate::tree::Bytes;
@@ -19,9 +19,10 @@ use crate::encoding::value::{Key, KeyBound, Value};
 /// }
 /// ```
 pub trait Newtype: Copy + 'static {
-    /// The type that it is stored as.
+    /// The type that stores it.
     type Stored: Key;
-    /// A name of its own, which makes it a type different from `Stored` to the pool; none by default.
+    /// A name that makes the type different from `Stored` for the pool. By default there is none, and the pool sees the
+    /// type as `Stored`.
     ///
     /// It is spelled as a Rust path is, with letters, digits, `_`, `-`, `.` and `::`, in up to 100 bytes. It must not
     /// be the name of another type of values, such as `u64`. A name that breaks these rules does not compile:
@@ -46,7 +47,8 @@ pub trait Newtype: Copy + 'static {
     fn from_stored(stored: <Self::Stored as Value>::Owned) -> Self;
 }
 
-/// Whether the pool can record this name in front of a stored type, and tell it from the name of one.
+/// Whether the pool can record this name before the name of a stored type, and distinguish it from the name of another
+/// type.
 const fn is_own_name(name: Option<&str>) -> bool {
     let Some(name) = name else { return true };
     let bytes = name.as_bytes();
@@ -56,7 +58,7 @@ const fn is_own_name(name: Option<&str>) -> bool {
     let mut i = 0;
     while i < bytes.len() {
         match bytes[i] {
-            // Colons come in pairs, and not at the end: the stored type follows a single one.
+            // Colons come in pairs, and not at the end, because a single colon separates the name from the stored type.
             b':' if i + 2 < bytes.len() && bytes[i + 1] == b':' && bytes[i + 2] != b':' => i += 2,
             b'0'..=b'9' | b'-' | b'.' => i += 1,
             byte if is_letter(byte) => i += 1,

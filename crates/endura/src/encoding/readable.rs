@@ -1,4 +1,4 @@
-//! Values that a codec does not give back unchanged: a serializer that writes nothing finds them.
+//! Detection of values that a codec would not read back unchanged, by a serializer that writes nothing.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,21 +10,22 @@ use crate::BoxError;
 /// Whether a codec can decode what it writes for a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// It can, if it supports the type at all.
+    /// It can, if the codec supports the type at all.
     AsEver,
-    /// It depends on the value: fields were left out, and the type may not have defaults for them; it has an integer of
-    /// 128 bits, which serde does not read behind `untagged`, `tag` and `flatten`; or it has a map of unknown length: serde
-    /// writes a struct with `flatten` so, and a name may be in that twice.
+    /// Only decoding shows it, for one of three reasons. Fields were left out, and the type may have no defaults for
+    /// them. The value has an integer of 128 bits, which serde cannot read inside `untagged`, `tag` and `flatten`. Or
+    /// it has a map of unknown length: serde writes a struct with `flatten` as such a map, in which a name may occur
+    /// twice.
     InDoubt,
 }
 
-/// Fails if JSON does not give a value back unchanged.
+/// Fails if JSON would not read the value back unchanged.
 #[cfg(feature = "json")]
 pub(crate) fn by_json<T: Serialize + ?Sized>(value: &T) -> Result<Reading, BoxError> {
     check(value, Codec::Json)
 }
 
-/// Fails if postcard does not give a value back unchanged.
+/// Fails if postcard would not read the value back unchanged.
 #[cfg(feature = "postcard")]
 pub(crate) fn by_postcard<T: Serialize + ?Sized>(value: &T) -> Result<Reading, BoxError> {
     check(value, Codec::Postcard)
@@ -72,7 +73,7 @@ fn refuse<R>(why: &str) -> Result<R, Refusal> {
 #[derive(Clone, Copy)]
 struct Check<'c> {
     codec: Codec,
-    /// Whether the reading is in doubt.
+    /// Set to true if the [`Reading`] is in doubt.
     doubt: &'c Cell<bool>,
     depth: u32,
     /// Whether this is the value inside a `Some`.
@@ -80,7 +81,7 @@ struct Check<'c> {
 }
 
 impl Check<'_> {
-    /// The check of a place so many arrays and objects deeper.
+    /// The check of a place that is `levels` arrays and objects deeper.
     fn enter(self, levels: u32) -> Result<Self, Refusal> {
         let depth = self.depth + levels;
         if self.codec == Codec::Json && depth > DEEPEST {
@@ -122,7 +123,8 @@ impl Check<'_> {
         }
     }
 
-    /// Postcard has no names that could be twice, and refuses maps of unknown lengths.
+    /// Marks the reading as doubtful for JSON. Postcard stores no names, which could occur twice, and refuses maps of
+    /// unknown length.
     fn in_doubt(self) {
         if self.codec == Codec::Json {
             self.doubt.set(true);

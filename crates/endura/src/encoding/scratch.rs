@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use crate::tree::Bytes;
 
-/// A buffer larger than this is freed.
+/// A buffer with a larger capacity, in bytes, is freed instead of kept.
 const KEPT: usize = 64 << 10;
-/// Up to this length the bytes stay on the stack.
+/// Up to this length in bytes, the copy is on the stack.
 const SMALL: usize = 128;
 
 thread_local! {
@@ -27,7 +27,8 @@ pub(crate) fn give(mut buffer: Vec<u8>) {
     }
 }
 
-/// Bytes of the pool as a slice: a copy, without an allocation.
+/// Passes bytes of the pool to `read` as a slice. It is a copy in a reused buffer, so that usually nothing is
+/// allocated.
 #[inline]
 pub(crate) fn contiguous<R>(bytes: Bytes<'_>, read: impl FnOnce(&[u8]) -> R) -> R {
     match bytes.len() {

@@ -1,4 +1,4 @@
-//! The names by which serde knows types, for the pool to record.
+//! The names of types in serde, which the pool records.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use serde::forward_to_deserialize_any;
 #[cfg(feature = "postcard")]
 use crate::cpu::crc32c;
 
-/// The request that a type makes of a deserializer.
+/// What a type requests of a deserializer.
 enum Asked {
     /// Any value.
     Anything,
-    /// A struct or enum of this name: that of the type, or the one of `#[serde(rename)]`.
+    /// A struct or enum with this name, which is that of the type or of `#[serde(rename)]`.
     Named(String),
     /// A type that its name describes completely, such as a number.
     Plain(&'static str),
@@ -21,7 +21,7 @@ enum Asked {
     Holder(&'static str),
 }
 
-/// The name by which serde knows a type, without its arguments.
+/// The name of a type in serde, without its arguments.
 #[cfg(feature = "json")]
 pub(crate) fn name_of<T: DeserializeOwned>() -> Option<String> {
     match asked::<T>(true) {
@@ -31,7 +31,7 @@ pub(crate) fn name_of<T: DeserializeOwned>() -> Option<String> {
     }
 }
 
-/// The name by which serde knows a type, with its arguments. For a type without one, its whole Rust name.
+/// The name of a type in serde, with its arguments. For a type without such a name, its Rust name without paths.
 #[cfg(feature = "postcard")]
 pub(crate) fn full_name_of<T: DeserializeOwned>() -> String {
     match asked::<T>(false) {
@@ -44,7 +44,8 @@ pub(crate) fn full_name_of<T: DeserializeOwned>() -> String {
     }
 }
 
-/// `is_text`: whether the codec is one for people to read. An `IpAddr` is a string there, and an enum elsewhere.
+/// Finds out what `T` requests. `is_text` says whether the format is human-readable: an `IpAddr` is a string in such a
+/// format, and an enum in others.
 fn asked<T: DeserializeOwned>(is_text: bool) -> Asked {
     let mut asked = Asked::Anything;
     let _ = T::deserialize(Asks { asked: &mut asked, is_text });
@@ -80,17 +81,19 @@ fn without_paths(full: &str) -> String {
     let short = short.replace("<>", "");
     match short.len() {
         ..=LONGEST => short,
-        // The pool records at most 255 bytes. A longer name is replaced by its checksum, which still tells types apart.
+        // The pool records at most 255 bytes. A longer name is replaced by its checksum, which still distinguishes
+        // types.
         _ => format!("#{:08x}", crc32c::append(0, short.as_bytes())),
     }
 }
 
-/// Bytes of the character that a name begins with, as an argument is written: `'x'`, `'\''`.
+/// The length in bytes of the character literal with which `rest` begins, as in the arguments of a type: `'x'`, `'\''`.
+/// `None` if it does not begin with one.
 #[cfg(feature = "postcard")]
 fn char_literal(rest: &str) -> Option<usize> {
     let mut chars = rest.strip_prefix('\'')?.chars();
     if chars.next()? == '\\' {
-        // The first behind the backslash may be a quote itself.
+        // The character after the backslash may be a quote itself.
         chars.next()?;
         chars = chars.as_str()[chars.as_str().find('\'')?..].chars();
     }
@@ -117,7 +120,7 @@ const TRANSPARENT: [&str; 10] = [
     "Wrapping<",
 ];
 
-/// The arguments of a type: `<u32>`. (For a name that was too long, its checksum.)
+/// The arguments of a type: `<u32>`. For a name that was too long, its checksum.
 #[cfg(feature = "postcard")]
 fn arguments(short: &str) -> &str {
     let mut name = short;
@@ -131,7 +134,7 @@ fn arguments(short: &str) -> &str {
     }
 }
 
-/// A deserializer that has no data and notes what the type requests.
+/// A deserializer without data, which records what the type requests.
 struct Asks<'a> {
     asked: &'a mut Asked,
     is_text: bool,
@@ -257,7 +260,7 @@ mod tests {
         assert_eq!(full_name_of::<String>(), "str");
         assert_eq!(full_name_of::<Option<u8>>(), "Option<u8>");
         assert_eq!(full_name_of::<i128>(), "i128");
-        // Text for people, and no text in postcard.
+        // These are strings in human-readable formats, but not in postcard.
         assert_eq!(full_name_of::<std::net::IpAddr>(), "IpAddr");
         assert_eq!(full_name_of::<std::net::Ipv4Addr>(), "Ipv4Addr");
     }

@@ -1,4 +1,4 @@
-//! Tuples: their fields one after the other, each of which marks its own end.
+//! Tuples: the encodings of their fields one after the other. Each of these marks its own end.
 use std::borrow::Cow;
 
 use crate::BoxError;
@@ -12,7 +12,7 @@ const fn sum(a: Option<usize>, b: Option<usize>) -> Option<usize> {
     }
 }
 
-/// The bits of a field, shifted up by the width of the field behind it.
+/// The bits of the earlier fields, shifted up by the width of the next field.
 fn shift(word: u64, width: Option<usize>) -> u64 {
     word.checked_shl(8 * width.unwrap_or(0) as u32).unwrap_or(0)
 }

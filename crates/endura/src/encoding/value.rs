@@ -79,7 +79,7 @@ pub trait Value: 'static {
         Self::decode(&bytes)
     }
 
-    /// Passes what is decoded from an encoding to `f`, without a copy where that is possible.
+    /// Passes the value that is decoded from an encoding to `f`, without a copy where that is possible.
     #[doc(hidden)]
     #[inline]
     fn show<R>(bytes: &[u8], f: impl FnOnce(Self::Ref<'_>) -> R) -> Result<R, BoxError> {
@@ -132,7 +132,7 @@ pub trait Key: Value {
         Ok(())
     }
 
-    /// Decodes such an encoding and removes it from the front.
+    /// Decodes such an encoding, and removes it from the front of `bytes`.
     #[doc(hidden)]
     fn decode_part(bytes: &mut &[u8]) -> Result<Self::Owned, BoxError> {
         match Self::WIDTH {
@@ -146,7 +146,7 @@ pub trait Key: Value {
     }
 }
 
-/// Types of keys that have prefixes: strings start with strings, tuples with their first field.
+/// Types of keys that have prefixes. The prefix of a string is a string, that of a tuple its first field.
 #[diagnostic::on_unimplemented(
     message = "keys of type `{Self}` have no prefixes",
     label = "use `range`",
@@ -199,12 +199,12 @@ pub(crate) fn take_part<'a>(bytes: &mut &'a [u8]) -> Result<Cow<'a, [u8]>, BoxEr
     }
 }
 
-/// Whether keys and values of these widths are words.
+/// Whether a key or value of this width is stored as a word.
 pub(crate) const fn is_word(width: Option<usize>) -> bool {
     matches!(width, Some(0..=8))
 }
 
-/// The bits of a word of so many bytes.
+/// A mask of the bits of a word with `width` bytes.
 pub(crate) const fn mask(width: Option<usize>) -> u64 {
     match width {
         Some(0) | None => 0,
