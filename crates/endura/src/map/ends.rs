@@ -19,7 +19,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         self.end(true)
     }
 
-    /// The entry with the largest key, as [`first_key_value`](Self::first_key_value).
+    /// The entry with the largest key; otherwise like [`first_key_value`](Self::first_key_value).
     ///
     /// # Errors
     ///
@@ -83,7 +83,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         )
     }
 
-    /// Removes the entry at one end, which one of two closures decodes. An entry that does not decode stays.
+    /// Removes the entry at one end, and returns it as one of the two closures decodes it. An entry that does not
+    /// decode stays.
     pub(crate) fn pop_as<R>(
         &self,
         smallest: bool,
@@ -96,7 +97,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
     }
 
-    /// Removes the entry at one end if it still is this one; returns whether it did. The caller chooses again if not.
+    /// Removes the entry at one end, if it still is this one. Returns whether it was removed; if not, the caller
+    /// chooses again.
     pub(crate) fn pop_entry(
         &self,
         smallest: bool,
@@ -110,7 +112,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             })?,
         };
         if popped == Popped::Missed {
-            // Where only scans reach the key, all attempts would fail.
+            // If only scans can reach the key, because of damage, all attempts would fail.
             match self.words() {
                 Some(words) => words.check_ends()?,
                 None => self.bytes().check_ends()?,
@@ -133,8 +135,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             match words.pop(smallest, (key, value))? {
                 Popped::Taken => return Ok(Some(decoded)),
                 Popped::Beaten => {}
-                // Either other operations won twice, or only scans can reach this key, and the next attempts would fail
-                // too.
+                // Either other operations won twice, or, because of damage, only scans can reach this key, and all
+                // further attempts would fail.
                 Popped::Missed if missed == Some(key) => words.check_ends()?,
                 Popped::Missed => missed = Some(key),
             }
@@ -169,8 +171,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
     }
 
-    /// The number of entries: O(1). Exact when no operation is running. Beside writers it is off by at most the number
-    /// of operations that ran while it counted.
+    /// The number of entries: O(1). Exact when no operation is running. With concurrent writers the error is at most
+    /// the number of operations that ran during the call.
     ///
     /// After an unclean end (a kill) the first call counts the entries, once: O(n). Other operations continue
     /// meanwhile. Other calls of `len` wait for the count.
@@ -193,9 +195,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         Ok(len as usize)
     }
 
-    /// To be called after a pass over all entries, with the number of those it has found: says whether the pass has met
-    /// damage that hides entries. The number is known in a pool that is open for reading only and was closed
-    /// before. Elsewhere this is `Ok`, because writers may have changed it meanwhile.
+    /// Checks the number of entries that a pass over all of them has found, to detect damage that hides entries. The
+    /// recorded number is known if the pool is open read-only and was closed before. In other pools the result is
+    /// always `Ok`, because writers may have changed the number meanwhile.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -66,7 +66,7 @@ pub struct Map<K: ?Sized, V: ?Sized> {
     types: PhantomData<fn(&K) -> &V>,
 }
 
-/// The state that does not depend on the types.
+/// The state of a handle that does not depend on the types.
 pub(crate) struct Handle {
     pub(crate) tree: Tree<Mapped>,
     pub(crate) name: String,
@@ -74,7 +74,7 @@ pub(crate) struct Handle {
     pub(crate) types: Types,
     /// The process that opened the pool.
     pub(crate) birthplace: ForkGuard,
-    /// Identifies the pool to its [calls](Call).
+    /// The address that identifies the pool in [calls](Call).
     pub(crate) pool_address: usize,
     /// Keeps the pool open while the handle exists.
     pub(crate) _pool: Arc<dyn Send + Sync>,
@@ -100,7 +100,7 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
         Self { handle: Arc::new(handle), types: PhantomData }
     }
 
-    /// The name by which it was opened.
+    /// The name by which the map was opened.
     pub fn name(&self) -> &str {
         &self.handle.name
     }
@@ -124,7 +124,7 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
         }
     }
 
-    /// The result of an operation that ran a closure: an error in the child if the closure forked the process.
+    /// Returns the result of an operation that ran a closure, but an error in a child that the closure forked.
     #[inline]
     pub(crate) fn unless_forked<R>(&self, result: R) -> Result<R> {
         if self.handle.birthplace.is_elsewhere() { Err(Error::Forked) } else { Ok(result) }

@@ -9,7 +9,7 @@ use crate::tree::Bytes;
 use crate::{Error, Result};
 
 impl<K: Key + ?Sized> Map<K, [u8]> {
-    /// Gives `key` a value of `len` bytes. `write` writes it piece by piece, directly into the pool: for values of
+    /// Gives `key` a value of `len` bytes, which `write` writes piece by piece, directly into the pool. For values of
     /// which there should be no second copy in memory.
     ///
     /// If `write` writes more than `len` bytes, the writer fails; if it writes fewer, the call does. `write` runs
@@ -70,7 +70,7 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
     }
 }
 
-/// A writer that accepts exactly so many bytes.
+/// A writer that accepts at most `left` more bytes, and counts them down.
 struct Exactly<'a> {
     out: &'a mut dyn io::Write,
     left: usize,

@@ -237,7 +237,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     }
 
     /// Removes all entries, one after the other: O(n). Entries that other threads insert meanwhile may stay. To remove
-    /// a map at once, drop it ([`Pool::drop_map`](crate::Pool::drop_map)).
+    /// a whole map, drop it ([`Pool::drop_map`](crate::Pool::drop_map)).
     ///
     /// # Errors
     ///
@@ -310,7 +310,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         unread.map_or(Ok(removed), Err)
     }
 
-    /// Removes an entry whose value was rejected, unless its present value is one to keep; returns whether it did.
+    /// Removes an entry whose value `keep` has rejected, unless the value has changed and `keep` accepts the new one.
+    /// Returns whether the entry was removed.
     fn remove_unless(
         &self,
         key: &K::Owned,

@@ -1,4 +1,4 @@
-//! How a pool opens a map.
+//! Opening and creating maps.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl MapOptions {
     }
 }
 
-/// Fails for names that no program could read or write. The directory checks what else may be recorded.
+/// Fails for names of types that are empty or have control characters. The directory checks the other rules.
 pub(crate) fn check_names(types: &Types) -> Result<()> {
     let is_fit = |name: &str| !name.is_empty() && !name.contains(char::is_control);
     match [&types.key, &types.value].into_iter().find(|name| !is_fit(name)) {
@@ -113,7 +113,7 @@ impl Pool {
         self.open_map(name, options, types, are_words).map(Map::new)
     }
 
-    /// Opens or makes a map whose types are known at run time.
+    /// Opens or creates a map whose types are known at run time.
     pub(crate) fn open_map(
         &self,
         name: &str,

@@ -178,7 +178,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         self.change(key, &mut |_| ByteChange::Remove)
     }
 
-    /// Applies `decide`, which runs no code of the user's, and returns the value that its last call saw. If that value
+    /// Applies `decide`, which runs no code of the user, and returns the value that its last call saw. If that value
     /// does not decode, nothing changes.
     fn change<'v>(
         &self,
@@ -197,11 +197,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         old
     }
 
-    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: removes it). Otherwise changes
-    /// nothing, and returns the value found as the inner error. Two values are equal if their encodings are; values of
-    /// `Json` also if they differ only in the order of fields. (0.0 and -0.0 are not equal, a NaN is
-    /// equal to itself. A `HashMap` or `HashSet` in a `Postcard`, and a `HashSet` in a `Json`, may differ from itself:
-    /// use the sorted types.)
+    /// If `key` has the value `expected` (`None`: it is absent), gives it the value `new` (`None`: removes it).
+    /// Otherwise changes nothing, and returns the value found as the inner error. Two values are equal if their
+    /// encodings are; values of `Json` also if they differ only in the order of fields. (0.0 and -0.0 are not equal, a
+    /// NaN is equal to itself. A `HashMap` or `HashSet` in a `Postcard`, and a `HashSet` in a `Json`, may differ from
+    /// itself: use the sorted types.)
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -259,8 +259,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// `change` runs outside any lock, and may call the map. It runs again if the value of `key` has changed by the
     /// time it returns, through any thread. Writes to other keys do not make it run again.
     ///
-    /// So a `change` that writes `key` itself runs once more, and sees the value it has written. If it writes another
-    /// value each time, the call fails after some ten thousand runs.
+    /// So a `change` that writes `key` itself runs once more, and sees the value that it has written. If it writes a
+    /// different value each time, the call fails after some ten thousand runs.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -350,7 +350,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
     }
 
-    /// As [`change`](Self::change), for a `decide` that runs code of the user's, and may fail.
+    /// Like [`change`](Self::change), for a `decide` that runs code of the user, and may fail.
     pub(crate) fn alter_bytes<'v>(
         &self,
         key: K::Ref<'_>,

@@ -50,9 +50,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         Values(self)
     }
 
-    /// Passes all entries that are left to `visit`, in order, until it breaks, without an allocation for each.
-    /// `visit` runs outside any lock and may call the map. In maps of strings and bytes, memory that other threads free
-    /// meanwhile is not reused before `visit` returns.
+    /// Passes the remaining entries to `visit`, in order, until it breaks, without an allocation for each. `visit` runs
+    /// outside any lock and may call the map. In maps of strings and bytes, memory that other threads free meanwhile is
+    /// not reused before `visit` returns.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         self.visit_from(true, visit)
     }
 
-    /// As [`visit`](Self::visit), from the largest key down.
+    /// Like [`visit`](Self::visit), but from the largest key down.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         upwards: bool,
         mut visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R,
     ) -> Result<R> {
-        // Dropped before the range, which may be the last handle and then closes the pool.
+        // Dropped before the range, because the range may be the last handle, whose drop closes the pool.
         let _call = self.map.call();
         let (mut last, mut failed) = (R::GO_ON, Ok(()));
         let mut step = |result: Result<R>| match result {
@@ -114,7 +114,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         failed.map(|()| last)
     }
 
-    /// The next entry from one end, converted by one of two closures; `of_bytes` gets the value if it `needs_value`.
+    /// The next entry from one end, converted by one of the two closures. `of_bytes` gets an entry without its value
+    /// unless `needs_value` is set.
     #[inline]
     fn step<A>(
         &mut self,

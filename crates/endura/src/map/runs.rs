@@ -1,25 +1,26 @@
-//! Repeated runs of a closure that decides about one key.
+//! Detection of a closure that changes its own key each time it runs.
 //!
 //! An operation runs such a closure again if the value of the key has changed by the time it returns. Other threads may
 //! win any number of times, because each time one of them has made progress. A closure that writes its own key competes
-//! with itself: if it writes another value each time, it would do so for ever. It is told from another thread by the
-//! writes of its own thread, which are counted inside a pin around the closure.
+//! with itself: if it writes a different value each time, it would run for ever. To distinguish it from other threads,
+//! the writes of its own thread are counted, inside a pin around the closure.
 
 use crate::index::Tree;
 use crate::media::Mapped;
 use crate::space::Guard;
 use crate::{Error, Result};
 
-/// Runs before the watch starts. A watch is a pin, which keeps the pool open and memory from being reused.
+/// How many runs happen before runs are watched. A watch is a pin, which keeps the pool open and memory from being
+/// reused.
 const UNWATCHED: u32 = 1 << 10;
-/// After so many runs in a row that wrote and had to be repeated, the operation fails.
+/// After how many watched runs in a row that wrote, and had to be repeated, the operation fails.
 const IN_VAIN: u32 = 1 << 16;
 
 /// The runs of one operation's closure.
 pub(crate) struct Runs<'t> {
     tree: &'t Tree<Mapped>,
     begun: u32,
-    /// Watched runs in a row that have written.
+    /// How many of the latest watched runs, in a row, have written.
     in_vain: u32,
 }
 

@@ -10,7 +10,8 @@ use crate::tree::ByteChange;
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// Gives `key` this value, whether `key` is in the map or not; returns whether it was absent. The old value is not
-    /// read: this costs less than [`insert`](Self::insert) if it is long, and does not fail if it does not decode.
+    /// read. So this costs less than [`insert`](Self::insert) if the old value is long, and does not fail if the old
+    /// value does not decode.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -40,7 +41,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         Ok(is_new)
     }
 
-    /// Removes `key` from the map; returns whether it was present. Its value is not read: this costs less than
+    /// Removes `key` from the map; returns whether it was present. Its value is not read. So this costs less than
     /// [`remove`](Self::remove), and does not fail if the value does not decode.
     ///
     /// ```
