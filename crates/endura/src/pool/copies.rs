@@ -1,4 +1,4 @@
-//! Copies of whole pools, and the way back to a checkpoint by hand.
+//! Copies of whole pools, and restores from a checkpoint on request.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -15,20 +15,21 @@ use crate::space::Draft;
 use crate::{Error, Result};
 
 impl PoolOptions {
-    /// Creates a pool at `to`, where nothing may be, for what `from` holds: with the mode of its file, and with its owner where the
-    /// process may give files away. `fill` writes the new pool, which is closed then. It has no checkpoints yet.
+    /// Creates a pool at `to` for contents of `from`, and closes it after `fill` has written it. Nothing may exist at
+    /// `to`. The file gets the mode of `from`'s file, and its owner if the process may change owners. The new pool has
+    /// no checkpoints yet.
     ///
-    /// The new pool appears when it is whole and durable: a failure, a kill or a crash leaves nothing. (But for a file system
-    /// without nameless files, where a kill leaves a file with a temporary name, `.<name>.<digits>.tmp`.)
+    /// The new pool appears once it is complete and durable: a failure, a kill or a crash leaves nothing. (On a file
+    /// system without nameless files, a kill or a crash leaves a file with a temporary name, `.<name>.<digits>.tmp`.)
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], with `AlreadyExists` if something is there; those of [`open_existing`](Self::open_existing),
-    /// [`close`](Pool::close) and `fill`.
+    /// [`Error::Io`], with `AlreadyExists` if something exists at `to`; those of
+    /// [`open_existing`](Self::open_existing), [`close`](Pool::close) and `fill`.
     ///
     /// # Example
     ///
-    /// A pool without what was removed from another one:
+    /// Copies all maps to a new pool, without the free space of the old one:
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -61,15 +62,15 @@ impl PoolOptions {
 }
 
 impl Pool {
-    /// Writes a copy of the pool, as it is now, to `to`, where nothing may be. The copy is a closed pool, which can be opened
-    /// anywhere. It appears when it is whole and durable; a failure, or a crash, leaves nothing.
+    /// Writes a copy of the pool, as it is now, to `to`, where nothing may exist. The copy is a closed pool, which can
+    /// be opened on any machine. It appears once it is complete and durable; a failure or a crash leaves nothing.
     ///
-    /// If the pool has checkpoints, one is made and copied, and operations go on. Else operations that write wait until
-    /// all is copied. Writes as many bytes as the pool has.
+    /// If the pool has checkpoints, one is made and copied, and operations continue. Otherwise operations that write
+    /// wait until the copy is complete. Writes as many bytes as the pool has.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], with `AlreadyExists` if something is there; those of [`checkpoint`](Self::checkpoint).
+    /// [`Error::Io`], with `AlreadyExists` if something exists at `to`; those of [`checkpoint`](Self::checkpoint).
     ///
     /// # Example
     ///
@@ -88,13 +89,14 @@ impl Pool {
         self.backup_with(to, |_, _| ControlFlow::Continue(()))
     }
 
-    /// As [`backup`](Self::backup); calls `progress` with the bytes that are done and with all: about once for each MiB, or
-    /// before and after where writers wait. If that breaks, nothing is left at `to`. It may use maps of the pool, but
-    /// `close` and `checkpoint` are [`Error::InsideOperation`] in it, and no other thread makes a checkpoint meanwhile.
+    /// Like [`backup`](Self::backup), but calls `progress` with the number of bytes copied and the total: about once
+    /// for each MiB, or, if writers have to wait, only before and after the copy. If `progress` breaks, nothing is left
+    /// at `to`. It may use maps of the pool, but `close` and `checkpoint` fail in it with [`Error::InsideOperation`],
+    /// and no other thread makes a checkpoint meanwhile.
     ///
     /// # Errors
     ///
-    /// As there; [`Error::Io`] with `Interrupted` if `progress` breaks.
+    /// As for [`backup`](Self::backup); [`Error::Io`] with `Interrupted` if `progress` breaks.
     pub fn backup_with(
         &self,
         to: impl AsRef<Path>,
@@ -104,12 +106,12 @@ impl Pool {
         self.session().backup(to.as_ref(), &mut told)
     }
 
-    /// A [`backup`](Self::backup) at `to`, opened for reading only: a state of the pool that stays as it is, for long
-    /// scans, reports and tests, while the pool goes on. It is an ordinary file; remove it when it is closed.
+    /// Makes a [`backup`](Self::backup) at `to` and opens it read-only: a state of the pool that does not change while
+    /// the pool does, for long scans, reports and tests. The file is an ordinary pool; remove it once it is closed.
     ///
     /// # Errors
     ///
-    /// As there; those of [`PoolOptions::open_existing`].
+    /// As for [`backup`](Self::backup); those of [`PoolOptions::open_existing`].
     ///
     /// # Example
     ///
@@ -129,7 +131,7 @@ impl Pool {
         self.backup(&to)?;
         let made = whereabouts::at(to.as_ref()).ok();
         let opened = Self::options().read_only(true).open_existing(&to);
-        // A failure leaves nothing, as one of the backup does.
+        // A failed open leaves nothing, like a failed backup.
         opened.inspect_err(|_| {
             if whereabouts::at(to.as_ref()).ok() == made {
                 let _ = std::fs::remove_file(&to);
@@ -137,16 +139,17 @@ impl Pool {
         })
     }
 
-    /// Takes the pool at `path` back to a checkpoint: to the one beside it, or in `from`. An open does that by itself after a
-    /// power loss; this does it also with the copy of a pool that was open. If there is no pool at `path`, it is
-    /// made. With `keep_torn` the file as it was is kept as `<path>.torn` (for a look at what is torn).
+    /// Takes the pool at `path` back to a checkpoint: the one beside it, or the one in `from`. An open does that by
+    /// itself after a power loss. This function does it also for the copy of a pool that was open. If there is no pool
+    /// at `path`, it is made from the checkpoint. With `keep_torn` the old file is kept as `<path>.torn`, for
+    /// examination.
     ///
     /// # Errors
     ///
-    /// [`Error::BadCheckpoint`] if the checkpoint is none of this pool, or not of its last session (unless `from` names
-    /// it), or damaged, or if the pool is whole: nothing is changed then. [`Error::Locked`], also if another process has the file
-    /// open for writing by another path; [`Error::Unsupported`] in an overlay, where that cannot be seen;
-    /// [`Error::Io`].
+    /// [`Error::BadCheckpoint`] if the checkpoint does not belong to this pool, or not to its last session (unless
+    /// `from` names it), or is damaged, or if the pool is intact: nothing is changed then. [`Error::Locked`], also if
+    /// another process has the file open for writing by another path; [`Error::Unsupported`] on overlayfs, where that
+    /// cannot be detected; [`Error::Io`].
     pub fn restore(
         path: impl AsRef<Path>,
         from: Option<&Path>,
@@ -156,23 +159,23 @@ impl Pool {
         Options::default().restore_by_hand(&by_hand, &mut found::quietly)
     }
 
-    /// Writes a copy of the pool at `path` as its last checkpoint has it to `to`, where nothing may be; returns when that
-    /// was made. For a pool that another process has open: what was written after the checkpoint is not in the copy. (A process
-    /// that has the pool open itself copies its state of now: [`backup`](Self::backup).) The checkpoint is the one beside the
-    /// pool, or in `from`.
+    /// Copies the last checkpoint of the pool at `path` to `to`, where nothing may exist; returns the time at which
+    /// that checkpoint was made. For a pool that another process has open: later writes are not in the copy. (A process
+    /// that has the pool open itself can copy the current state: [`backup`](Self::backup).) The checkpoint is the one
+    /// beside the pool, or the one in `from`.
     ///
-    /// The copy is a closed pool, which can be opened anywhere. It appears when it is whole and durable; a failure, or a
-    /// crash, leaves nothing. Each page is checked when it is read. If the other process replaces the checkpoint meanwhile, the
-    /// copy begins again, five times at most.
+    /// The copy is a closed pool, which can be opened on any machine. It appears once it is complete and durable; a
+    /// failure or a crash leaves nothing. Each page is checked when it is read. If the other process replaces the
+    /// checkpoint meanwhile, the copy starts again, at most five times.
     ///
-    /// `progress` is called with the bytes that are done and with all, about once for each MiB. If it breaks, nothing is
-    /// left at `to`.
+    /// `progress` is called with the number of bytes copied and the total, about once for each MiB. If it breaks,
+    /// nothing is left at `to`.
     ///
     /// # Errors
     ///
-    /// [`Error::BadCheckpoint`] if the checkpoint is none of this pool, or not of its last session
-    /// (unless `from` names it), or damaged, or replaced too often; [`Error::Io`], with `AlreadyExists` if
-    /// something is there, and with `Interrupted` if `progress` breaks.
+    /// [`Error::BadCheckpoint`] if the checkpoint does not belong to this pool, or not to its last session (unless
+    /// `from` names it), or is damaged, or was replaced too often; [`Error::Io`], with `AlreadyExists` if something
+    /// exists at `to`, and with `Interrupted` if `progress` breaks.
     ///
     /// # Example
     ///
@@ -205,7 +208,7 @@ impl Pool {
     }
 }
 
-/// How a copy is told to stop.
+/// Converts a break of `progress` to the error that stops a copy.
 fn as_io(progress: ControlFlow<()>) -> io::Result<()> {
     match progress {
         ControlFlow::Continue(()) => Ok(()),

@@ -6,7 +6,7 @@ use super::options::{Listener, PoolOptions};
 use crate::Result;
 use crate::space::Events;
 
-/// The receiver of the events of the pool at `path`.
+/// Makes the receiver of the events of the pool at `path`: it passes them to the user's listener and to `tracing`.
 pub(super) fn events(options: &PoolOptions, path: &Path) -> Result<Events> {
     let listener = options.listener.clone();
     if listener.is_none() && !cfg!(feature = "tracing") {
@@ -75,7 +75,7 @@ mod tests {
     use super::super::pool::Pool;
     use crate::space::Event;
 
-    /// What a close would wait for a listener that does not return.
+    /// How long a close waits at most for a listener that does not return.
     const LISTENER_WAIT: Duration = Duration::from_secs(1);
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         assert!(receiver.recv_timeout(Duration::from_secs(60)).unwrap() < LISTENER_WAIT);
     }
 
-    /// The thread ends with the pool, and drops what the listener owns.
+    /// The listener's thread ends with the pool, and drops the listener.
     #[test]
     fn a_listener_goes_with_the_pool() {
         let folder = tempfile::tempdir().unwrap();
@@ -151,7 +151,7 @@ mod tests {
         });
         drop(pool.create_new(folder.path().join("pool")).unwrap());
         drop(pool);
-        // After the events of the close.
+        // Receives the events of the close first.
         let end = loop {
             match events.recv_timeout(Duration::from_secs(60)) {
                 Ok(()) => {}

@@ -1,4 +1,9 @@
-//! Pools, as programs use them: options, the handle, copies. What happens behind them is in [`session`](crate::session).
+//! Pools, as programs use them: options, the handle, copies. The work is done in [`session`](crate::session).
+//!
+//! This module may use `encoding`, `session`, `index`, `checkpoint` and `space`, and the modules below these. After a
+//! change run `.ci/quick`, `cargo test -p endura --lib pool` and `cargo test -p endura-tests --test faults`. A change
+//! of the public API also belongs in `crates/endura/public-api.txt`
+//! (`ENDURA_BLESS=1 cargo test -p endura --test architecture surface`) and, for options, in `settings.rs`.
 
 mod copies;
 mod listen;

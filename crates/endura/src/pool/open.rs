@@ -1,4 +1,4 @@
-//! How a path becomes an open pool.
+//! The methods that open and create pools.
 
 use std::io;
 use std::path::Path;
@@ -15,18 +15,19 @@ impl PoolOptions {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] if it is open elsewhere, and remains so for the [`lock_timeout`](Self::lock_timeout);
-    /// [`Error::NotAPool`], [`Error::Truncated`], [`Error::Version`], [`Error::UnknownFeatures`] and [`Error::Corrupt`]
-    /// if the file is not a pool of this build; [`Error::NeedsRestore`] if the machine stopped, or the file was copied,
-    /// while the pool was open, or if that cannot be known; [`Error::NeedsRecovery`] if a writer has to open it first;
-    /// [`Error::Unsupported`] for what does not work on this machine; [`Error::Io`], also with `NotFound`. A refused
-    /// file is not changed.
+    /// [`Error::Locked`] if another handle or process has it open, and keeps it open for the
+    /// [`lock_timeout`](Self::lock_timeout); [`Error::NotAPool`], [`Error::Truncated`], [`Error::Version`],
+    /// [`Error::UnknownFeatures`] and [`Error::Corrupt`] if the file is not a pool of this build;
+    /// [`Error::NeedsRestore`] if the machine stopped, or the file was copied, while the pool was open, or if that
+    /// cannot be known; [`Error::NeedsRecovery`] if a writer has to open it first; [`Error::Unsupported`] if the file
+    /// system or the machine lacks something that the pool needs; [`Error::Io`], also with `NotFound`. A refused file
+    /// is not changed.
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<Pool> {
         let (path, begun) = (path.as_ref(), Instant::now());
         loop {
             let opened = Locked::existing(&self.session, path);
             match opened.and_then(|locked| self.begin(path, locked)) {
-                // Somebody came by a path whose lock is not this one's.
+                // Another process has opened the file by a path whose lock this one does not see.
                 Err(Error::Locked) if begun.elapsed() < self.session.lock_timeout => {
                     std::thread::sleep(LONGEST_PAUSE);
                 }

@@ -16,7 +16,7 @@ use crate::space::Space;
 ///
 /// A handle is cheap to clone; any thread may use and drop it. [`close`](Self::close) closes the pool, and so does
 /// dropping the last handle of it and of its maps. Only then is its data synced to the disk, so that it also survives
-/// the machine going down.
+/// the end of the machine.
 ///
 /// A forked child cannot use the pools of its parent ([`Error::Forked`]); dropping their handles in the child has no
 /// effect on the pool.
@@ -72,17 +72,17 @@ impl Pool {
         Arc::<Open>::clone(&self.open)
     }
 
-    /// Identifies the pool to its [calls](crate::runtime::calls::Call).
+    /// The address that identifies the pool in [calls](crate::runtime::calls::Call).
     pub(crate) fn address(&self) -> usize {
         self.open.address()
     }
 
-    /// The process that opened it.
+    /// The process that opened the pool.
     pub(crate) fn birthplace(&self) -> ForkGuard {
         self.open.birthplace()
     }
 
-    /// The session behind the handle.
+    /// The open pool that all handles share.
     pub(super) fn session(&self) -> &Open {
         &self.open
     }
@@ -92,7 +92,8 @@ impl Pool {
         self.open.path()
     }
 
-    /// What the open did, if it took the pool back to a checkpoint or made it from one: as in [`Stats`], at once.
+    /// What the restore did, if the open took the pool back to a checkpoint or made it from one. [`Stats`] has the
+    /// same; this method is O(1).
     pub fn restored(&self) -> Option<&Restored> {
         self.open.restored()
     }
@@ -106,7 +107,7 @@ impl Pool {
         self.open.maps()
     }
 
-    /// Drops the map `name` and frees its space; `false` if there is none. From then on its handles fail with
+    /// Drops the map `name` and frees its space; returns `false` if there is none. From then on its handles fail with
     /// [`Error::Dropped`]. Durable on return; O(nodes).
     ///
     /// # Errors
@@ -117,8 +118,8 @@ impl Pool {
         self.open.drop_map(name)
     }
 
-    /// Renames the map `from` to `to`; its entries are not moved. Atomic, also under a crash: at any moment exactly one
-    /// of the two names exists. Durable on return; O(1), and needs no space.
+    /// Renames the map `from` to `to`; its entries are not moved. Atomic, also in a crash: at any moment exactly one of
+    /// the two names exists. Durable on return; O(1), and needs no space.
     ///
     /// Handles of the map stay valid, also in running operations, and refer to the same map under its new name. A
     /// concurrent open of the old name gets the map, or creates a new one of that name, as before or after the call.
@@ -152,26 +153,26 @@ impl Pool {
     ///
     /// [`Error::Corrupt`] for the first check that fails; [`Error::InsideOperation`] if the calling thread is inside an
     /// operation of this pool, as for [`close`](Self::close); [`Error::WritersStay`] if another thread stays inside an
-    /// operation that writes for about a second: the other writers then continue; and those of [`Map`](crate::Map) for
-    /// methods that read.
+    /// operation that writes for about a second, and then the other writers continue; and those of [`Map`](crate::Map)
+    /// for methods that read.
     pub fn verify(&self) -> Result<Report> {
         self.open.verify()
     }
 
-    /// Finds the space that an unclean end stranded now, together with the background threads
-    /// ([`PoolOptions::recovery_threads`]); returns whether all of it is found. Operations continue meanwhile. The call
-    /// does not wait longer than a second for a thread that stays inside an operation. O(n).
+    /// Finds the space that an unclean end has stranded, now and together with the background threads
+    /// ([`PoolOptions::recovery_threads`]). Returns whether all of it has been found. Operations continue meanwhile.
+    /// The call waits at most a second for a thread that stays inside an operation. O(n).
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNodes`] if this build does not know the nodes of a map: no chunk is known to be free then. Those
-    /// of [`Map`](crate::Map) for methods that write.
+    /// [`Error::UnknownNodes`] if this build does not know the nodes of a map, so that no chunk can be known to be
+    /// free. Those of [`Map`](crate::Map) for methods that write.
     pub fn recover_leaks(&self) -> Result<bool> {
         self.open.recover_leaks()
     }
 
-    /// Facts and figures; those about space are exact while no operation writes. Reads the state of every partly used
-    /// span; operations continue meanwhile.
+    /// Facts and figures of the pool. Those about space are exact while no operation writes. Reads the state of every
+    /// partly used span; operations continue meanwhile.
     ///
     /// # Errors
     ///
@@ -180,18 +181,19 @@ impl Pool {
         self.open.stats()
     }
 
-    /// Makes a checkpoint now: the state to which a power loss on an ordinary disk takes the pool back. Durable on return. Other
-    /// threads go on; those that write wait while what has changed is copied in memory. Takes as long as the disk
-    /// needs for the changed pages; the first one of a pool writes all that is in use.
+    /// Makes a checkpoint now: the state to which the pool is taken back after a power loss on an ordinary disk.
+    /// Durable on return. Other threads continue, but writers wait while changed pages are copied in memory. Takes as
+    /// long as the disk needs for the changed pages; the first checkpoint of a pool writes all pages in use.
     ///
-    /// What an operation of this thread wrote before the call is in it.
+    /// The checkpoint contains all that this thread has written before the call.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] if the pool has no checkpoints; [`Error::InsideOperation`], as for [`close`](Self::close);
-    /// [`Error::WritersStay`] if writers stay inside operations for seconds; [`Error::Io`] and [`Error::BadCheckpoint`]:
-    /// the last checkpoint then is what it was, also because this session met damage, or because a pool that was found not
-    /// closed could not be verified. Those of [`Map`](crate::Map) for methods that write.
+    /// [`Error::Unsupported`] if the pool has no checkpoints; [`Error::InsideOperation`], as for
+    /// [`close`](Self::close); [`Error::WritersStay`] if writers stay inside operations for seconds; [`Error::Io`] and
+    /// [`Error::BadCheckpoint`], which can also mean that this session met damage, or that a pool that had not been
+    /// closed could not be verified; and those of [`Map`](crate::Map) for methods that write. The last checkpoint is
+    /// unchanged then.
     ///
     /// # Example
     ///
@@ -212,25 +214,28 @@ impl Pool {
     }
 
     /// Ends the session: waits for running operations, syncs everything to the disk, marks the pool clean and unlocks
-    /// it. From then on all handles of the pool and of its maps fail with [`Error::Closed`]. The memory that maps the file, its
-    /// descriptor, and the disk space of a removed file are free on return, whatever handles live on. The listener of
-    /// [`on_event`](PoolOptions::on_event) has heard of all that happened; a slow one is waited for no longer than a second.
+    /// it. From then on all handles of the pool and of its maps fail with [`Error::Closed`]. On return the mapping of
+    /// the file, its descriptor, and the disk space of a removed file are free, even if handles still exist. The
+    /// listener of [`on_event`](PoolOptions::on_event) has received all events; the call waits at most a second for a
+    /// slow one.
     ///
     /// A thread cannot wait for an operation of its own. So `close` and [`verify`](Self::verify) fail with
     /// [`Error::InsideOperation`] in all code that a method of one of the pool's maps, of any kind, runs for its
     /// caller: in closures (of `update`, `range_with`, `retain` and the like), and in the iterators given to `extend`
-    /// and `get_many`. There they work on another pool, and between two entries of a `for` loop over a map.
+    /// and `get_many`. They do work there on another pool, and on this one between two entries of a `for` loop over a
+    /// map.
     ///
     /// # Errors
     ///
-    /// [`Error::Closed`] if it was closed before; [`Error::Forked`] in a child;
-    /// [`Error::InsideOperation`] if the calling thread is inside an operation of this pool: the pool then stays open.
-    /// [`Error::Io`] if something could not be written, [`Error::Poisoned`] and [`Error::Corrupt`]
-    /// if the pool is in doubt, or another file was written over it: it is then unlocked, but not marked clean. A pool with
-    /// checkpoints is in doubt if the session met damage, or, with [`Error::BadCheckpoint`], if it was not closed before and could
-    /// not be verified. [`Error::Displaced`] if all was done, and the path leads to the pool no more. The error of the close's
-    /// checkpoint if all else was done, and the pool is in memory (tmpfs): what was written since the newest checkpoint is lost with
-    /// the machine. Where the pool itself is kept, that error is in [`Closed`].
+    /// [`Error::Closed`] if it was closed before; [`Error::Forked`] in a child; [`Error::InsideOperation`] if the
+    /// calling thread is inside an operation of this pool: the pool then stays open. [`Error::Io`] if something could
+    /// not be written, [`Error::Poisoned`] and [`Error::Corrupt`] if the pool is in doubt, or another file was written
+    /// over it: it is then unlocked, but not marked clean. A pool with checkpoints is in doubt if the session met
+    /// damage, or, with [`Error::BadCheckpoint`], if it had not been closed before this session and could not be
+    /// verified. [`Error::Displaced`] if the pool was closed, but the path no longer leads to it. The error of the
+    /// close's checkpoint if everything else succeeded and the pool is in memory (tmpfs): then all writes since the
+    /// newest checkpoint are lost when the machine stops. If the pool is on a disk, that error is in [`Closed`]
+    /// instead.
     pub fn close(&self) -> Result<Closed> {
         self.open.close()
     }

@@ -1,6 +1,6 @@
-//! Power that is cut while a pool is in use: the disk below its checkpoints loses writes, the pool itself is garbage in any
-//! page, and the restore is cut as well. What an open then finds is the pool at the moment of a checkpoint: the last that was
-//! completed, or the one that was under way.
+//! Simulated power cuts while a pool is in use: the disk below its checkpoints loses writes, any page of the pool
+//! itself may be garbage, and the restore may be cut as well. The next open must find the pool at the moment of a
+//! checkpoint: the last that was completed, or the one that was being made.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -22,10 +22,10 @@ use crate::space::Superblock;
 use crate::{Kind, Result};
 use crate::{Map, MapOptions};
 
-/// Writers, and keys of each in each map.
+/// The number of writers, and of keys that each has in each map.
 const WRITERS: u64 = 2;
 const KEYS: u64 = 48;
-/// Every so many operations of a writer make a map, and half as many later it is dropped.
+/// A writer makes a map once in this many operations, and drops it after half as many.
 const MAKES: u64 = 60;
 
 struct Maps {
@@ -40,7 +40,7 @@ impl Maps {
         Ok(Self { words, bytes: pool.map("bytes")? })
     }
 
-    /// What is in them of one writer.
+    /// All entries of one writer: the map's number and the key, and the value.
     fn of_writer(&self, writer: u64) -> Result<BTreeMap<(u64, u64), u64>> {
         let mut all = BTreeMap::new();
         for (which, map) in (0..).zip(&self.words) {
@@ -65,12 +65,12 @@ fn name_of(writer: u64, key: u64) -> String {
     format!("{writer}-{key}")
 }
 
-/// From some bytes to more than one page.
+/// A text of a few bytes to more than one page.
 fn text_of(value: u64) -> String {
     format!("{value}{}", ".".repeat((value * 67 % 6_000) as usize))
 }
 
-/// What operation `i` of a writer does: to which map, to which key, and whether it removes.
+/// Operation `i` of a writer: the map and the key that it changes, and whether it removes the key.
 fn step(i: u64) -> ((u64, u64), bool) {
     let mixed = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     ((i % 3, mixed % KEYS), mixed.is_multiple_of(5))
@@ -96,7 +96,7 @@ fn run_step(pool: &Pool, maps: &Maps, writer: u64, i: u64) -> Result<()> {
     Ok(())
 }
 
-/// What an operation of a writer leaves of what was there.
+/// Applies operation `i` of a writer to the model `all`.
 fn apply(all: &mut BTreeMap<(u64, u64), u64>, i: u64) {
     match step(i) {
         (at, true) => drop(all.remove(&at)),
@@ -104,11 +104,12 @@ fn apply(all: &mut BTreeMap<(u64, u64), u64>, i: u64) {
     }
 }
 
-/// How far each writer was: operations that had returned before a round, and that had begun when it had ended.
+/// The progress of each writer during a round: from the number of operations that had returned before it to the number
+/// that had begun when it ended.
 type Span = [RangeInclusive<u64>; WRITERS as usize];
 
-/// Runs two writers beside rounds until the power is cut. Gives for each round that was completed how far they were, and of the
-/// one that was cut.
+/// Runs two writers beside rounds until the power is cut. Returns the span of each completed round, and of the one that
+/// was cut.
 fn run_until_cut(pool: &Pool, disk: &Losing, copier: Copier) -> Vec<Span> {
     let maps = Maps::of(pool).unwrap();
     let begun = [const { AtomicU64::new(0) }; WRITERS as usize];
@@ -168,7 +169,7 @@ fn superblock_of(path: &Path) -> Superblock {
     Superblock::read(&File::open(path).unwrap()).unwrap()
 }
 
-/// The pool as a power loss leaves it: of another boot, garbage in some pages, longer or shorter.
+/// Makes the pool's file what a power loss may leave: from another boot, with garbage in some pages, longer or shorter.
 fn tear(path: &Path, was: &Superblock, random: &mut Random) {
     let file = File::options().read(true).write(true).open(path).unwrap();
     let sequence = superblock_of(path).sequence;
@@ -188,7 +189,7 @@ fn tear(path: &Path, was: &Superblock, random: &mut Random) {
     }
 }
 
-/// The pool has what each writer had done at one moment of the span.
+/// Whether the pool contains, for each writer, exactly its operations up to one moment of the span.
 fn expect_span(pool: &Pool, span: &Span) -> bool {
     let maps = Maps::of(pool).unwrap();
     let names: Vec<_> = pool.maps().unwrap().into_iter().map(|map| map.name).collect();
@@ -198,7 +199,7 @@ fn expect_span(pool: &Pool, span: &Span) -> bool {
         let mut model = BTreeMap::new();
         (0..*span.start()).for_each(|i| apply(&mut model, i));
         span.into_iter().any(|count| {
-            // The step that was under way may have made or dropped its map already.
+            // The operation in flight may already have made or dropped its map.
             let is_there = match count % MAKES {
                 0 | 30 => true,
                 step => names.contains(&extra_of(writer, count)) == (step < 30),
@@ -225,7 +226,7 @@ fn cut_once(folder: &Path, seed: u64) {
     let spans = run_until_cut(&pool, &disk, Copier::default().with_most_in_hold(most));
     drop(pool);
     tear(&path, &was, &mut random);
-    // What the disk below the checkpoint still has.
+    // What the disk below the checkpoint has kept.
     let disk = disk.cut(&mut random, u64::MAX);
     let newest = CheckpointFile::open(disk.clone(), 1 << 20).unwrap().newest();
     fs::write(&kept, &disk.0.lock().now).unwrap();
@@ -236,7 +237,7 @@ fn cut_once(folder: &Path, seed: u64) {
         fs::remove_file(&kept).unwrap();
         return;
     };
-    // Rounds that were completed, and the one that was cut.
+    // The checkpoint is that of the last completed round, or of the round that was cut.
     let completed = spans.len() as u64 - 1;
     assert!(
         (completed..=completed + 1).contains(&sequence),
@@ -266,7 +267,7 @@ fn cut_once(folder: &Path, seed: u64) {
     fs::remove_file(&kept).unwrap();
 }
 
-/// A thousand cuts; `ENDURA_CUTS` is another number.
+/// Makes a thousand cuts, or `ENDURA_CUTS`.
 #[test]
 fn a_power_loss_at_any_moment_leaves_a_checkpoint() {
     let cuts = std::env::var("ENDURA_CUTS").map_or(1_000, |cuts| cuts.parse().unwrap());

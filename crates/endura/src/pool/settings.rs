@@ -1,10 +1,10 @@
-//! Options by name, as configuration files and bindings for other languages have them.
+//! Options by name, for configuration files and bindings for other languages.
 
 use super::options::PoolOptions;
 use crate::checkpoint::Checkpoints;
 use crate::settings::{number, seconds, size, switch};
 
-/// The name of an option, and how its value is read.
+/// The name of an option, and the function that reads its value.
 type Setting = (&'static str, fn(PoolOptions, &str) -> Result<PoolOptions, String>);
 
 const SETTINGS: [Setting; 12] = [
@@ -56,11 +56,11 @@ const SETTINGS: [Setting; 12] = [
     }),
 ];
 
-/// More would be a mistake.
+/// The most recovery threads. A larger number is taken for a mistake.
 const MOST_THREADS: usize = 1_024;
 
 impl PoolOptions {
-    /// Sets the option `name` to what `value` says: for programs that have their options as texts.
+    /// Sets the option `name` to `value`, for programs that have their options as texts.
     ///
     /// | name | value | method |
     /// | --- | --- | --- |
@@ -73,7 +73,7 @@ impl PoolOptions {
     /// | `checkpoint-file` | a path | [`Checkpoints::in_file`] |
     /// | `checkpoint-must-exist` | `yes`, `no` | [`Checkpoints::must_exist`] |
     ///
-    /// The order of those about checkpoints does not matter. `off` excludes the others.
+    /// The order of the options about checkpoints does not matter. `off` excludes the other two.
     ///
     /// # Errors
     ///
