@@ -18,40 +18,40 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A failed operation leaves the map as it was. Every variant carries the facts that a program
 /// needs to react, and its text is a sentence that tells a person what to do next.
 ///
-/// `{error}` prints the sentence. `{error:?}`, and a `main` that returns the error, print the variant and its fields: that
-/// form is for logs and tests, which look for facts and not for wording.
+/// `{error}` prints the sentence. `{error:?}`, and a `main` that returns the error, print the variant and its fields,
+/// for logs and tests that depend on facts and not on wording.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The pool holds something that no correct run can have written.
+    /// The pool contains data that no correct run can have written.
     #[error(
         "the pool is damaged at byte {offset}: {what}; restore it from a backup, or see with \
          `endura check` on a copy what is damaged"
     )]
     Corrupt {
-        /// Where in the pool, in bytes from its start.
+        /// The place of the damage, in bytes from the start of the pool.
         offset: u64,
         /// What was found there and should not be.
         what: &'static str,
     },
-    /// Neither the pool nor the file system below it has room.
+    /// The pool has no space left, and cannot grow.
     ///
-    /// A span of 16 KiB to 2 MiB holds chunks of one size, and can be used for another one only when all of
-    /// them are free. So a pool can be full of free chunks where a few entries are left in each span:
-    /// `Stats::sizes` says for which sizes there are some. Those entries have to go, or all of them to be
-    /// written to a new pool.
+    /// A span of 16 KiB to 2 MiB holds chunks of one size. It can be used for another size only when all of its chunks
+    /// are free. So a pool can be full although it has many free chunks, if a few entries are left in each span.
+    /// [`Stats::sizes`](crate::Stats::sizes) lists the free chunks by size. Then remove the remaining entries, or copy
+    /// all entries to a new pool.
     #[error(
         "no room for {need} bytes: a value of some {free} would fit, and free space in partly used spans is for \
          entries of the same size only; remove entries, raise `max_size` (`--max-size`) or the limit on the size \
          of files (`ulimit -f`), or free disk space"
     )]
     Full {
-        /// How many bytes were asked for.
+        /// How many bytes were needed.
         need: u64,
-        /// How many bytes the longest piece of free space has, or could have if the file grew as far as it can. A value
-        /// that is 8 KiB shorter fits, under a key of up to 4,000 bytes: a page begins with a table of 4 KiB, and a record with
-        /// its head and its key.
-        /// Values of at most 16 KiB may fit also where this is 0, in free chunks of their size.
+        /// The size in bytes of the longest piece of free space, or of the longest that there would be if the file grew
+        /// as far as it can. A value that is 8 KiB shorter fits, with a key of up to 4,000 bytes: a page begins with a
+        /// table of 4 KiB, and a record with its head and its key. A value of at most 16 KiB may fit even if this is 0,
+        /// in a free chunk of its size.
         free: u64,
     },
     /// Another process, or another handle of this process, has the pool open.
@@ -63,36 +63,37 @@ pub enum Error {
     /// The process forked after the pool was opened, and this is the child.
     #[error("this process is a fork of the one that opened the pool: open the pool again here")]
     Forked,
-    /// A read-only open met a pool that must be repaired by a writer first.
+    /// A read-only open found a pool that a writer must repair first.
     #[error("the pool needs a repair that a read-only open may not do: open it for writing once")]
     NeedsRecovery,
-    /// The machine went down, or the file was copied, while the pool was open, or nothing can tell that neither happened.
+    /// The machine stopped, or the file was copied, while the pool was open; or it cannot be excluded that one of these
+    /// happened.
     #[error(
         "the pool may be torn ({reason}): restore it from a backup, or verify and accept it with \
          `endura check --accept`"
     )]
     NeedsRestore {
-        /// What gave it away.
+        /// How this was detected.
         reason: &'static str,
     },
-    /// The checkpoint beside the pool, or the one that was given, cannot be used for it.
+    /// The checkpoint beside the pool, or the chosen one, cannot be used for it.
     #[error("the checkpoint {}: {what}", path.display())]
     BadCheckpoint {
-        /// The file.
+        /// The file of the checkpoint.
         path: PathBuf,
-        /// Why, and what to do.
+        /// Why it cannot be used, and what to do.
         what: &'static str,
     },
-    /// The path by which the pool was opened leads to it no more: while it was open, the file was removed or moved, or another
-    /// one was put in its place, or a file system was mounted over it. All of it is durable, and it was closed.
+    /// The path by which the pool was opened no longer leads to it: while the pool was open, the file was removed,
+    /// moved or replaced, or a file system was mounted over it. The pool was closed, and all of it is durable.
     #[error("the pool was closed, but {} leads to it no more: it was removed or moved while it was open, or something else is in its place; {}", path.display(), open_now(now.as_deref()))]
     Displaced {
-        /// The path by which it was opened.
+        /// The path by which the pool was opened.
         path: PathBuf,
-        /// Where the file is, if it has a name that is known.
+        /// The current path of the file, if it is known.
         now: Option<Box<Path>>,
     },
-    /// The file was written by another version of the format, or is not a pool.
+    /// The file has another version of the format.
     #[error("the pool has format {found}, this build reads format {want}: use a matching endura")]
     Version {
         /// The version found in the file.
@@ -100,7 +101,7 @@ pub enum Error {
         /// The version that this build reads and writes.
         want: u32,
     },
-    /// The pool uses features that came after this build.
+    /// The pool uses features that this build does not know.
     #[error("the pool uses features that this build does not know ({bits:#x}): use a newer endura")]
     UnknownFeatures {
         /// The features, one bit each.
@@ -111,7 +112,7 @@ pub enum Error {
         "this is not an endura pool: {what}; give the path of a pool, or of a file that is not there yet"
     )]
     NotAPool {
-        /// What was found in place of a pool.
+        /// What was found instead of a pool.
         what: &'static str,
     },
     /// The file is shorter than the pool in it.
@@ -122,7 +123,7 @@ pub enum Error {
     Truncated {
         /// The length of the file in bytes.
         have: u64,
-        /// The bytes that the pool in it covers.
+        /// The length in bytes that the pool in it needs.
         need: u64,
     },
     /// A key is longer than the index can hold.
@@ -145,7 +146,7 @@ pub enum Error {
         /// The longest possible value, in bytes.
         max: u64,
     },
-    /// The map has other types than those it was opened with.
+    /// The map has other types than the requested ones.
     #[error(
         "the map `{name}` is a {found}, not a {want}: open it with the types it has, or choose another name"
     )]
@@ -154,22 +155,22 @@ pub enum Error {
         name: String,
         /// Its types.
         found: Box<Types>,
-        /// Those asked for.
+        /// The requested types.
         want: Box<Types>,
     },
-    /// The map is of another kind than the one asked for, or a map of these types cannot be of that kind.
+    /// The map is of another kind than the requested one, or a map of these types cannot be of that kind.
     #[error("{}", wrong_kind(name, types, *found, *want))]
     WrongKind {
         /// The name of the map.
         name: String,
         /// Its types.
         types: Box<Types>,
-        /// Its kind, if it is there already.
+        /// Its kind, if the map exists.
         found: Option<Kind>,
-        /// The kind asked for.
+        /// The requested kind.
         want: Kind,
     },
-    /// The map has nodes of other sizes than those asked for.
+    /// The map has nodes of other sizes than the requested ones.
     #[error(
         "the map `{name}` has other node sizes than those asked for: leave them out, or copy the map"
     )]
@@ -177,7 +178,7 @@ pub enum Error {
         /// The name of the map.
         name: String,
     },
-    /// A value does not encode: its `Serialize`, or its `encode`, says why.
+    /// A value cannot be encoded. `source` is the error of its `Serialize` or `encode`.
     #[error(
         "a `{type_name}` cannot be encoded: {source}; nothing was written, store another value"
     )]
@@ -187,7 +188,7 @@ pub enum Error {
         /// Why.
         source: BoxError,
     },
-    /// Stored bytes do not decode as the type that the map has.
+    /// Stored bytes do not decode as the map's type.
     #[error(
         "an entry does not decode as `{type_name}`: {source}; was the type changed since it was written? Read \
          it with the type as it was, overwrite it with `put`, or remove it with `delete` or `pop_first_key`"
@@ -201,7 +202,7 @@ pub enum Error {
     /// The closure of [`Map::insert_from`](crate::Map::insert_from) failed.
     #[error("writing a value: {0}; nothing was stored, so it may be tried again")]
     Write(#[source] io::Error),
-    /// The closure of [`Map::insert_from`](crate::Map::insert_from) wrote less than it had announced.
+    /// The closure of [`Map::insert_from`](crate::Map::insert_from) wrote fewer bytes than `len`.
     #[error(
         "a value of {len} bytes was announced, but only {written} were written: announce what will be written"
     )]
@@ -211,8 +212,8 @@ pub enum Error {
         /// Bytes written.
         written: usize,
     },
-    /// The named map is of a kind, or has nodes of sizes, that this build does not know. It is left as it is; what else is in the
-    /// pool can be used.
+    /// This build does not know the map's kind, or the sizes or features of its nodes. The map is left as it is, and
+    /// other maps of the pool can be used.
     #[error(
         "the map `{name}` is of a kind, or has node sizes or features, that this build does not know: `endura export` it with the version that made it, and import \
          that here; if no version did, restore a backup"
@@ -233,15 +234,16 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// There is no such map: a read-only pool cannot make one, and what is to be renamed must be there.
+    /// There is no such map, and the call cannot create it: the pool is read-only, the options forbid it, or the map is
+    /// to be renamed.
     #[error(
         "the pool has no map `{name}`: choose one that `Pool::maps` lists, or open the pool for writing to make it"
     )]
     NoSuchMap {
-        /// The name asked for.
+        /// The requested name.
         name: String,
     },
-    /// A map was to get a name that a map has.
+    /// A map was to get a name that is taken.
     #[error("the pool has a map `{name}` already: drop that first, or choose another name")]
     MapExists {
         /// The name.
@@ -256,41 +258,41 @@ pub enum Error {
     /// The pool of this handle was closed.
     #[error("the pool was closed: open it again, and its maps")]
     Closed,
-    /// Memory cannot be reused because some thread has stayed inside an operation.
+    /// Freed memory cannot be reused, because a thread stays inside an operation.
     #[error(
         "{waiting} bytes wait for a thread that stays inside one operation: let it finish, then \
          try again"
     )]
     ReclaimStalled {
-        /// Bytes that would be free if that thread left.
+        /// How many bytes would be free if that thread left.
         waiting: u64,
     },
-    /// The closure of [`alter`](crate::Map::alter), [`update`](crate::Map::update) or
-    /// [`retain`](crate::Map::retain) writes the key that it decides about, each time another value.
+    /// The closure of [`alter`](crate::Map::alter), [`update`](crate::Map::update) or [`retain`](crate::Map::retain)
+    /// writes the key that it decides about, with a different value each time.
     #[error(
         "the closure of an update has written to the pool in each of {runs} runs, and each time the value of its key \
          had changed when it returned: let the closure return the new value, and not write it"
     )]
     RecursiveUpdate {
-        /// How often it ran.
+        /// How many times the closure ran.
         runs: u32,
     },
-    /// The call waits for all operations of the pool to end, and the calling thread is inside one: it was made in a
-    /// closure that a method of a map runs, or an iterator that it was given.
+    /// The call waits for all operations of the pool to end, but the calling thread is inside one: the call was made in
+    /// a closure or an iterator that was passed to a method of a map.
     #[error("this thread is inside an operation of the pool: let it return, then try again")]
     InsideOperation,
-    /// The call keeps writers out, and some have stayed inside one operation for as long as it waits.
+    /// The call excludes writers, and some stayed inside one operation for as long as it waits.
     #[error(
         "{threads} threads stay inside an operation that writes, one of them thread {thread} of this \
          process: let them return, then try again"
     )]
     WritersStay {
-        /// How many.
+        /// How many threads stayed.
         threads: usize,
-        /// The system's number of one of them; 0 if it is not known.
+        /// The operating system's id of one of them; 0 if it is not known.
         thread: u64,
     },
-    /// A write was asked of a pool that was opened read-only.
+    /// The call writes, and the pool was opened read-only.
     #[error("the pool was opened read-only: open it for writing")]
     ReadOnly,
     /// The file system, the machine or the kernel lacks something that endura needs.
@@ -299,18 +301,18 @@ pub enum Error {
         /// What is missing, and what to do instead.
         what: &'static str,
     },
-    /// The operating system refused.
+    /// A call to the operating system failed.
     #[error("{doing}: {source}{}", act(doing, source.kind()))]
     Io {
         /// What was being done, with the path where one is involved.
         doing: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// A name of the variant that programs may go by: it stays when texts change.
+    /// A name of the variant that programs can rely on: it does not change when texts do.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Corrupt { .. } => "corrupt",
@@ -352,7 +354,7 @@ impl Error {
         }
     }
 
-    /// An I/O error together with what was being done when it came.
+    /// An I/O error, with what was being done when it occurred.
     pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::Io { doing: doing.into(), source: source.into() }
     }
@@ -362,13 +364,13 @@ impl Error {
         Self::io(format!("{OPENING}{}", named(path)), source)
     }
 
-    /// Nothing could be made at the path that the caller gave.
+    /// A file could not be created at the path that the caller gave.
     pub(crate) fn creating(path: &Path, source: impl Into<io::Error>) -> Self {
         Self::io(format!("{CREATING}{}", named(path)), source)
     }
 }
 
-/// What to do about a pool that is not where it was.
+/// The advice for a pool that is no longer at its path.
 fn open_now(now: Option<&Path>) -> String {
     match now {
         Some(now) => format!("open it as {}, or move it back", now.display()),
@@ -376,7 +378,7 @@ fn open_now(now: Option<&Path>) -> String {
     }
 }
 
-/// How an error names a path: with where it leads, if it is a link that leads nowhere.
+/// The path as an error shows it. If it is a dangling symbolic link, with its target.
 fn named(path: &Path) -> String {
     let shown = path.display();
     match fs::read_link(path) {
@@ -388,12 +390,12 @@ fn named(path: &Path) -> String {
     }
 }
 
-/// What was being done with a path that the caller gave begins like this.
+/// The beginnings of [`Error::Io`]'s `doing` that concern a path of the caller.
 const OPENING: &str = "opening ";
 const CREATING: &str = "creating ";
 
-/// What helps where the system refuses. Advice about a path is for a path that the caller gave: what else may be
-/// missing or forbidden is not of the caller's choice.
+/// The advice for an I/O error. It concerns a path only if the caller gave that path, because the caller has not chosen
+/// the others.
 fn act(doing: &str, kind: io::ErrorKind) -> &'static str {
     let is_callers_path = [OPENING, CREATING].iter().any(|begin| doing.starts_with(begin));
     match kind {
@@ -447,9 +449,9 @@ impl From<Error> for io::Error {
     }
 }
 
-// It is part of every result, and moved with each.
+// Every result contains the error type and is moved with it, so it is small.
 const _: () = assert!(size_of::<Error>() <= 48);
-// A variant that fills all of it leaves the number of the variant no byte of its own: then it is a word among the values of
-// that variant, and each operation compares words that it has to load, some ten instructions more. Of the variants this is
-// the largest.
+// If a variant filled the whole type, there would be no byte for the number of the variant. The compiler would store
+// the number in unused values of a word of that variant, and each operation would have to load and compare words, about
+// ten instructions more. This is the largest variant.
 const _: () = assert!(size_of::<(PathBuf, Option<Box<Path>>)>() < size_of::<Error>());

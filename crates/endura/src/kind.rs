@@ -1,23 +1,23 @@
-//! Which index a map is.
+//! The kinds of index.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The index behind a map.
+/// The kind of index that stores a map.
 ///
-/// It is chosen when a map is made ([`MapOptions::kind`](crate::MapOptions::kind)), recorded in the pool, and never
-/// changes results: only what operations cost.
+/// It is chosen when a map is created ([`MapOptions::kind`](crate::MapOptions::kind)) and recorded in the pool. It
+/// never changes results, only the cost of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A FAST & FAIR B+-tree, for keys and values of at most 8 bytes: it lies in the pool entirely, restarts in
-    /// microseconds and scans fastest.
+    /// A FAST & FAIR B+-tree, for keys and values of at most 8 bytes. It is entirely in the pool, restarts in
+    /// microseconds, and scans fastest.
     FastFair,
-    /// An NBTree, for keys and values of at most 8 bytes: its writers never wait, except for a pop, and an insert,
-    /// update or remove writes one line. What it keeps in DRAM is made anew as it is needed after an open.
+    /// An NBTree, for keys and values of at most 8 bytes. Its writers never wait, except for a pop, and an insert,
+    /// update or remove writes one cache line. Its inner nodes are in DRAM, and are rebuilt as they are needed after an
+    /// open.
     NbTree,
-    /// A ROART radix tree, for keys and values of any type: it lies in the pool entirely and restarts in
-    /// microseconds.
+    /// A ROART radix tree, for keys and values of any type. It is entirely in the pool, and restarts in microseconds.
     Roart,
 }
 
@@ -34,7 +34,7 @@ impl Kind {
         Self::ALL.into_iter()
     }
 
-    /// Whether its maps hold only keys and values of at most 8 bytes each.
+    /// Whether maps of this kind hold only keys and values of at most 8 bytes each.
     pub const fn holds_words(self) -> bool {
         match self {
             Self::FastFair | Self::NbTree => true,
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// Its number, by which a pool records it: never 0, and never another one for the same kind.
+    /// The number by which a pool records the kind. It is never 0, and never changes.
     pub const fn number(self) -> u8 {
         match self {
             Self::FastFair => 1,
@@ -62,7 +62,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.number() == number)
     }
 
-    /// Its name, as in the API.
+    /// The name of the kind, as in the API.
     pub fn name(self) -> &'static str {
         match self {
             Self::FastFair => "FastFair",

@@ -27,21 +27,21 @@
 //! | the pool lies on | `kill -9`, panic, abort | power loss, kernel crash |
 //! | --- | --- | --- |
 //! | persistent memory (DAX): [`Adr`](Domain::Adr), [`Eadr`](Domain::Eadr) | yes | yes |
-//! | any local disk file system: [`PageCache`](Domain::PageCache) | yes | what the last [checkpoint](Checkpoints) has, at most 30 s ago by default and as long as one takes; without one the pool is recognised as possibly torn and refused ([`Error::NeedsRestore`]) |
-//! | tmpfs | yes | the file is gone; with its checkpoint [on a disk](Checkpoints::in_file) it is made anew from that |
+//! | any local disk file system: [`PageCache`](Domain::PageCache) | yes | the state of the last [checkpoint](Checkpoints): by default at most 30 s old, plus the time that one takes; without a checkpoint the pool is detected as possibly torn and refused ([`Error::NeedsRestore`]) |
+//! | tmpfs | yes | the file is gone; if its checkpoint is [on a disk](Checkpoints::in_file), the pool is made again from that |
 //!
-//! An operation in flight is kept whole or not at all, and nothing that any reader was told is taken
-//! back. Closing a pool ([`Pool::close`], or dropping the last handle) syncs it to the disk.
+//! An operation in flight is kept completely or not at all, and a value that a read returned is never taken back.
+//! Closing a pool ([`Pool::close`], or dropping the last handle) syncs it to the disk.
 //!
 //! # What an open after `kill -9` costs
 //!
-//! | kind | the first answer comes | because |
+//! | kind | the first lookup returns | because |
 //! | --- | --- | --- |
 //! | [`FastFair`](Kind::FastFair), [`Roart`](Kind::Roart) | after 1 ms at 50,000,000 keys | an open reads a header in each 2 MiB of the file |
-//! | [`NbTree`](Kind::NbTree) | after 0.5, 1.4, 8.4 and 40.7 ms at 0.1, 1, 10 and 50 million keys | inner nodes lie in DRAM: the first operation on each eighth of the keys makes them anew |
+//! | [`NbTree`](Kind::NbTree) | after 0.5, 1.4, 8.4 and 40.7 ms at 0.1, 1, 10 and 50 million keys | inner nodes are in DRAM: the first operation on each eighth of the keys rebuilds them |
 //!
-//! That is with the file in memory; ext4 takes about 5 ms more, and a file that is not in memory what the disk
-//! takes. What an update writes to a disk is in [`PoolOptions::read_mostly`].
+//! These times are for a file in the page cache. ext4 takes about 5 ms more, and if the file is not cached, the reads
+//! from the disk are added. What an update writes to a disk is in [`PoolOptions::read_mostly`].
 //!
 //! # Layers
 //!
@@ -49,9 +49,9 @@
 //!
 //! | `cpu`, `os` | `media`, `runtime` | `space` | `checkpoint` | `tree`, `index` | `session`, `encoding`, `pool`, `map` |
 //! | --- | --- | --- | --- | --- | --- |
-//! | processor and system | bytes that survive; threads and epochs | space and lifetime | the way back after a power loss | the papers' indexes | [`Pool`], [`Map`] |
+//! | processor and system | bytes that survive; threads and epochs | space and lifetime | restores after a power loss | the papers' indexes | [`Pool`], [`Map`] |
 //!
-//! The first four are the only doors for `unsafe`.
+//! Only the first four contain `unsafe`.
 //!
 //! Tests and experiments reach the layers below through the hidden module `lab`, which promises no stability.
 

@@ -2,25 +2,25 @@
 
 use std::fmt;
 
-/// The types of a map's keys and values, by the names that the pool records
+/// The types of a map's keys and values, as the names that the pool records
 /// ([`Value::type_name`](crate::Value::type_name)).
 ///
-/// Shown as `Map<str, u64>`.
+/// `Display` shows them as `Map<str, u64>`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Types {
-    /// Of the keys.
+    /// The type of the keys.
     pub key: String,
-    /// Of the values.
+    /// The type of the values.
     pub value: String,
 }
 
 impl Types {
-    /// Numbers to numbers.
+    /// The types of a map from `u64` to `u64`.
     pub(crate) fn numbers() -> Self {
         Self { key: "u64".to_owned(), value: "u64".to_owned() }
     }
 
-    /// Byte strings to byte strings.
+    /// The types of a map from byte strings to byte strings.
     pub(crate) fn byte_strings() -> Self {
         Self { key: "[u8]".to_owned(), value: "[u8]".to_owned() }
     }

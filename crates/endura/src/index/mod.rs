@@ -4,9 +4,9 @@
 //! whole maps ([`Structure`](structure::Structure)). A new kind of index needs a file here, a row of [`table`], a
 //! variant of [`WordTree`] or [`ByteTree`], and a [`Kind`](crate::Kind).
 //!
-//! This module may use `media`, `space` and `tree`, besides `sync`, `error`, `kind` and `types`. After a change run
-//! `.ci/quick` and `cargo test -p endura-tests --test map`. A change of the sizes of nodes needs a further row of
-//! [`table`], so that existing maps can still be opened.
+//! This module may use `tree`, `checkpoint` and `space`, and the modules below these. After a change run `.ci/quick`
+//! and `cargo test -p endura-tests --test map`. A change of the sizes of nodes needs a further row of [`table`], so
+//! that existing maps can still be opened.
 
 mod bytes;
 mod fast_fair;

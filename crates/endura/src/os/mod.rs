@@ -1,8 +1,8 @@
 //! Calls to the operating system: memory and its mappings, files and their blocks, locks, forks, signals.
 //!
 //! Here is one of the four places where `unsafe` is allowed (the others are `cpu`, `media` and `runtime`). Code that
-//! differs from system to system is in a folder of that system, today only `linux/`. This module uses nothing of the
-//! library except `sync` and `error`.
+//! differs from system to system is in a folder of that system, today only `linux/`. This module may use `cpu`, besides
+//! `sync` and `error`.
 //!
 //! After a change run `.ci/quick`. Also run
 //!
