@@ -131,7 +131,7 @@ pub enum Error {
         "a key of {len} bytes is longer than the {max} that a map takes: shorten it, or keep its end in the value"
     )]
     KeyTooLong {
-        /// The length asked for, in bytes.
+        /// Its length in bytes.
         len: u64,
         /// The longest possible key, in bytes.
         max: u64,
@@ -141,7 +141,7 @@ pub enum Error {
         "a value of {len} bytes is longer than the {max} that a map takes: split it over several keys"
     )]
     ValueTooLong {
-        /// The length asked for, in bytes.
+        /// Its length in bytes.
         len: u64,
         /// The longest possible value, in bytes.
         max: u64,

@@ -1,8 +1,7 @@
 //! Processor instructions: flushes, exchanges of two words, prefetches, checksums, copies, and searches and sorts that
 //! compare many values at once.
 //!
-//! This is the lowest room, and one of the four places where `unsafe` is allowed. It uses nothing of the library except
-//! `sync`.
+//! This is one of the four modules where `unsafe` is allowed. It may use only `sync` and `error`.
 //!
 //! After a change run `.ci/quick`. Also run
 //!

@@ -162,7 +162,7 @@ impl Words {
         on_range!(tree, self, tree, keys => operations::next_back_key(tree, keys, value))
     }
 
-    /// The error that ended the range, if one did; returned once.
+    /// The error that ended the range, if there was one. It is returned only once.
     pub(crate) fn take_failure(&mut self) -> Option<Error> {
         match self {
             Self::FastFair(keys) => keys.take_failure(),

@@ -38,7 +38,7 @@ pub(crate) fn decode<T: Value + ?Sized>(bytes: &[u8]) -> Result<T::Owned> {
     T::decode(bytes).map_err(decode_error::<T>)
 }
 
-/// Decodes the copy of an encoding.
+/// Decodes an encoding that was copied out of the pool.
 #[inline]
 pub(crate) fn own<T: Value + ?Sized>(bytes: Cow<'_, [u8]>) -> Result<T::Owned> {
     let owned = match bytes {

@@ -1,6 +1,10 @@
 //! [`Map`]: operations on one key, ranges, and passes over many entries.
 //!
-//! This module may use `pool`, `encoding`, `index` and `tree`, and the modules below these. After a change run `.ci/quick` and `cargo test -p endura-tests --test map`. A new or changed method also belongs in `dynamic/`, and in `crates/endura/public-api.txt` (`ENDURA_BLESS=1 cargo test -p endura --test architecture surface`).
+//! This module may use `pool`, `encoding`, `index` and `tree`, and the modules below these. A new or changed method also
+//! belongs in `dynamic/`. After a change run `.ci/quick`. Also run
+//!
+//! * for any operation: `cargo test -p endura-tests --test map`
+//! * for the public API: `ENDURA_BLESS=1 cargo test -p endura --test architecture surface`
 
 mod convert;
 mod ends;

@@ -1,8 +1,8 @@
 //! Persistent memory: bytes that outlive a crash, accessed as 64-bit words. [`Media`] defines when stores become
 //! durable, [`Domain`] which instructions that takes on a machine, and [`Mapped`] maps and extends the file of a pool.
 //!
-//! All code above accesses persistent memory through this room only. It is one of the four places where `unsafe` is
-//! allowed. It uses `cpu` and `os`, besides `sync` and `error`.
+//! All code above accesses persistent memory through this module only. It is one of the four modules where `unsafe` is
+//! allowed. It may use `cpu` and `os`, besides `sync` and `error`.
 //!
 //! After a change run `.ci/quick`. Also run
 //!

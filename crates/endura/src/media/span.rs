@@ -51,7 +51,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
         (at.is_multiple_of(LINE) && in_range).then_some(Self { media, at })
     }
 
-    /// The medium below.
+    /// The medium.
     #[inline(always)]
     pub fn media(&self) -> &'m M {
         self.media
@@ -175,7 +175,7 @@ impl<'m, M: Media> Region<'m, M> {
         self.at + 8 * i as u64
     }
 
-    /// The medium below.
+    /// The medium.
     #[inline(always)]
     pub fn media(&self) -> &'m M {
         self.media

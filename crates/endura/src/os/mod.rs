@@ -1,6 +1,6 @@
 //! Calls to the operating system: memory and its mappings, files and their blocks, locks, forks, signals.
 //!
-//! Here is one of the four places where `unsafe` is allowed (the others are `cpu`, `media` and `runtime`). Code that
+//! This is one of the four modules where `unsafe` is allowed (the others are `cpu`, `media` and `runtime`). Code that
 //! differs from system to system is in a folder of that system, today only `linux/`. This module may use `cpu`, besides
 //! `sync` and `error`.
 //!

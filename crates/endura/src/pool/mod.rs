@@ -1,9 +1,10 @@
 //! Pools, as programs use them: options, the handle, copies. The work is done in [`session`](crate::session).
 //!
-//! This module may use `encoding`, `session`, `index`, `checkpoint` and `space`, and the modules below these. After a
-//! change run `.ci/quick`, `cargo test -p endura --lib pool` and `cargo test -p endura-tests --test faults`. A change
-//! of the public API also belongs in `crates/endura/public-api.txt`
-//! (`ENDURA_BLESS=1 cargo test -p endura --test architecture surface`) and, for options, in `settings.rs`.
+//! This module may use `encoding`, `session`, `index`, `checkpoint` and `space`, and the modules below these. A new option
+//! also belongs in `settings.rs`. After a change run `.ci/quick`. Also run
+//!
+//! * for opens, closes and copies: `cargo test -p endura-tests --test faults`
+//! * for the public API: `ENDURA_BLESS=1 cargo test -p endura --test architecture surface`
 
 mod copies;
 mod listen;

@@ -1,7 +1,7 @@
 //! Volatile state that every operation uses: which threads are inside an operation ([`epoch`]), numbers of threads
 //! ([`thread`]), calls that run closures ([`calls`]), nodes of structures in DRAM ([`arena`]).
 //!
-//! This is one of the four places where `unsafe` is allowed. It uses `os` and `sync`.
+//! This is one of the four modules where `unsafe` is allowed. It may use `cpu` and `os`, besides `sync` and `error`.
 //!
 //! After a change run `.ci/quick` and the models, `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom`. After a
 //! change of [`thread`] also run `cargo test -p endura --test waits`.

@@ -4,7 +4,7 @@
 //! | the pool | what is done |
 //! | --- | --- |
 //! | is intact | nothing |
-//! | is in doubt, and has a checkpoint | it is taken back to that (`restore`) |
+//! | is in doubt, and has a checkpoint | it is taken back to the checkpoint (`restore`) |
 //! | is in doubt, and the caller accepts that | it is verified as it is (`accept_unclean`) |
 //! | is in doubt otherwise | it is refused: [`Error::NeedsRestore`] |
 

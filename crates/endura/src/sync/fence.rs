@@ -1,4 +1,4 @@
-//! Full fences that directly follow a locked instruction.
+//! Full fences that directly follow an exchange.
 
 use super::{Ordering, compiler_fence, fence};
 

@@ -87,10 +87,10 @@ mod sse2 {
         unsafe { _mm_set1_epi16(head) }
     }
 
-    /// One more in each lane that is above `other`.
+    /// Adds one to each lane of `below` whose lane in `lanes` is above `other`.
     #[inline(always)]
     fn count_above(below: __m128i, lanes: __m128i, other: __m128i) -> __m128i {
-        // What is true is -1. SAFETY: as above.
+        // A comparison that is true gives -1. SAFETY: as above.
         unsafe { _mm_sub_epi16(below, _mm_cmpgt_epi16(lanes, other)) }
     }
 }
@@ -109,11 +109,11 @@ mod avx2 {
         _mm256_set1_epi16(head)
     }
 
-    /// One more in each lane that is above `other`.
+    /// Adds one to each lane of `below` whose lane in `lanes` is above `other`.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn count_above(below: __m256i, lanes: __m256i, other: __m256i) -> __m256i {
-        // What is true is -1.
+        // A comparison that is true gives -1.
         _mm256_sub_epi16(below, _mm256_cmpgt_epi16(lanes, other))
     }
 }
@@ -132,10 +132,10 @@ mod neon {
         unsafe { vdupq_n_s16(head) }
     }
 
-    /// One more in each lane that is above `other`.
+    /// Adds one to each lane of `below` whose lane in `lanes` is above `other`.
     #[inline(always)]
     fn count_above(below: int16x8_t, lanes: int16x8_t, other: int16x8_t) -> int16x8_t {
-        // What is true is -1. SAFETY: as above.
+        // A comparison that is true gives -1. SAFETY: as above.
         unsafe { vsubq_s16(below, vreinterpretq_s16_u16(vcgtq_s16(lanes, other))) }
     }
 }

@@ -1,4 +1,4 @@
-//! Random numbers.
+//! Random numbers, for identifiers and temporary names.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 

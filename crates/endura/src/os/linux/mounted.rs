@@ -8,7 +8,7 @@
 //! | fact | proves | unknown where |
 //! | --- | --- | --- |
 //! | the inode of its folder in `/sys/fs` (`ext4/DEV`, `xfs/DEV`, `btrfs/UUID`, ...): each mount makes another one, bind mounts and containers see the same | that it is the same, or another one | `/sys` is not mounted; file systems without such a folder |
-//! | the number of the mount (`STATX_MNT_ID_UNIQUE`), never given out twice | if equal, that it is the same; a bind mount and a container have others | Linux before 6.8 |
+//! | the number of the mount (`STATX_MNT_ID_UNIQUE`), never reused | if equal, that it is the same; a bind mount and a container have others | Linux before 6.8 |
 //! | the hint about write lifetimes in the file's inode in memory: a session sets it to "none", which means nothing, and no file system stores it | if it is there, that the inode has not left the memory since | the inode was evicted from memory |
 //! | on overlayfs: no file system of any kind was mounted since | that the one below is the same | another one was mounted |
 //!

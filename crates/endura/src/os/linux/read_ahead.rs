@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const PIECE: u64 = 1 << 20;
 
 /// How far a file has been read.
