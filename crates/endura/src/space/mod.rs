@@ -1,4 +1,13 @@
-//! Space and lifetime: the layout of a pool, the owners of its chunks, and when a chunk is free again.
+//! Space and lifetime: the layout of a pool, the owner of every chunk, and when a chunk may be reused.
+//!
+//! Here live [`Space`] (an open pool over any medium), pins, the allocator, reclamation and leak recovery, the
+//! directory of maps, and in `file/` the file of a pool with its superblock. This module may use `cpu`, `os`, `media`
+//! and `runtime`, besides `sync`, `error` and `types`.
+//!
+//! After a change run `.ci/quick`. After a change of a store, flush, fence or drain also run the mutants, `cargo test
+//! --release -p endura-sim --test mutation`. After a change of pins, caches or limbo also run the models,
+//! `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom`. After a change in `file/` also run `cargo test -p
+//! endura-tests --test faults`. A change of the file format raises [`FORMAT`] and updates `docs/design.md`.
 
 mod alloc;
 mod check;
