@@ -12,7 +12,7 @@
 //!
 //! | when | GROW_TO |
 //! | --- | --- |
-//! | the pool grows, a collection ends, or the pool is closed, with all free space known | twice what is in use, plus [`SLACK`] |
+//! | with all free space known: growth, the end of a collection, a clean close | twice what is in use, plus [`SLACK`] |
 //! | a session that does not know all free space grows | unchanged |
 //! | a new pool | 0: no limit, until one of the first |
 //!

@@ -32,29 +32,33 @@
 //! | --- | --- | --- |
 //! | growing: medium grown | length | bytes at and above LENGTH, never looked at |
 //! | growing inside the last page: LENGTH stored | old or new LENGTH | units that are free, whether or not the file has them |
-//! | growing by pages: headers FREE stored | some headers above NEXT_PAGE | the same; they are written again before they count |
-//! | growing by pages: fenced; LENGTH and then NEXT_PAGE stored, in one line | neither, LENGTH, or both | LENGTH alone: free pages above NEXT_PAGE; both: pages with durable FREE headers, and a LENGTH that reaches into the last |
+//! | growing by pages: headers FREE stored | some headers above NEXT_PAGE | the same; written again before they count |
+//! | growing by pages: fenced; LENGTH, then NEXT_PAGE stored, in one line | neither, LENGTH, or both | see below |
 //! | growing by pages: fenced | new NEXT_PAGE | empty pages |
 //! | cutting a free page: its table stored, the first span and the free rest | FREE | a free page, whose table is not read |
 //! | cutting: fenced; CUT stored | FREE or CUT | a free page, or a page with one span, whose chunks are all unlinked |
 //! | cutting: drained | CUT | chunks of the first part of the span may be linked from here on |
 //! | taking a span from a gap: FREE(rest) stored after it | the old chain | the rest's word lies inside a free span: not read |
-//! | taking: fenced; SLAB, RUN or DIRECTORY stored | FREE or the new word | a free gap, or a span without a linked chunk and the rest. Both chains end where the gap ends |
+//! | taking: fenced; SLAB, RUN or DIRECTORY stored | FREE or the new word | a free gap, or an unlinked span and the rest |
 //! | taking: drained | the new word | chunks of its first part may be linked from here on |
-//! | shortening a tail: header stored | the longer tail, or the shorter one | nothing of the part is linked; the longer: it is handed out first, the shorter: it waits for a collection |
+//! | shortening a tail: header stored | the longer tail, or the shorter one | the part, unlinked: handed out first, or stranded |
 //! | shortening a tail: drained | the shorter one | chunks of the part may be linked from here on |
-//! | a span becomes free: FREE(units) stored | the old header, or FREE | the span, unlinked in both: stranded until a collection, or free |
+//! | a span becomes free: FREE(units) stored | the old header, or FREE | an unlinked span: stranded, or free |
 //! | a span becomes free: drained | FREE | a free span. Several in a row are one gap |
-//! | the last span of a page becomes free: the page's FREE stored | CUT, with the old chain, or FREE | the span, unlinked, or a free page |
+//! | the last span of a page: the page's FREE stored | CUT, with the old chain, or FREE | the span, unlinked, or a free page |
 //! | the last span of a page: drained | FREE | a free page |
-//! | taking pages: header LARGE(n) stored | old or new first header | old: n pages with valid headers; new: one run. Nothing is linked |
+//! | taking pages: header LARGE(n) stored | old or new first header | n pages with headers, or one run: nothing is linked |
 //! | taking pages: drained | LARGE(n) | data may overwrite the later headers, which no walk reads now |
 //! | freeing pages: later headers FREE stored | LARGE(n), data or FREE after it | one run, unlinked: a leak |
 //! | freeing pages: fenced; first header FREE stored | LARGE(n) or FREE first | one run, unlinked, or n free pages |
 //! | freeing pages: drained | n headers FREE | n free pages |
 //! | a sweep: as where a span, a page or a run becomes free | | |
-//! | the next open, killed or crashed: headers, tables, NEXT_PAGE and LENGTH flushed | what was visible, or durable | the same: nothing was stored |
-//! | growing, or a sweep ends: GROW_TO stored | any of its values | how far the next session grows before its collection has ended ([`growth`]) |
+//! | the next open: headers, tables, NEXT_PAGE, LENGTH flushed | what was visible, or durable | the same: nothing was stored |
+//! | growing, or a sweep ends: GROW_TO stored | any of its values | how far the next session may grow ([`growth`]) |
+//!
+//! After a growth that stored only LENGTH, there are free pages above NEXT_PAGE. After one that stored both words,
+//! there are pages with durable FREE headers, and a LENGTH that reaches into the last of them. While a span is taken
+//! from a gap, the old chain and the new one end where the gap ends.
 //!
 //! A killed process may leave any of these words visible and not durable. The next open flushes all that it reads
 //! before it allocates. From then on, what it has found is as durable as the rows say.

@@ -31,8 +31,8 @@
 //!
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
-//! | save: NEXT_PAGE, then LENGTH lowered | old or new; not LENGTH alone | the superblock says unclean; pages after the new NEXT_PAGE were free |
-//! | save: blocks, GROW_TO, UNCOLLECTED and SAVED_FREE stored | 0, the list, or a torn one | the superblock says unclean: no list |
+//! | save: NEXT_PAGE, then LENGTH lowered | old or new; not LENGTH alone | the superblock says unclean; later pages were free |
+//! | save: blocks, GROW_TO, UNCOLLECTED, SAVED_FREE stored | 0, the list, or a torn one | superblock unclean: no list |
 //! | save: fenced; the superblock says clean | the list | free space as it was |
 //! | close: the file is cut | longer or shorter | the same: bytes after LENGTH are not looked at |
 //! | open: list read; SAVED_FREE = 0 stored | 0 or the list | the superblock says unclean: no list |

@@ -42,11 +42,11 @@
 //! | rename: name and its bytes stored in the entry; flushed and fenced | RENAMED | the same |
 //! | rename: LIVE stored | RENAMED or LIVE | the new name, in one place or the other |
 //! | rename: drained, returns | LIVE | the new name |
-//! | new span: header DIRECTORY stored and drained; entries cleared and fenced | no link | a full directory; the span is free after a collection |
+//! | new span: header DIRECTORY drained; entries cleared, fenced | no link | a full directory; the span is stranded |
 //! | new span: link stored | no link or link | the same, or a directory with room |
 //! | new span: fenced with the words of its first entry, or drained if that create fails | link | a directory with room |
 //! | close: words 3 and 4, and MAPS, stored | any of their values | the superblock says unclean: they do not count |
-//! | close: fenced with the list of free space; the superblock says clean | words 3 and 4, MAPS | the numbers of entries, and of maps |
+//! | close: fenced with the list; the superblock says clean | words 3 and 4, MAPS | the numbers of entries, and of maps |
 //!
 //! The place of new names (`NEW_NAME`) is laid out as an entry, and counts only while an entry is RENAMED. At most one
 //! entry is, because the next new name is written after LIVE is durable. Everything else in the entry stays as and
