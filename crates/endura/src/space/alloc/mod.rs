@@ -41,7 +41,7 @@
 //! | taking a span from a gap: FREE(rest) stored after it | the old chain | the rest's word lies inside a free span: not read |
 //! | taking: fenced; SLAB, RUN or DIRECTORY stored | FREE or the new word | a free gap, or an unlinked span and the rest |
 //! | taking: drained | the new word | chunks of its first part may be linked from here on |
-//! | shortening a tail: header stored | the longer tail, or the shorter one | the part, unlinked: handed out first, or stranded |
+//! | shortening a tail: header stored | the longer or the shorter tail | the part, unlinked: handed out first, or stranded |
 //! | shortening a tail: drained | the shorter one | chunks of the part may be linked from here on |
 //! | a span becomes free: FREE(units) stored | the old header, or FREE | an unlinked span: stranded, or free |
 //! | a span becomes free: drained | FREE | a free span. Several in a row are one gap |
