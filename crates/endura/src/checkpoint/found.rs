@@ -23,7 +23,7 @@ use crate::{Error, Result};
 pub(crate) struct Plan {
     pub(super) schedule: Schedule,
     pub(super) path: PathBuf,
-    /// Whether the pool had them in a file of the user's choice before.
+    /// Whether the pool had its checkpoints in a file of the user's choice before this session.
     pub(super) was_elsewhere: bool,
     pub(super) found: Option<Beside>,
     /// Whether the checkpoint equals the pool's current contents.

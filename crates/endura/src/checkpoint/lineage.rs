@@ -27,8 +27,8 @@
 //! Checkpoints are numbered. The pool records the number `w` of the newest one (`space/file/newest_number.rs`), and
 //! whether the next one may exist: a round records that before it writes the root, and writes the new number when the
 //! checkpoint `n` is durable and has its name. A session that begins writes the number of the checkpoint that it found.
-//! If that checkpoint may not be durable, because a killed session made it, the session records that the newest has one
-//! less, or this number. So for a pool that was not closed, and a checkpoint of `S` or `B`:
+//! If that checkpoint may not be durable, because a killed session made it, the session records that the newest is the
+//! one before it, or this one. So for a pool that was not closed, and a checkpoint of `S` or `B`:
 //!
 //! | | the process ended | the machine went down |
 //! | --- | --- | --- |

@@ -63,8 +63,7 @@ impl<M: Media> Guard<'_, M> {
             return Ok(chunk);
         }
         if cache.lacks(class) && allocator.would_grow(Room::Slab(class)) {
-            // `look_around` locks all caches in turn, this one too. A thread that held two of these locks could
-            // deadlock.
+            // `look_around` empties this cache too, if it can lock it. No thread holds two of these locks at once.
             drop(cache);
             self.space.look_around()?;
             cache = self.slot.contents.lock();

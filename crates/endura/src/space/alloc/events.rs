@@ -43,7 +43,7 @@ pub enum LeakRecoveryState {
 pub enum Event {
     /// The session before this one did not close the pool: its process was killed, or the machine went down.
     OpenedUnclean {
-        /// How often the pool was opened for writing, this time included.
+        /// How many times the pool was opened for writing, including this time.
         generation: u64,
     },
     /// The search for the space that an unclean end has stranded began.

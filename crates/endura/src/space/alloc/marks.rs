@@ -195,7 +195,7 @@ impl Marks {
 
     /// Records that the walks have met all that was in use at the open, and found it sound.
     pub(crate) fn end_walks(&self) {
-        // Relaxed: nothing is read by it.
+        // Relaxed: no other data depends on it.
         self.has_met_all.store(true, Ordering::Relaxed);
     }
 

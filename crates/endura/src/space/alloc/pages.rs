@@ -414,7 +414,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Whether the pool is held back: see [`hold_back`](Self::hold_back).
+    /// Whether the growth of the pool is limited: see [`hold_back`](Self::hold_back).
     pub(crate) fn is_held_back(&self) -> bool {
         self.free.lock().limit != u64::MAX
     }

@@ -45,7 +45,7 @@ pub(crate) const IN_OVERLAY: &str = "the pool was last open by another path than
      whether it still is: do this by the path of the file outside of the overlay, in its upper folder, or copy the file to \
      another file system and do it there";
 
-/// Which other processes have the pool open for writing, before this process has. `None` if the pool is closed and
+/// Whether other processes have the pool open for writing, before this process has. `None` if the pool is closed and
 /// needs no answer, or cannot be read.
 pub(crate) fn writers(path: &Path) -> Option<Writers> {
     let (begun, is_file) =

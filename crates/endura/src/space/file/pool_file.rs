@@ -55,7 +55,7 @@ pub(crate) struct PoolFile {
     pub(super) filesystem: Filesystem,
     /// Warnings for the user that were found while opening.
     pub(super) warnings: Vec<&'static str>,
-    /// Which other processes had the file open for writing before this one; `None` if that was not asked, or the pool
+    /// Whether other processes had the file open for writing before this one; `None` if that was not asked, or the pool
     /// was closed.
     pub(super) writers: Option<Writers>,
     /// The mark of the file at the open, if the pool was not closed.
@@ -239,7 +239,7 @@ impl PoolFile {
     /// Records that stores of this session, or of the last one, may not have reached the disk.
     pub(crate) fn suspect(&mut self) -> Result<()> {
         let last = self.superblock;
-        // By now the file may have another owner.
+        // By now the file may belong to another session.
         if !entrance::has(&self.file, &last)? {
             return Ok(());
         }
