@@ -3,10 +3,13 @@
 //! Here live the format of the file of checkpoints, the rounds that write it, the thread that makes rounds, backups and
 //! restores. This module may use `space`, `media` and `os`, besides `sync` and `error`.
 //!
-//! After a change run `.ci/quick`, whose library tests cut the power, kill and fail at each call of a round, and leave
-//! out each of its syncs (`cargo test -p endura --lib checkpoint`). Also run `cargo test -p endura-tests --test faults
-//! --test damage`. After a change of the hold or of what runs beside writers also run the models, `RUSTFLAGS="--cfg
-//! loom" cargo test -p endura --lib loom`.
+//! | after a change of | run |
+//! | --- | --- |
+//! | anything here | `.ci/quick`; `cargo test -p endura-tests --test faults --test damage` |
+//! | the hold, or what runs beside writers | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//!
+//! `cargo test -p endura --lib checkpoint`, a part of `.ci/quick`, cuts the power, kills the process and fails calls at
+//! every step of a round, and leaves out each of its syncs.
 //!
 //! | file | what |
 //! | --- | --- |

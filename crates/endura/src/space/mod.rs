@@ -4,10 +4,14 @@
 //! directory of maps, and in `file/` the file of a pool with its superblock. This module may use `cpu`, `os`, `media`
 //! and `runtime`, besides `sync`, `error` and `types`.
 //!
-//! After a change run `.ci/quick`. After a change of a store, flush, fence or drain also run the mutants, `cargo test
-//! --release -p endura-sim --test mutation`. After a change of pins, caches or limbo also run the models,
-//! `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom`. After a change in `file/` also run `cargo test -p
-//! endura-tests --test faults`. A change of the file format raises [`FORMAT`] and updates `docs/design.md`.
+//! | after a change of | run |
+//! | --- | --- |
+//! | anything here | `.ci/quick` |
+//! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation` |
+//! | pins, caches or limbo | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//! | `file/` | `cargo test -p endura-tests --test faults --test damage` |
+//!
+//! A change of the file format also raises [`FORMAT`] and updates `docs/design.md`.
 
 mod alloc;
 mod check;
