@@ -1,4 +1,17 @@
-//! Space and lifetime: the layout of a pool, the owners of its chunks, and when a chunk is free again.
+//! Space and lifetime: the layout of a pool, the owner of every chunk, and when a chunk may be reused.
+//!
+//! Here live [`Space`] (an open pool over any medium), pins, the allocator, reclamation and leak recovery, the
+//! directory of maps, and in `file/` the file of a pool with its superblock. This module may use `cpu`, `os`, `media`
+//! and `runtime`, besides `sync`, `error` and `types`.
+//!
+//! | after a change of | run |
+//! | --- | --- |
+//! | anything here | `.ci/quick` |
+//! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation` |
+//! | pins, caches or limbo | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//! | `file/` | `cargo test -p endura-tests --test faults --test damage` |
+//!
+//! A change of the file format also raises [`FORMAT`] and updates `docs/design.md`.
 
 mod alloc;
 mod check;

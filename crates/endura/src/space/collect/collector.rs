@@ -1,5 +1,5 @@
-//! The collection of one session, in small steps: by threads that do nothing else, and by operations that run out of
-//! space.
+//! The collection of one session, in small steps. Background threads take the steps, and so do operations that run out
+//! of space.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -23,19 +23,19 @@ use crate::{Error, Result};
 const BYTES_AT_ONCE: u64 = 2 * PAGE;
 const SPANS_AT_ONCE: usize = 64;
 const PAUSE: Duration = Duration::from_micros(250);
-/// How many times the work of a quiet collection is done before it is given up for the moment.
+/// How many times the work of a collection without writers is done before the caller gives up for the moment.
 const MOST_ROUNDS: u64 = 8;
-/// Steps of small pools: ends of phases.
+/// Steps that even a small pool needs: the ends of phases.
 const FEW_STEPS: u64 = 1_000;
-/// The longest rest after a step. A step may have waited for a verification, and a close waits for the
-/// threads.
+/// The longest rest after a step. The step itself may have waited for a verification, and a close waits for the
+/// background threads.
 const LONGEST_REST: Duration = Duration::from_millis(10);
 
-/// The collection of a session, which any number of threads may do together.
+/// The collection of a session. Any number of threads may work on it together.
 pub struct Collector<M: Media> {
     space: Arc<Space<M>>,
     work: Mutex<Work<M>>,
-    /// How many walks there were.
+    /// How many walks there were at the start.
     walks: u64,
     bite: usize,
     is_urgent: AtomicBool,
@@ -52,24 +52,24 @@ struct Work<M: Media> {
 enum Phase {
     /// C1.
     Mark,
-    /// C3: maps that were dropped have to be freed.
+    /// C3: maps that were dropped have to be freed first.
     Drops,
-    /// C3: every pin has to end that was there at this tag.
+    /// C3: every pin that existed when the tag was read has to end.
     Grace(RetireTag),
-    /// C4: from this span on.
+    /// C4: the index of the next span.
     Sweep(usize),
     Ended,
 }
 
 impl<M: Media> Collector<M> {
-    /// Chunks to mark in one pin: a tenth of a millisecond where they are not in the cache.
+    /// Chunks to mark in one pin: a tenth of a millisecond if they are not in the processor's cache.
     pub const BITE: usize = 512;
 
-    /// The collection that the session of `space` needs. `walks` must cover all maps that were there
-    /// when the pool was opened; about `bite` chunks are marked in one pin. From now on operations
-    /// that run out of space finish it first.
+    /// The collection that the session of `space` needs. `walks` must cover all maps that existed when the pool was
+    /// opened; about `bite` chunks are marked in one pin. From now on, operations that run out of space complete the
+    /// collection first.
     ///
-    /// The pool does not keep it alive. A session has one collector: any other does nothing.
+    /// The pool does not keep it alive. A session has one collector: a second one does nothing.
     pub fn new(space: &Arc<Space<M>>, walks: Vec<Box<dyn GcWalk<M>>>, bite: usize) -> Arc<Self> {
         let is_first = space.allocator.marks().is_some_and(Marks::claim);
         let phase = if is_first { Phase::Mark } else { Phase::Ended };
@@ -91,13 +91,13 @@ impl<M: Media> Collector<M> {
                 weak.upgrade().map_or(Ok(false), |collector| collector.finish_walks(shut_by))
             };
             let _ = space.finish_walks.set(Box::new(walk));
-            // An offset outside of the pool, which was looked at before.
+            // This fails only if the word lies outside of the pool, which was checked before.
             let _ = space.allocator.pages().hold_back(&space.media);
         }
         collector
     }
 
-    /// Does a little.
+    /// Takes one step.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl<M: Media> Collector<M> {
         self.step_within(NO_READERS)
     }
 
-    /// The same; what a walk does is let in unless these states keep it out.
+    /// The same; the bits of `shut_by` in the gate keep a walk out.
     fn step_within(&self, shut_by: u64) -> Result<GcStep> {
         let Some(marks) = self.space.allocator.marks() else { return Ok(GcStep::Ended) };
         let mut work = self.work.lock();
@@ -115,7 +115,8 @@ impl<M: Media> Collector<M> {
         let walk = if phase == Phase::Mark { work.walks.pop() } else { None };
         work.under_way += usize::from(walk.is_some());
         if walk.is_some() {
-            // Under the lock: another thread that fails ends this phase, and says so after this.
+            // Under the lock: if another thread fails, it ends this phase after that, and reports its state after this
+            // one.
             self.enter(marks, LeakRecoveryState::Marking);
         }
         drop(work);
@@ -138,7 +139,7 @@ impl<M: Media> Collector<M> {
         }
     }
 
-    /// Enters a state of the collection, and reports its beginning and its end.
+    /// Enters a state of the collection. Reports the beginning and the end of the collection as events.
     fn enter(&self, marks: &Marks, state: LeakRecoveryState) {
         if !marks.enter(state) {
             return;
@@ -153,15 +154,16 @@ impl<M: Media> Collector<M> {
         }
     }
 
-    /// C1.
+    /// C1: one step of a walk.
     fn mark(&self, marks: &Marks, mut walk: Box<dyn GcWalk<M>>, shut_by: u64) -> Result<GcStep> {
         let (media, pages) = (&self.space.media, self.space.allocator.pages());
         let ended = self.space.enter(Mode::Reader, shut_by).and_then(|guard| {
             media.mark(Mark::Step("collect.mark"));
             let mut visit = |at, bytes| marks.reach(pages, at, bytes);
             let ended = walk.step(&guard, &mut visit, self.bite);
-            // Before anything is freed: a chunk that the walk did not find must not become reachable again by losing a
-            // word that a killed process had stored. Pairs with the flushes of the walk.
+            // Before anything is freed. The walk may have missed a chunk because of a word that a killed process had
+            // stored; a crash must not lose that word and make the chunk reachable again. Pairs with the flushes of the
+            // walk.
             media.fence();
             ended
         });
@@ -185,7 +187,7 @@ impl<M: Media> Collector<M> {
         Ok(if is_marked { GcStep::Worked } else { GcStep::Idle })
     }
 
-    /// Marks the further spans of the directory. None is ever removed from it.
+    /// Marks the further spans of the directory. No span is ever removed from it.
     fn keep_directory(&self, marks: &Marks, shut_by: u64) -> Result<()> {
         let _guard = self.space.enter(Mode::Reader, shut_by)?;
         let spans = directory_spans(&self.space.media)?;
@@ -193,8 +195,8 @@ impl<M: Media> Collector<M> {
         Ok(())
     }
 
-    /// The first half of C3. A thread frees a dropped map in a pin, for which the second half
-    /// waits.
+    /// The first half of C3. A thread frees dropped maps inside a pin, and the second half waits for the end of that
+    /// pin.
     fn wait_for_drops(&self) -> Result<GcStep> {
         let now = self.space.epochs.advance();
         let step = {
@@ -208,7 +210,7 @@ impl<M: Media> Collector<M> {
         Ok(if step == DropStep::Waiting { GcStep::Idle } else { GcStep::Worked })
     }
 
-    /// The second half: when the tag has expired every pin has ended that was there when it was read.
+    /// The second half of C3: once the tag has expired, every pin has ended that existed when it was read.
     fn wait_for_pins(&self, marks: &Marks, tag: RetireTag) -> Result<GcStep> {
         if !tag.has_expired(self.space.epochs.advance()) {
             return Ok(GcStep::Idle);
@@ -221,9 +223,9 @@ impl<M: Media> Collector<M> {
         Ok(GcStep::Worked)
     }
 
-    /// C4. One thread at a time: it takes little time beside C1.
+    /// C4. One thread at a time, because it takes little time compared with C1.
     fn sweep(&self, marks: &Marks) -> Result<GcStep> {
-        // Before the lock: it may have to wait until a verification has ended.
+        // Before the lock, because the pin may have to wait for the end of a verification.
         let _guard = self.space.pin_mut()?;
         let mut work = self.work.lock();
         let Phase::Sweep(from) = work.phase else { return Ok(GcStep::Worked) };
@@ -246,10 +248,10 @@ impl<M: Media> Collector<M> {
         Ok(GcStep::Worked)
     }
 
-    /// Goes on until the end, or until another thread has kept it waiting for about a second, or until it
-    /// has done several times the work that a pool of this size needs: other threads may insert keys ahead of a walk as
-    /// fast as it proceeds. Whether all is done. `false` at once inside an operation, for whose end it would
-    /// have to wait. O(spans).
+    /// Takes steps until the end, and returns whether all is done. It stops earlier if other threads have kept it
+    /// waiting for about a second, or if it has done several times the work that a pool of this size needs, because
+    /// other threads may insert keys ahead of a walk as fast as it proceeds. Returns `false` at once inside an
+    /// operation, whose end it would have to wait for. O(chunks).
     ///
     /// # Errors
     ///
@@ -280,8 +282,8 @@ impl<M: Media> Collector<M> {
         Ok(false)
     }
 
-    /// Does C1 to its end, also of a pool that is closed, if `shut_by` lets it in; whether all was met, and is sound. Goes on as
-    /// [`finish`](Self::finish) does, but waits for no operation: walks only read.
+    /// Completes C1, even in a closed pool, unless `shut_by` keeps it out. Returns whether all was met and is sound. It
+    /// stops earlier as [`finish`](Self::finish) does, but waits for no operation, because walks only read.
     fn finish_walks(&self, shut_by: u64) -> Result<bool> {
         let Some(marks) = self.space.allocator.marks() else { return Ok(true) };
         let (mut idle, mut left) = (0, self.steps_at_most());
@@ -301,7 +303,7 @@ impl<M: Media> Collector<M> {
         Ok(marks.has_met_all())
     }
 
-    /// Reports that the collection stops, if no operation will continue it.
+    /// Reports that the collection has failed, unless the error is one that every operation returns.
     fn note_end(&self, error: &Error) {
         let is_told = matches!(error, Error::Closed | Error::Forked | Error::Poisoned);
         if let (false, Some(marks)) = (is_told, self.space.allocator.marks()) {
@@ -309,17 +311,17 @@ impl<M: Media> Collector<M> {
         }
     }
 
-    /// More steps than a collection takes without writers: each but the last of a walk meets new chunks. (A pool with
-    /// many small maps has more walks than spans.)
+    /// More steps than a collection takes without writers: each step of a walk but the last meets new chunks. (A pool
+    /// with many small maps has more walks than spans.)
     fn steps_at_most(&self) -> u64 {
         let (bytes, _) = self.space.allocator.usage();
         let steps = (bytes / LINE).div_ceil(self.bite as u64) + bytes / UNIT;
         MOST_ROUNDS * (steps + self.walks + FEW_STEPS)
     }
 
-    /// The work of a thread in the background. It continues until the end, or until the pool is closed, and rests as long
-    /// as it works unless an operation needs the space. An error that ends it before is
-    /// that of every operation, as after a close, or shows as [`LeakRecoveryState::Failed`].
+    /// The work of a background thread. It continues until the end, or until the pool is closed. After each step it
+    /// rests as long as the step took, unless an operation needs the space. If an error ends it earlier, every
+    /// operation returns that error, as after a close, or the state is [`LeakRecoveryState::Failed`].
     pub fn run(&self) {
         loop {
             let begun = Instant::now();

@@ -1,25 +1,25 @@
-//! The interface of a tree to a collection.
+//! The interface between a tree and a collection.
 
 use crate::Result;
 use crate::media::Media;
 use crate::space::pins::guard::Guard;
 
-/// A walk over chunks that a map reaches: all of them, or those of one part.
+/// A walk over the chunks that a map reaches: all of them, or those of one part.
 pub trait GcWalk<M: Media>: Send {
-    /// Continues the walk: calls `visit` with about `bite` more chunks, the offset of each and its bytes as requested.
-    /// Whether that was the end.
+    /// Continues the walk: calls `visit` with about `bite` more chunks, each by its offset and its bytes as requested.
+    /// Returns whether the walk has ended.
     ///
-    /// Others write meanwhile. All walks of a map together must meet every chunk that is reachable
-    /// from the first step to the last, and that was there when the pool was opened; a chunk may be
-    /// met more than once. Each call has a guard of its own: what was reached under an earlier one
-    /// may be gone. A map that was dropped is at its end.
+    /// Other threads write meanwhile. All walks of a map together must meet every chunk that existed when the pool was
+    /// opened and is reachable from the first step to the last; a chunk may be met more than once. Each call has a
+    /// guard of its own: chunks that were reached under an earlier guard may be gone. The walk of a dropped map has
+    /// ended.
     ///
-    /// It starts the write-back of the words that it goes by: what an earlier session stored in them
-    /// may not be durable.
+    /// A walk starts the write-back of the words that it follows, because what an earlier session stored in them may
+    /// not be durable.
     ///
     /// # Errors
     ///
-    /// Those of `visit`; [`Error::Corrupt`](crate::Error::Corrupt). The collection is then given up.
+    /// Those of `visit`; [`Error::Corrupt`](crate::Error::Corrupt). The collection is given up after an error.
     fn step(
         &mut self,
         guard: &Guard<'_, M>,
@@ -31,7 +31,7 @@ pub trait GcWalk<M: Media>: Send {
 /// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GcStep {
-    /// Something was done.
+    /// The step did some work.
     Worked,
     /// Other threads have to make progress first.
     Idle,
