@@ -38,7 +38,7 @@ impl Keeper {
     /// Starts from the plan of the session. The pages of the pool are noted from its first store on.
     ///
     /// A pool that `is_in_doubt`, because it was not closed, replaces the newest checkpoint only after the walks of its
-    /// collection have found it sound: a page of it may have rotted that is whole in the checkpoint.
+    /// leak recovery have found it sound: a page of it may have rotted that is whole in the checkpoint.
     pub(crate) fn begin(
         space: &Arc<Space<Mapped>>,
         file: &PoolFile,
@@ -91,7 +91,7 @@ impl Keeper {
         }
     }
 
-    /// Starts the thread, if the schedule wants one. To be called after the collection has begun, for which a first
+    /// Starts the thread, if the schedule wants one. To be called after the leak recovery has begun, for which a first
     /// round may wait.
     pub(crate) fn start(&mut self) {
         let Schedule { every, after_bytes, .. } = self.shared.schedule;

@@ -162,7 +162,7 @@ impl Shared {
         let space = &self.space;
         let refused = |what| Err(beside::bad(&self.path, what));
         if space.met_damage().is_none() && self.is_in_doubt && !space.is_walked(is_closed)? {
-            let state = space.collection().state;
+            let state = space.leak_recovery().state;
             if space.met_damage().is_none() {
                 let is_unknown = state == LeakRecoveryState::Failed;
                 return refused(if is_unknown { beside::UNKNOWN } else { beside::UNVERIFIED });

@@ -13,7 +13,7 @@ impl<M: Media> Guard<'_, M> {
     /// It starts at a multiple of 16; at a cache line, if `bytes` is a whole number of lines; and at a multiple of its
     /// size, if that is a power of two up to 4 KiB. The header of its span is durable on return, so the chunk may be
     /// linked as soon as its contents are durable. A chunk that is not linked when the process ends is stranded until a
-    /// collection.
+    /// leak recovery.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl<M: Media> Guard<'_, M> {
         }
     }
 
-    /// Marks a chunk for a collection as owned, whether or not a walk finds it. A caller that removes a chunk from a
+    /// Marks a chunk for a leak recovery as owned, whether or not a walk finds it. A caller that removes a chunk from a
     /// place where walks look for it, and will link it again or retire it in another pin, calls this before it removes
     /// the chunk. Retiring and discarding mark the chunk themselves.
     #[inline]

@@ -12,7 +12,7 @@
 //! stopped. If the walk fails, nothing is freed: the chunks are stranded.
 //!
 //! The work is spread over many pins, so that chunks which other threads retire can become free in between. A
-//! collection or a close that needs the map to be gone repeats the step until it is. A verification counts the
+//! leak recovery or a close that needs the map to be gone repeats the step until it is. A verification counts the
 //! remaining chunks as waiting.
 //!
 //! [`directory`]: crate::space::directory::registry

@@ -41,7 +41,7 @@ pub(crate) const LOCK_TURN: u64 = 8216;
 /// Sessions in a turn, as a power of two.
 pub(crate) const LOCK_TURN_SESSIONS: u32 = 20;
 /// Session word: 1 = chunks may be stranded although the last session was closed.
-pub(crate) const UNCOLLECTED: u64 = 8224;
+pub(crate) const UNRECOVERED: u64 = 8224;
 /// Session word: the length in bytes up to which the file may grow in a session that does not know all free space; 0 =
 /// no limit.
 pub(crate) const GROW_TO: u64 = 8232;

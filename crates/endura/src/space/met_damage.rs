@@ -53,7 +53,7 @@ impl<M: Media> Space<M> {
         self.met.get().copied().or_else(|| self.allocator.is_spoiled().then_some(of_headers))
     }
 
-    /// Whether a pool that was found unclosed is sound, as far as the walks of its collection can see: they have met
+    /// Whether a pool that was found unclosed is sound, as far as the walks of its leak recovery can see: they have met
     /// every chunk that was reachable at the open. Walks that have not ended are finished now, even if the pool
     /// `is_closed`. O(chunks). Operations continue meanwhile. Also `false` if this build cannot walk a map, or if other
     /// threads kept the walks from ending.
@@ -69,7 +69,7 @@ impl<M: Media> Space<M> {
         self.finish_walks.get().map_or(Ok(false), |walk| walk(shut_by))
     }
 
-    /// Whether the walks of the collection have not ended yet.
+    /// Whether the walks of the leak recovery have not ended yet.
     pub(crate) fn has_walks_left(&self) -> bool {
         self.allocator.marks().is_some_and(|marks| !marks.has_met_all())
     }

@@ -1,6 +1,6 @@
-//! How long to wait for a collection.
+//! How long to wait for a leak recovery.
 
-/// How long a thread that needs space waits in a row for other threads to let the collection continue.
+/// How long a thread that needs space waits in a row for other threads to let the leak recovery continue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Patience {
     /// About a second: otherwise the operation would fail.

@@ -3,7 +3,7 @@
 //! An operation that runs out of space first frees the expired chunks in every thread's limbo, and empties every
 //! thread's cache. It cannot free chunks that were retired since it began, or in the epoch before, because its own pin
 //! holds the epoch. If it fails for that reason, it ends, and starts again after [`Space::relieve`].
-//! [`Space::with_room`] does this. Before the operation finally fails, `with_room` completes the collection, if one is
+//! [`Space::with_room`] does this. Before the operation finally fails, `with_room` completes the leak recovery, if one is
 //! running.
 //!
 //! Three things make that rare. A thread that retires chunks frees, from time to time, a bite of expired chunks: its
@@ -235,7 +235,7 @@ impl<M: Media> Space<M> {
         mut operation: impl FnMut() -> Result<T>,
     ) -> Result<T> {
         if self.allocator.marks().is_some() {
-            self.collect_before_growing()?;
+            self.recover_before_growing()?;
             match operation() {
                 Err(again @ Error::Full { .. }) => full = again,
                 result => return result,
@@ -245,11 +245,11 @@ impl<M: Media> Space<M> {
         for attempt in 0..=attempts {
             let relieved = if attempt < attempts { self.relieve() } else { Ok(false) };
             let (has_freed, reason) = match relieved {
-                // The collection may still find stranded chunks, which no thread keeps.
+                // The leak recovery may still find stranded chunks, which no thread keeps.
                 Err(stalled @ Error::ReclaimStalled { .. }) => (false, stalled),
                 relieved => (relieved?, full),
             };
-            if !has_freed && !self.finish_collection()? {
+            if !has_freed && !self.finish_leak_recovery()? {
                 return Err(reason);
             }
             match operation() {
@@ -265,24 +265,24 @@ impl<M: Media> Space<M> {
         self.epochs.slots().map(waiting).sum::<usize>() / Bite::SHORT.chunks
     }
 
-    /// Completes the collection of this session, if it needs one. Returns whether that may have freed anything.
-    fn finish_collection(&self) -> Result<bool> {
-        if self.collection().is_done() {
+    /// Completes the leak recovery of this session, if it needs one. Returns whether that may have freed anything.
+    fn finish_leak_recovery(&self) -> Result<bool> {
+        if self.leak_recovery().is_done() {
             return Ok(false);
         }
-        self.finish_collection.get().map_or(Ok(false), |finish| finish(Patience::Long))
+        self.finish_leak_recovery.get().map_or(Ok(false), |finish| finish(Patience::Long))
     }
 
-    /// Completes the collection before the pool grows beyond the limit for sessions that do not know all free space.
-    /// After that the pool grows without limit, even if the collection could not be completed: because another thread
-    /// stays inside an operation whose end the collection has to wait for, or because the caller is inside an operation
+    /// Completes the leak recovery before the pool grows beyond the limit for sessions that do not know all free space.
+    /// After that the pool grows without limit, even if the leak recovery could not be completed: because another thread
+    /// stays inside an operation whose end the leak recovery has to wait for, or because the caller is inside an operation
     /// itself.
-    fn collect_before_growing(&self) -> Result<()> {
+    fn recover_before_growing(&self) -> Result<()> {
         if !self.allocator.pages().is_held_back() {
             return Ok(());
         }
         let finished =
-            self.finish_collection.get().map_or(Ok(false), |finish| finish(Patience::Short));
+            self.finish_leak_recovery.get().map_or(Ok(false), |finish| finish(Patience::Short));
         self.allocator.pages().let_grow();
         finished.map(drop)
     }

@@ -67,9 +67,9 @@ pub struct Space<M: Media> {
     /// 1 while writers are held or slowed down. They sleep on this word in the kernel, so that it is no word of a
     /// model.
     pub(crate) held: AtomicU32,
-    /// Finishes a pending collection. Returns whether the collection is done.
-    pub(crate) finish_collection: OnceLock<Box<Finish>>,
-    /// Finishes the walks of a pending collection. Returns whether all that they met is sound.
+    /// Finishes a pending leak recovery. Returns whether the leak recovery is done.
+    pub(crate) finish_leak_recovery: OnceLock<Box<Finish>>,
+    /// Finishes the walks of a pending leak recovery. Returns whether all that they met is sound.
     pub(crate) finish_walks: OnceLock<Box<Walk>>,
     /// Receives events, if the program has set a listener.
     pub(crate) events: OnceLock<Events>,
@@ -144,7 +144,7 @@ impl<M: Media> Space<M> {
             kept_out: AtomicU64::new(0),
             parks: AtomicBool::new(false),
             held: AtomicU32::new(0),
-            finish_collection: OnceLock::new(),
+            finish_leak_recovery: OnceLock::new(),
             finish_walks: OnceLock::new(),
             events: OnceLock::new(),
             heir: OnceLock::new(),
@@ -250,13 +250,13 @@ impl<M: Media> Space<M> {
         at.is_multiple_of(LINE) && self.stamps.has(at)
     }
 
-    /// The progress of the collection of what the last session stranded.
-    pub fn collection(&self) -> LeakRecovery {
+    /// The progress of the leak recovery of what the last session stranded.
+    pub fn leak_recovery(&self) -> LeakRecovery {
         self.allocator.marks().map_or(LeakRecovery::NOT_NEEDED, |marks| marks.progress())
     }
 
-    /// Records that there will be no collection in this session.
-    pub(crate) fn give_up_collection(&self) {
+    /// Records that there will be no leak recovery in this session.
+    pub(crate) fn give_up_leak_recovery(&self) {
         if let Some(marks) = self.allocator.marks() {
             marks.give_up();
             self.tell(|| Event::LeakRecoveryEnded {
@@ -272,7 +272,7 @@ impl<M: Media> Space<M> {
             "the headers of pages and spans contradict each other, or the list of free space, so that free space was not taken \
              over: the pool is damaged; run `endura check` on a copy of it",
         );
-        let gave_up = (self.collection().state == LeakRecoveryState::Failed).then_some(
+        let gave_up = (self.leak_recovery().state == LeakRecoveryState::Failed).then_some(
             "the search for space that an unclean end stranded met damage, or a map of an unknown kind, and \
              was given up: run `endura check` on a copy of the pool",
         );

@@ -19,12 +19,12 @@ pub(crate) struct Allocator {
     /// The marks of chunks that are known to have an owner. `None` if all free space is known.
     pub(crate) marks: Option<Marks>,
     /// Whether the headers of pages contradict each other, so that after an unclean end the free space is not known
-    /// without a collection.
+    /// without a leak recovery.
     pub(crate) is_spoiled: bool,
 }
 
 impl Allocator {
-    /// The marks of the collection, if this session needs one.
+    /// The marks of the leak recovery, if this session needs one.
     #[inline(always)]
     pub(crate) fn marks(&self) -> Option<&Marks> {
         self.marks.as_ref()

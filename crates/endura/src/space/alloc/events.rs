@@ -16,23 +16,23 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// The pause before the next attempt to put a message into a full queue.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The phase of a collection.
+/// The phase of a leak recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeakRecoveryState {
-    /// There is nothing to collect after the last session, or this session is read-only.
+    /// There is nothing to recover after the last session, or this session is read-only.
     NotNeeded,
-    /// The collection has not begun.
+    /// The leak recovery has not begun.
     Pending,
-    /// The collection finds out what is in use.
+    /// The leak recovery finds out what is in use.
     Marking,
-    /// The collection waits for operations that began before all was marked.
+    /// The leak recovery waits for operations that began before all was marked.
     Waiting,
-    /// The collection frees what is not in use.
+    /// The leak recovery frees what is not in use.
     Sweeping,
-    /// The collection has ended: every byte is in use, free, or waits for a grace period.
+    /// The leak recovery has ended: every byte is in use, free, or waits for a grace period.
     Complete,
-    /// The collection has met damage, or a map of a kind that this build does not know, and was given up. Only the
+    /// The leak recovery has met damage, or a map of a kind that this build does not know, and was given up. Only the
     /// stranded space is lost by that.
     Failed,
 }

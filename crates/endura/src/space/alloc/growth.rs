@@ -4,19 +4,19 @@
 //! small, and a large one does not grow for each span. If the medium has too little space for that, the file grows by
 //! what is needed.
 //!
-//! After an unclean end most free space is stranded until the collection has ended. Sessions that are killed before
+//! After an unclean end most free space is stranded until the leak recovery has ended. Sessions that are killed before
 //! that would each take new spans for their writes, and each would make the pool grow, however little is in use. So the
 //! word GROW_TO limits the length up to which such a session grows the file. An operation that needs more first
-//! completes the collection ([`Space::with_room`](super::super::Space::with_room)). From then on all free space is
+//! completes the leak recovery ([`Space::with_room`](super::super::Space::with_room)). From then on all free space is
 //! known, and the pool grows only if it must.
 //!
 //! | when | GROW_TO |
 //! | --- | --- |
-//! | with all free space known: growth, the end of a collection, a clean close | twice what is in use, plus [`SLACK`] |
+//! | with all free space known: growth, the end of a leak recovery, a clean close | twice what is in use, plus [`SLACK`] |
 //! | a session that does not know all free space grows | unchanged |
 //! | a new pool | 0: no limit, until one of the first |
 //!
-//! So a session grows the file beyond that in three cases only: it knows all free space, the collection waits for a
+//! So a session grows the file beyond that in three cases only: it knows all free space, the leak recovery waits for a
 //! thread that stays inside an operation, or the call comes from inside an operation. The word is in the line of
 //! NEXT_PAGE and is written back with it. It is an estimate: any value of it is safe, and nothing waits for it to be
 //! durable.
@@ -45,7 +45,7 @@ pub(crate) fn allow<M: Media>(media: &M, in_use: u64) -> Result<()> {
     let bytes = in_use.saturating_mul(2).saturating_add(SLACK);
     // Relaxed: nothing depends on it in this session, and at the next open no other thread runs.
     // equivalent mutant, without: costs space or time: the next session may grow further, or has to wait for its
-    // collection sooner.
+    // leak recovery sooner.
     Region::new(media, GROW_TO, 1)?.store(0, bytes, Ordering::Relaxed);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The spans and runs of pages that were in use when the pool was opened. A collection looks at these.
+//! The spans and runs of pages that were in use when the pool was opened. A leak recovery looks at these.
 
 use crate::space::alloc::class::Class;
 use crate::space::layout::{UNIT, UNITS};

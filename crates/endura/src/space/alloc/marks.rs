@@ -10,11 +10,11 @@ use crate::space::layout::{UNIT, UNITS};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, OnceLock, Ordering};
 use crate::{Error, Result};
 
-/// The progress of the collection after an unclean end.
+/// The progress of the leak recovery after an unclean end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeakRecovery {
-    /// The phase of the collection.
+    /// The phase of the leak recovery.
     pub state: LeakRecoveryState,
     /// Bytes of all spans that were in use when the pool was opened. These are looked at.
     pub bytes: u64,
@@ -186,10 +186,10 @@ impl Marks {
         Bitmap::from_words(all.chunks(), words)
     }
 
-    /// Whether the caller is the first that wants to collect. A second sweep would free chunks that were handed out
+    /// Whether the caller is the first that wants to recover. A second sweep would free chunks that were handed out
     /// since the first.
     pub(crate) fn claim(&self) -> bool {
-        // Relaxed: the collection has its own lock.
+        // Relaxed: the leak recovery has its own lock.
         !self.is_claimed.swap(true, Ordering::Relaxed)
     }
 
@@ -204,13 +204,13 @@ impl Marks {
         self.has_met_all.load(Ordering::Relaxed)
     }
 
-    /// Enters a phase of the collection. Returns whether it is another one than before.
+    /// Enters a phase of the leak recovery. Returns whether it is another one than before.
     pub(crate) fn enter(&self, state: LeakRecoveryState) -> bool {
         // Release: a thread that sees the last phase sees the counts.
         self.state.swap(state as u32, Ordering::Release) != state as u32
     }
 
-    /// Gives the collection up: unmarked chunks are not freed in this session.
+    /// Gives the leak recovery up: unmarked chunks are not freed in this session.
     pub(crate) fn give_up(&self) {
         let _ = self.enter(LeakRecoveryState::Failed);
     }
@@ -234,7 +234,7 @@ impl Marks {
         states[self.state.load(Ordering::Acquire) as usize]
     }
 
-    /// How far the collection has come.
+    /// How far the leak recovery has come.
     pub(crate) fn progress(&self) -> LeakRecovery {
         LeakRecovery {
             state: self.state(),

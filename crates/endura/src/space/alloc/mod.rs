@@ -22,8 +22,8 @@
 //!
 //! Bitmaps, caches and the lists of free space are lost. After an unclean end [`tails`] finds the pages and spans that
 //! are FREE, and the parts of other spans that were never handed out. Everything else counts as used: chunks that were
-//! free in it, and chunks that were allocated and not linked yet, are stranded until a collection
-//! ([`collect`](crate::space::collect)) has found them. (After a clean close [`saved`] brings the free space back.)
+//! free in it, and chunks that were allocated and not linked yet, are stranded until a leak recovery
+//! ([`leak_recovery`](crate::space::leak_recovery)) has found them. (After a clean close [`saved`] brings the free space back.)
 //!
 //! So a chunk can have two owners after a crash only if something durable links into a span that is in no chain of
 //! spans, or if the header of a span is wrong.

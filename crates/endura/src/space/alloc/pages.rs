@@ -46,7 +46,7 @@ pub(crate) struct FreeSpace {
     pub(crate) knows_all: bool,
     pub(crate) pages: Runs,
     pub(crate) units: FreeUnits,
-    /// One bit for each unit that the pool had at the open, if a collection will follow: set once the unit has been
+    /// One bit for each unit that the pool had at the open, if a leak recovery will follow: set once the unit has been
     /// free in this session.
     given: Box<[[u64; UNITS as usize / 64]]>,
     /// Receives an event each time the file grows.

@@ -3,7 +3,7 @@
 //! The close records which pages and units are free, and which chunks of partly used spans are, in blocks that have no
 //! other use: one in page 0, and if that is not enough, in pages and units that are free themselves. So the list takes
 //! no space that a later session would have to give back, and never makes the pool grow. If even that is not enough,
-//! the rest is left out, and UNCOLLECTED records it: the next session finds the rest by a collection.
+//! the rest is left out, and UNRECOVERED records it: the next session finds the rest by a leak recovery.
 //!
 //! # The end of the file
 //!
@@ -32,7 +32,7 @@
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
 //! | save: NEXT_PAGE, then LENGTH lowered | old or new; not LENGTH alone | the superblock says unclean; later pages were free |
-//! | save: blocks, GROW_TO, UNCOLLECTED, SAVED_FREE stored | 0, the list, or a torn one | superblock unclean: no list |
+//! | save: blocks, GROW_TO, UNRECOVERED, SAVED_FREE stored | 0, the list, or a torn one | superblock unclean: no list |
 //! | save: fenced; the superblock says clean | the list | free space as it was |
 //! | close: the file is cut | longer or shorter | the same: bytes after LENGTH are not looked at |
 //! | open: list read; SAVED_FREE = 0 stored | 0 or the list | the superblock says unclean: no list |
@@ -42,7 +42,7 @@
 //! refused for three reasons: the unclean end, the generation, and a word of 0.
 //!
 //! A list that is whole, but calls free what the headers call used, means that one of the two is damaged. Then nothing
-//! counts as known to be free, and nothing is collected, because either of the two may be right about what is in use.
+//! counts as known to be free, and nothing is recovered, because either of the two may be right about what is in use.
 
 use crate::Result;
 use crate::media::{LINE, Mark, Media, Ordering, Region};
@@ -55,7 +55,7 @@ use crate::space::alloc::page::header::PageKind;
 use crate::space::alloc::page::table;
 use crate::space::alloc::page::table::{Header, SpanKind};
 use crate::space::layout::{
-    LENGTH, PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE, UNCOLLECTED, UNIT, UNITS,
+    LENGTH, PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE, UNIT, UNITS, UNRECOVERED,
 };
 use crate::space::session::Session;
 
@@ -66,7 +66,7 @@ const CLASS: u64 = 4;
 
 // Both words are flushed together with SAVED_FREE.
 const _: () =
-    assert!(LENGTH / LINE == SAVED_FREE / LINE && UNCOLLECTED / LINE == SAVED_FREE / LINE);
+    assert!(LENGTH / LINE == SAVED_FREE / LINE && UNRECOVERED / LINE == SAVED_FREE / LINE);
 
 /// The fewest units of a gap that a block is put into. The bitmap of a whole page of the smallest chunks fits into
 /// them.
@@ -153,7 +153,7 @@ impl Allocator {
         let mut vacant = self.vacant(length).into_iter().rev();
         let mut block = Block::new(SAVED_BLOCK, SAVED_BLOCK_BYTES, generation);
         // Whether something is free, or stranded, that the next open will not find in the list.
-        let mut uncollected = self.marks().is_some_and(|marks| !marks.progress().is_done());
+        let mut unrecovered = self.marks().is_some_and(|marks| !marks.progress().is_done());
         for record in self.records() {
             while block.words.len() + record.len() > block.capacity {
                 let Some((at, bytes)) = vacant.next() else { break };
@@ -161,7 +161,7 @@ impl Allocator {
                 std::mem::replace(&mut block, next).write(media, at)?;
             }
             if block.words.len() + record.len() > block.capacity {
-                uncollected = true;
+                unrecovered = true;
                 break;
             }
             block.words.extend(record);
@@ -170,12 +170,12 @@ impl Allocator {
         // One fence covers the blocks and the word that names them. They count only once the superblock says that the
         // pool was closed, which comes later.
         media.mark(Mark::Step("pool.save.list"));
-        if !uncollected {
+        if !unrecovered {
             self.pages.allow_growth(media)?;
         }
-        let word = Region::new(media, UNCOLLECTED, 1)?;
+        let word = Region::new(media, UNRECOVERED, 1)?;
         // In one line with SAVED_FREE, and flushed with it.
-        word.store(0, u64::from(uncollected), Ordering::Relaxed);
+        word.store(0, u64::from(unrecovered), Ordering::Relaxed);
         commit(media, SAVED_BLOCK)?;
         Ok(length)
     }
@@ -224,12 +224,12 @@ impl Allocator {
         let mut known = Known::Nothing;
         if session.clean {
             let list = read(media, at, session.generation.wrapping_sub(1), self.pages.next());
-            let uncollected = Region::new(media, UNCOLLECTED, 1)?.load(0, Ordering::Acquire) != 0;
+            let unrecovered = Region::new(media, UNRECOVERED, 1)?.load(0, Ordering::Acquire) != 0;
             if let Some(list) = list {
-                // If something is uncollected, a walk over all tables follows, which checks LENGTH itself.
+                // If something is unrecovered, a walk over all tables follows, which checks LENGTH itself.
                 let is_sound = self.take_over(media, list)
-                    && (uncollected || self.pages.free.lock().has_all_in_file());
-                known = match (is_sound, uncollected) {
+                    && (unrecovered || self.pages.free.lock().has_all_in_file());
+                known = match (is_sound, unrecovered) {
                     (false, _) => Known::Contradicted,
                     (true, true) => Known::Listed,
                     (true, false) => Known::All,

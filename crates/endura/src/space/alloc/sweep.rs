@@ -1,4 +1,4 @@
-//! Freeing the chunks that a collection has not marked, span by span (C4 of [`collect`](crate::space::collect)).
+//! Freeing the chunks that a leak recovery has not marked, span by span (C4 of [`leak_recovery`](crate::space::leak_recovery)).
 //!
 //! The header of a span that becomes wholly free says FREE. Otherwise the next open after an unclean end would not find
 //! that space, and each killed session would cost the spans that it has used.
@@ -22,7 +22,7 @@ impl Allocator {
         if self.is_spoiled {
             return Err(Error::Corrupt { offset: 0, what: "headers that contradict each other" });
         }
-        media.mark(Mark::Step("collect.sweep"));
+        media.mark(Mark::Step("leak_recovery.sweep"));
         let Some(OldSpan { first, units, kind }) = marks.spans().get(index) else { return Ok(0) };
         let give = |kind| self.pages.give_span(media, first, Header { kind, units });
         match kind {
@@ -37,13 +37,13 @@ impl Allocator {
         Ok(units * UNIT - if kind == Old::Large { LINE } else { 0 })
     }
 
-    /// Ends the collection: from now on all free space is known. The stores are durable on return.
+    /// Ends the leak recovery: from now on all free space is known. The stores are durable on return.
     pub(crate) fn end_sweep<M: Media>(&self, media: &M) -> Result<()> {
         self.pages.know_all();
         self.pages.allow_growth(media)?;
         // equivalent mutant, without: costs space or time, as the store itself.
         Region::new(media, GROW_TO, 1)?.flush(0, 1);
-        media.mark(Mark::Step("collect.end"));
+        media.mark(Mark::Step("leak_recovery.end"));
         // So that the next session may grow as far as it should.
         // equivalent mutant, without: costs time, as the store itself.
         media.fence();

@@ -1,8 +1,8 @@
 //! The survey of an open: a walk over all tables finds the pages and spans that are FREE, the tails of spans of chunks,
 //! which were never allocated, and what is in use.
 //!
-//! After an unclean end, free pages, free spans and tails are free space that is known without a collection. Without
-//! them, each session that is killed before its collection has ended would cost a span for each size of which it took a
+//! After an unclean end, free pages, free spans and tails are free space that is known without a leak recovery. Without
+//! them, each session that is killed before its leak recovery has ended would cost a span for each size of which it took a
 //! chunk. With them, the next session continues in the same span, one part further on.
 //!
 //! # Why this space has no owner

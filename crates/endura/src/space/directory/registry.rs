@@ -101,9 +101,9 @@ impl<M: Media> Directory<M> {
         }
         lengths::check_maps(media, session, registry.maps.len())?;
         if !session.read_only {
-            // Before a collection frees the nodes of a map whose drop a killed process had not made durable; before the
+            // Before a leak recovery frees the nodes of a map whose drop a killed process had not made durable; before the
             // first use of a map that a killed process had just created; and before space is allocated that the open
-            // found to be free without a collection (`Allocator::load`). A drain: FREE in place of DROPPING must not
+            // found to be free without a leak recovery (`Allocator::load`). A drain: FREE in place of DROPPING must not
             // become durable after the LIVE of another thread, which knows of FREE only through DRAM.
             media.drain();
         }
@@ -151,7 +151,7 @@ impl<M: Media> Registry<M> {
             }
             if may_be_volatile(session) {
                 // Also a FREE, which an open that was killed may have stored in place of a DROPPING that is not durable
-                // either. And the root as well, by which a collection finds what is in use. Fenced by `load`.
+                // either. And the root as well, by which a leak recovery finds what is in use. Fenced by `load`.
                 entry.flush(STATE, ROOT + 1);
             }
             match state {
@@ -257,7 +257,7 @@ impl<M: Media> Registry<M> {
         // Before the link, because stale bytes must not look like entries.
         media.fence();
         let link = word(media, self.link)?;
-        // equivalent mutant, relaxed: not seen: pairs with a collection by another thread, and pools are not run
+        // equivalent mutant, relaxed: not seen: pairs with a leak recovery by another thread, and pools are not run
         // under weak visibility.
         link.store(0, at, Ordering::Release);
         link.flush(0, 1);

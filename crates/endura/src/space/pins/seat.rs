@@ -8,7 +8,7 @@ use crate::space::space::Space;
 /// A place that was reached inside a pin, and the time until which it is valid.
 ///
 /// After a pin has ended, trees remember chunks and nodes only in seats: their cursors do, and the walks of a
-/// collection. A seat opens in two ways only, by the two rules of [`epoch`](crate::runtime::epoch):
+/// leak recovery. A seat opens in two ways only, by the two rules of [`epoch`](crate::runtime::epoch):
 /// [`within`](Self::within) another pin, or for a [`look`](Self::look) without one. A default seat opens in neither.
 ///
 /// A seat that is taken inside a long pin may be void from the start. So a cursor first reads its entry under the pin

@@ -191,7 +191,7 @@ fn figures_that_no_pool_can_have_are_damage() {
         assert!(space.warnings().any(|text| text.contains("contradict")), "{units}");
     }
     seal(space.media(), SAVED_BLOCK);
-    assert!(next_session_after(space).collection().is_done(), "a list that is sealed is one");
+    assert!(next_session_after(space).leak_recovery().is_done(), "a list that is sealed is one");
 }
 
 /// After a clean close a header was replaced by another valid one. The list contradicts it, and nothing that is in use
@@ -444,7 +444,7 @@ fn next_session_after(space: Space<Heap>) -> Space<Heap> {
     Space::mount(space.media, session).unwrap()
 }
 
-/// A list that does not fit into the free space does not make the pool longer. What is left out is collected.
+/// A list that does not fit into the free space does not make the pool longer. What is left out is recovered.
 #[test]
 fn a_pool_without_a_gap_for_its_list_is_collected_again() {
     let space = pool(4);
@@ -460,7 +460,7 @@ fn a_pool_without_a_gap_for_its_list_is_collected_again() {
     let free = space.stats().free_chunk_bytes;
     assert_eq!(space.save().unwrap(), 4 * PAGE);
     let space = next_session_after(space);
-    assert!(!space.collection().is_done());
+    assert!(!space.leak_recovery().is_done());
     let known = space.stats().free_chunk_bytes;
     assert!(known > free / 4 && known < free, "{known} of {free}");
 }

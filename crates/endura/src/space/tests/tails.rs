@@ -82,7 +82,7 @@ fn no_chunk_is_handed_out_twice_whatever_ends_the_sessions() {
     }
 }
 
-/// A page that was free, or new and not taken yet, is found again without a collection.
+/// A page that was free, or new and not taken yet, is found again without a leak recovery.
 #[test]
 fn a_free_page_is_found_after_a_kill() {
     let space = pool(8);

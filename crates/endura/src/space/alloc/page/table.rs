@@ -21,7 +21,7 @@
 //!
 //! A part is a quarter of a span of a few units, or 16 units of a span that takes a whole page. The tail shrinks,
 //! durably, before a chunk that begins in it is handed out, and never grows until the span is taken again. So it is
-//! right in every crash state, and its chunks need no collection.
+//! right in every crash state, and its chunks need no leak recovery.
 
 use crate::media::{Mark, Media, Ordering, Region};
 use crate::space::alloc::class::{Class, WHOLE};

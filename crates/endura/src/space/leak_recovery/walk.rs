@@ -1,11 +1,11 @@
-//! The interface between a tree and a collection.
+//! The interface between a tree and a leak recovery.
 
 use crate::Result;
 use crate::media::Media;
 use crate::space::pins::guard::Guard;
 
 /// A walk over the chunks that a map reaches: all of them, or those of one part.
-pub trait GcWalk<M: Media>: Send {
+pub trait LeakWalk<M: Media>: Send {
     /// Continues the walk: calls `visit` with about `bite` more chunks, each by its offset and its bytes as requested.
     /// Returns whether the walk has ended.
     ///
@@ -19,7 +19,7 @@ pub trait GcWalk<M: Media>: Send {
     ///
     /// # Errors
     ///
-    /// Those of `visit`; [`Error::Corrupt`](crate::Error::Corrupt). The collection is given up after an error.
+    /// Those of `visit`; [`Error::Corrupt`](crate::Error::Corrupt). The leak recovery is given up after an error.
     fn step(
         &mut self,
         guard: &Guard<'_, M>,
@@ -30,7 +30,7 @@ pub trait GcWalk<M: Media>: Send {
 
 /// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GcStep {
+pub enum LeakStep {
     /// The step did some work.
     Worked,
     /// Other threads have to make progress first.

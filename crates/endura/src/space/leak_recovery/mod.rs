@@ -1,18 +1,18 @@
-//! Collection: it finds the chunks that a crash stranded, while the pool is in use (DCMM, ROART 4.4: "instant
+//! Leak recovery: it finds the chunks that a crash stranded, while the pool is in use (DCMM, ROART 4.4: "instant
 //! restart").
 //!
 //! *Old* spans are those that the headers call in use at the open. After an unclean end only the trees say which chunks
 //! of old spans are in use. Meanwhile new chunks come from new spans, and from the tails of old ones, which were never
-//! allocated. A collection marks the chunks that the maps reach, and frees the rest. Its only traces in the pool are
+//! allocated. A leak recovery marks the chunks that the maps reach, and frees the rest. Its only traces in the pool are
 //! the headers of spans and runs that it frees, and GROW_TO. A crash loses all marks, and the next open starts again.
-//! So a collection can be killed at any point, any number of times.
+//! So a leak recovery can be killed at any point, any number of times.
 //!
 //! # Protocol
 //!
 //! * C0: at the open, before the first operation, the old spans are noted. No chunk is marked, except the chunks that
 //!   are known to be free: those in the list of the last close, or without a list those in the tails of spans. Spans
 //!   that are FREE count as new. *Why:* known free space is allocated, not swept.
-//! * C1: mark. Walks over all maps ([`GcWalk`](crate::space::GcWalk)) mark each chunk that they meet, some chunks in
+//! * C1: mark. Walks over all maps ([`LeakWalk`](crate::space::LeakWalk)) mark each chunk that they meet, some chunks in
 //!   one pin. *Why:* they meet every chunk that stays reachable.
 //! * C2: all the while, a thread that is about to free a chunk (retire, discard), or removes one from a place where
 //!   walks find it, marks the chunk first. *Why:* its owner frees it, and no other thread may.
@@ -53,15 +53,15 @@
 //! | C4, a span of chunks: nothing is stored | the same | the same |
 //! | C4, a chunk that was swept, taken and written | stranded, with other contents | the same |
 //! | C4, a span without marks, or a run: headers as in [`alloc`](crate::space::alloc) | the span, or free space | the same |
-//! | close: UNCOLLECTED = 1, with the list of free space | closed, with stranded chunks | begins again, from the list |
-//! | close: UNCOLLECTED = 0 | closed, nothing stranded | no collection |
+//! | close: UNRECOVERED = 1, with the list of free space | closed, with stranded chunks | begins again, from the list |
+//! | close: UNRECOVERED = 0 | closed, nothing stranded | no leak recovery |
 //!
 //! # Bounded
 //!
-//! A pin of C1 lasts for about [`BITE`](crate::space::Collector::BITE) chunks, a step of C4 for a few MiB. After each
+//! A pin of C1 lasts for about [`BITE`](crate::space::LeakRecoverer::BITE) chunks, a step of C4 for a few MiB. After each
 //! step the thread rests as long as the step took. Only an operation that runs out of space hurries: it takes steps
 //! too, until all is done ([`Space::with_room`](crate::space::space::Space::with_room)). Marks take 1/2048 to 1/256 of
 //! the old spans, in DRAM, until the pool is closed.
 
-pub(crate) mod collector;
+pub(crate) mod recoverer;
 pub(crate) mod walk;
