@@ -32,7 +32,7 @@ pub mod contender;
 pub mod experiment;
 pub mod figures;
 pub mod goals;
-pub mod keys;
+pub use endura_console::keys;
 pub mod paper;
 pub mod probes;
 pub mod readme;

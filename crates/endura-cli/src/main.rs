@@ -13,7 +13,6 @@ mod commands;
 mod demo;
 mod format;
 mod hand_over;
-mod mixed;
 mod pool;
 mod torture;
 mod values;

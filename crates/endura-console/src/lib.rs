@@ -1,7 +1,7 @@
 //! The common parts of the programs `endura`, `endura-bench` and `endura-explore`.
 //!
 //! [`outcome`] has the exit codes, [`args`] the arguments that more than one program takes, [`text`] and [`progress`]
-//! numbers, tables and bars for people. [`interrupt`] handles signals; [`child`] and [`ledger`] run a process that is
+//! numbers, tables and bars for people, [`keys`] numbers that look random and are known. [`interrupt`] handles signals; [`child`] and [`ledger`] run a process that is
 //! killed, and record what it had completed.
 
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@
 pub mod args;
 pub mod child;
 pub mod interrupt;
+pub mod keys;
 pub mod ledger;
 pub mod outcome;
 pub mod progress;

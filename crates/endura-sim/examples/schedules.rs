@@ -39,7 +39,7 @@ fn runner<T: NumberTree>(
 ) -> Runner {
     let mut campaign = Campaign::new(subject, model, limit, CRASHES);
     Box::new(move |seeds| {
-        for family in Family::ALL.into_iter().chain([Family::Collection]) {
+        for family in Family::ALL.into_iter().chain([Family::Recovery]) {
             campaign
                 .family(family, seeds.clone())
                 .map_err(|unsound| format!("{name}, {family:?}: {unsound}"))?;

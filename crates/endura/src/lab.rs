@@ -23,8 +23,8 @@ pub mod media {
 /// Space and lifetime.
 pub mod pool {
     pub use crate::space::{
-        Collector, Counted, GcStep, GcWalk, Guard, Hold, Inventory, LeakRecovery,
-        LeakRecoveryState, MapState, PAGE, Quiesced, Session, Shares, SizeUse, Space, SpaceCheck,
+        Counted, Guard, Hold, Inventory, LeakRecoverer, LeakRecovery, LeakRecoveryState, LeakStep,
+        LeakWalk, MapState, PAGE, Quiesced, Session, Shares, SizeUse, Space, SpaceCheck,
         SpaceStats, Worker, set_waiting, superblock,
     };
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use endura::lab::media::Media;
-use endura::lab::pool::{self, Collector, Space};
+use endura::lab::pool::{self, LeakRecoverer, Space};
 use endura::lab::tree::roart::Tree;
 use endura_variants::handles::ByteMap;
 
@@ -158,12 +158,12 @@ pub fn timeline<M: Media>(medium: M, plan: CrashPlan) -> Result<Timeline> {
     let tree = open(&space)?;
     client(&tree).get(key(0))?;
     let first_answer = restart.elapsed();
-    let collector = Collector::new(&space, vec![tree.marking()], Collector::<Arc<M>>::BITE);
+    let recoverer = LeakRecoverer::new(&space, vec![tree.marking()], LeakRecoverer::<Arc<M>>::BITE);
     let ended = std::thread::scope(|scope| -> Result<Option<Instant>> {
         let collecting: Vec<_> = (0..plan.collectors)
             .map(|_| {
                 scope.spawn(|| {
-                    collector.run();
+                    recoverer.run();
                     Instant::now()
                 })
             })
@@ -181,8 +181,8 @@ pub fn timeline<M: Media>(medium: M, plan: CrashPlan) -> Result<Timeline> {
         crash: seconds(crash),
         restart: seconds(restart),
         first_answer_ms: first_answer.as_secs_f64() * 1e3,
-        collected: ended.filter(|_| space.collection().is_done()).map(seconds),
-        bytes_freed: space.collection().bytes_freed,
+        collected: ended.filter(|_| space.leak_recovery().is_done()).map(seconds),
+        bytes_freed: space.leak_recovery().bytes_freed,
     })
 }
 
@@ -204,8 +204,8 @@ pub fn restart<M: Media>(medium: M, keys: u64) -> Result<Restart> {
     }
     let begun = Instant::now();
     let walks = vec![tree.marking()];
-    let collector = Collector::new(&space, walks, Collector::<Arc<M>>::BITE);
-    while collector.step()? != pool::GcStep::Ended {}
+    let recoverer = LeakRecoverer::new(&space, walks, LeakRecoverer::<Arc<M>>::BITE);
+    while recoverer.step()? != pool::LeakStep::Ended {}
     Ok(Restart {
         keys,
         first_answer_ms: first_answer.as_secs_f64() * 1e3,

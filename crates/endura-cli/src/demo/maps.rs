@@ -1,7 +1,7 @@
 //! The maps of the demo: one for each index. The keys are distributed among them.
 
-use crate::mixed;
 use endura::{Error, Key, Kind, Map, MapOptions, Pool, Result};
+use endura_console::keys;
 
 /// The prefix of keys that are strings.
 const PREFIX: &str = "user:";
@@ -30,7 +30,7 @@ pub(crate) struct Seen {
 }
 
 fn string_key(index: u64) -> String {
-    format!("{PREFIX}{:016x}", mixed::key(index))
+    format!("{PREFIX}{:016x}", keys::key(index))
 }
 
 fn string_value(index: u64) -> String {
@@ -40,7 +40,7 @@ fn string_value(index: u64) -> String {
 /// The number of a key; `None` if the key does not belong to this demo.
 fn string_index(key: &str) -> Option<u64> {
     let digits = key.strip_prefix(PREFIX)?;
-    let index = mixed::index(u64::from_str_radix(digits, 16).ok()?);
+    let index = keys::index(u64::from_str_radix(digits, 16).ok()?);
     (string_key(index) == key).then_some(index)
 }
 
@@ -82,7 +82,7 @@ impl Maps {
     /// Stores key number `index`.
     pub(crate) fn insert(&self, index: u64) -> Result<()> {
         match self.of(index) {
-            AnyMap::Numbers(map) => map.insert(mixed::key(index), mixed::value(index)).map(drop),
+            AnyMap::Numbers(map) => map.insert(keys::key(index), keys::value(index)).map(drop),
             AnyMap::Strings(map) => map.insert(&string_key(index), &string_value(index)).map(drop),
         }
     }
@@ -91,7 +91,7 @@ impl Maps {
     pub(crate) fn look_up(&self, index: u64) -> Result<Lookup> {
         let right = match self.of(index) {
             AnyMap::Numbers(map) => {
-                map.get(mixed::key(index))?.map(|value| value == mixed::value(index))
+                map.get(keys::key(index))?.map(|value| value == keys::value(index))
             }
             AnyMap::Strings(map) => {
                 map.get(&string_key(index))?.map(|value| value == string_value(index))
@@ -110,8 +110,8 @@ impl Maps {
             let ours = |index: &u64| (index % self.0.len() as u64) as usize == i;
             match map {
                 AnyMap::Numbers(map) => walk(map.iter(), see, |&key, &value| {
-                    let index = Some(mixed::index(key)).filter(ours);
-                    Seen { index, right: value == mixed::value(mixed::index(key)) }
+                    let index = Some(keys::index(key)).filter(ours);
+                    Seen { index, right: value == keys::value(keys::index(key)) }
                 })?,
                 AnyMap::Strings(map) => walk(map.iter(), see, |key: &String, value: &String| {
                     let index = string_index(key).filter(ours);

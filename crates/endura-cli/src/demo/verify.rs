@@ -77,8 +77,8 @@ pub(crate) fn complete(maps: &Maps, count: u64) -> Result<Found> {
 
 #[cfg(test)]
 mod tests {
-    use crate::mixed::{key, value};
     use endura::{Kind, Pool};
+    use endura_console::keys::{key, value};
 
     use super::*;
 

@@ -80,7 +80,7 @@ impl Plan {
         threads: usize,
         contents: &BTreeMap<u64, u64>,
     ) -> Self {
-        let mixed = crate::mixed::key(seed ^ crate::mixed::key(round));
+        let mixed = endura_console::keys::key(seed ^ endura_console::keys::key(round));
         let (entries, counts) = part_of(contents, thread, threads);
         let mut plan = Self {
             rng: fastrand::Rng::with_seed(mixed.wrapping_add(thread as u64)),

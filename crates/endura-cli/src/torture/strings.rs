@@ -44,7 +44,7 @@ pub(super) fn key_number(bytes: &[u8]) -> Option<u64> {
 /// Appends the filler between two bytes of a key, after `before`; it is mostly empty.
 fn fill(before: &[u8], out: &mut Vec<u8>) {
     let word = before.iter().fold(1, |word: u64, &byte| word << 8 | u64::from(byte));
-    let hash = crate::mixed::key(word);
+    let hash = endura_console::keys::key(word);
     let length = match hash % 128 {
         0 => hash >> 32 & 0xFFFF | 1,
         1..20 => hash >> 32 & 7,
@@ -59,7 +59,7 @@ pub(super) fn value(number: u64) -> Vec<u8> {
     if number == 0 {
         return value;
     }
-    let hash = crate::mixed::key(number);
+    let hash = endura_console::keys::key(number);
     // Every size class of the allocator costs each thread a page before its first operation: so most values are small,
     // and the others have few sizes.
     let length = match hash % 64 {
@@ -86,7 +86,7 @@ fn noise(seed: u64, length: u64, out: &mut Vec<u8>) {
 }
 
 static NOISE: LazyLock<Vec<u8>> =
-    LazyLock::new(|| (0..1500).flat_map(|i| crate::mixed::key(i).to_le_bytes()).collect());
+    LazyLock::new(|| (0..1500).flat_map(|i| endura_console::keys::key(i).to_le_bytes()).collect());
 
 #[cfg(test)]
 mod tests {

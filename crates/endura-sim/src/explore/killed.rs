@@ -224,7 +224,7 @@ impl<S: Subject> Explorer<'_, S> {
         Ok(vec![found])
     }
 
-    /// Checks it. What was read before is told by then: a verification may flush, and finish a collection.
+    /// Checks it. What was read before is told by then: a verification may flush, and finish a leak recovery.
     fn verify(&self, open: &S::Open, states: &[S::Model]) -> Result<(), Finding> {
         states.iter().try_for_each(|found| {
             guarded(|| self.subject.verify(open, found)).map_err(|e| format!("verify: {e}"))

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use endura::lab::pool::{GcStep, Space};
+use endura::lab::pool::{LeakStep, Space};
 use endura::lab::tree::{Change, Index, Len};
 use endura_linear::{Answer, Op};
 
 use super::history::Scribe;
 use crate::sim::Sim;
 use crate::subject::Finding;
-use crate::subjects::{Collection, NumberTree, Numbers, OpenNumbers};
+use crate::subjects::{NumberTree, Numbers, OpenNumbers, Recovery};
 
 /// Frees what may be reused, takes four chunks and gives them back.
 fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
@@ -26,13 +26,13 @@ fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
 }
 
 /// Collects until it would have to wait for another thread, or a little longer.
-fn collect(collection: &Collection) -> Result<(), Finding> {
+fn collect(leak_recovery: &Recovery) -> Result<(), Finding> {
     let mut idle = 0;
     while idle < 8 {
-        match collection.step()? {
-            GcStep::Worked => {}
-            GcStep::Idle => idle += 1,
-            GcStep::Ended => break,
+        match leak_recovery.step()? {
+            LeakStep::Worked => {}
+            LeakStep::Idle => idle += 1,
+            LeakStep::Ended => break,
         }
     }
     Ok(())
@@ -56,7 +56,7 @@ pub(super) fn account<T: NumberTree>(
     told(open.space.relieve())?;
     let mut chunks = Vec::new();
     told(open.tree.check(&mut |at, bytes| chunks.push((at, bytes))))?;
-    let shares = open.collection.finish(&open.space, &chunks)?;
+    let shares = open.leak_recovery.finish(&open.space, &chunks)?;
     if is_whole && T::LEAVES_NOTHING && shares.leaked + shares.limbo > 0 {
         return Err(format!("chunks are lost, or wait for nobody: {shares:?}"));
     }
@@ -190,7 +190,7 @@ impl Task {
             },
             Self::Count => told(index.count()),
             Self::Scribble => T::CHUNKS.iter().try_for_each(|&of| scribble(&open.space, of)),
-            Self::Collect => collect(&open.collection),
+            Self::Collect => collect(&open.leak_recovery),
         }
     }
 }

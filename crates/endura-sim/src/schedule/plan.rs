@@ -26,11 +26,11 @@ pub enum Family {
     /// Anything.
     Mixed,
     /// One collects what a crash stranded, one drains a node and one fills another.
-    Collection,
+    Recovery,
 }
 
 impl Family {
-    /// All of them but the collection, which needs a start that a crash left.
+    /// All of them but the leak recovery, which needs a start that a crash left.
     pub const ALL: [Self; 8] = [
         Self::InsertInsert,
         Self::InsertRemove,
@@ -159,7 +159,7 @@ impl Draw<'_> {
                 vec![drain, vec![self.scan()]]
             }
             Family::Mixed => vec![self.many(2, Self::any), self.many(2, Self::any)],
-            Family::Collection => {
+            Family::Recovery => {
                 let mut drain = self.drain();
                 if self.random.one_in(2) {
                     drain.push(Task::Scribble);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use endura::Result;
-use endura::lab::pool::{GcWalk, Space};
+use endura::lab::pool::{LeakWalk, Space};
 use endura::lab::tree::Len;
 use endura::lab::tree::fast_fair::{LineBinary, Tree};
 
@@ -44,7 +44,7 @@ impl<const I: usize, const L: usize> NumberTree for Tree<Sim, I, L, LineBinary> 
         Self::open(space, "t")
     }
 
-    fn walks(&self) -> Vec<Box<dyn GcWalk<Sim>>> {
+    fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>> {
         vec![self.marking()]
     }
 

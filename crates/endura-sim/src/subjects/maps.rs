@@ -7,7 +7,7 @@ use std::sync::Arc;
 use endura::lab::pool::{Session, Space};
 use endura::lab::tree::{Change, Index, Popped};
 
-use super::collect::Collection;
+use super::leak_recovery::Recovery;
 use super::op::{Key, MapOp};
 use crate::choose::Random;
 use crate::sim::Sim;
@@ -91,13 +91,13 @@ pub(super) fn observe(index: &impl Index, keys: &[u64]) -> Result<BTreeMap<u64, 
 /// waiting for a grace period; nothing twice, and nothing not at all.
 pub(super) fn verify(
     space: &Space<Sim>,
-    collection: &Collection,
+    leak_recovery: &Recovery,
     check: impl FnOnce(&mut dyn FnMut(u64, u64)) -> endura::Result<u64>,
     entries: usize,
 ) -> Result<(), Finding> {
     let mut nodes = Vec::new();
     let found = told(check(&mut |at, bytes| nodes.push((at, bytes))))?;
-    collection.check(space, &nodes)?;
+    leak_recovery.check(space, &nodes)?;
     match found == entries as u64 {
         true => Ok(()),
         false => Err(format!("the tree says {found} entries, there are {entries}")),

@@ -1,8 +1,8 @@
 //! endura's own structures, as subjects.
 
-mod collect;
 mod fast_fair;
 mod first;
+mod leak_recovery;
 mod maps;
 mod nbtree;
 mod numbers;
@@ -11,9 +11,9 @@ pub mod pool;
 mod roart;
 mod spelled;
 
-pub use collect::Collection;
 pub use fast_fair::FastFair;
 pub use first::First;
+pub use leak_recovery::Recovery;
 pub use nbtree::{NbTree, OpenNbTree};
 pub use numbers::{NumberTree, Numbers, OpenNumbers};
 pub use op::{Key, LIMIT, MapOp};

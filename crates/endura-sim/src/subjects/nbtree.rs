@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use endura::Result;
-use endura::lab::pool::{GcWalk, Space};
+use endura::lab::pool::{LeakWalk, Space};
 use endura::lab::tree::nbtree::Tree;
 
 use super::numbers::{NumberTree, Numbers, OpenNumbers, node_bytes};
@@ -52,7 +52,7 @@ impl<const W: usize, const F: usize> NumberTree for Tree<Sim, W, F> {
         Self::open(space, "t")
     }
 
-    fn walks(&self) -> Vec<Box<dyn GcWalk<Sim>>> {
+    fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>> {
         self.marking()
     }
 

@@ -5,10 +5,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use endura::lab::pool::{GcWalk, Space};
+use endura::lab::pool::{LeakWalk, Space};
 use endura::lab::tree::{Index, Len};
 
-use super::collect::Collection;
+use super::leak_recovery::Recovery;
 use super::maps;
 use super::op::MapOp;
 use crate::choose::Random;
@@ -41,8 +41,8 @@ pub trait NumberTree: Index + Sized + Send + Sync + 'static {
     /// What the pool says; so for the others.
     fn open(space: &Arc<Space<Sim>>) -> endura::Result<Self>;
 
-    /// What a collection walks.
-    fn walks(&self) -> Vec<Box<dyn GcWalk<Sim>>>;
+    /// What a leak recovery walks.
+    fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>>;
 
     /// Checks all of it, tells of each chunk, and gives the number of entries.
     fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> endura::Result<u64>;
@@ -106,15 +106,15 @@ pub struct OpenNumbers<T> {
     /// The tree.
     pub tree: T,
     /// What is found of what the last crash stranded.
-    pub collection: Collection,
+    pub leak_recovery: Recovery,
 }
 
 impl<T: NumberTree> OpenNumbers<T> {
     fn over(medium: Sim, session: u64) -> Result<Self, Finding> {
         let space = maps::mounted(medium, session)?;
         let tree: T = maps::told(T::open(&space))?;
-        let collection = Collection::of(&space, tree.walks());
-        Ok(Self { space, tree, collection })
+        let leak_recovery = Recovery::of(&space, tree.walks());
+        Ok(Self { space, tree, leak_recovery })
     }
 }
 
@@ -138,7 +138,7 @@ impl<T: NumberTree> Subject for Numbers<T> {
     }
 
     fn apply(&self, open: &Self::Open, op: &MapOp) -> Result<Self::Answer, Finding> {
-        open.collection.around(|| maps::apply(&open.tree, op))
+        open.leak_recovery.around(|| maps::apply(&open.tree, op))
     }
 
     fn specify(&self, model: &mut Self::Model, op: &MapOp) -> Self::Answer {
@@ -151,7 +151,7 @@ impl<T: NumberTree> Subject for Numbers<T> {
 
     fn verify(&self, open: &Self::Open, model: &Self::Model) -> Result<(), Finding> {
         let check = |visit: &mut dyn FnMut(u64, u64)| open.tree.check(visit);
-        maps::verify(&open.space, &open.collection, check, model.len())
+        maps::verify(&open.space, &open.leak_recovery, check, model.len())
     }
 
     fn continuation(&self, model: &Self::Model, random: &mut Random) -> Vec<MapOp> {

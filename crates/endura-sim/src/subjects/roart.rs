@@ -9,7 +9,7 @@ use endura::lab::pool::Space;
 use endura::lab::tree::roart::{Techniques, Tree};
 use endura_variants::handles::ByteMap;
 
-use super::collect::Collection;
+use super::leak_recovery::Recovery;
 use super::maps::{self, mounted, told};
 use super::op::MapOp;
 use crate::choose::Random;
@@ -52,15 +52,15 @@ pub struct OpenRoart<T: Techniques> {
     /// The map.
     pub map: ByteMap<Tree<Sim, T>>,
     /// What is found of what the last crash stranded.
-    pub collection: Collection,
+    pub leak_recovery: Recovery,
 }
 
 impl<T: Techniques> OpenRoart<T> {
     fn over(medium: Sim, session: u64) -> Result<Self, Finding> {
         let space = mounted(medium, session)?;
         let map = ByteMap::over(told(Tree::open(&space, "t"))?);
-        let collection = Collection::of(&space, vec![map.index().marking()]);
-        Ok(Self { space, map, collection })
+        let leak_recovery = Recovery::of(&space, vec![map.index().marking()]);
+        Ok(Self { space, map, leak_recovery })
     }
 }
 
@@ -84,7 +84,7 @@ impl<T: Techniques> Subject for Roart<T> {
     }
 
     fn apply(&self, open: &Self::Open, op: &ByteOp) -> Result<Self::Answer, Finding> {
-        open.collection.around(|| {
+        open.leak_recovery.around(|| {
             let (key, old) = match op {
                 ByteOp::Put(key, number) => (key, told(open.map.insert(key, value(*number)))?),
                 ByteOp::Remove(key) => (key, told(open.map.remove(key))?),
@@ -119,7 +119,7 @@ impl<T: Techniques> Subject for Roart<T> {
 
     fn verify(&self, open: &Self::Open, model: &ByteModel) -> Result<(), Finding> {
         let check = |visit: &mut dyn FnMut(u64, u64)| Ok(open.map.index().check(visit)?.entries);
-        maps::verify(&open.space, &open.collection, check, model.len())
+        maps::verify(&open.space, &open.leak_recovery, check, model.len())
     }
 
     fn continuation(&self, model: &ByteModel, random: &mut Random) -> Vec<ByteOp> {

@@ -4,7 +4,7 @@
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use endura::lab::pool::{GcWalk, Space};
+use endura::lab::pool::{LeakWalk, Space};
 use endura::lab::tree::roart::{Cursor, Techniques, Tree};
 use endura::lab::tree::{ByteChange, ByteIndex, Bytes, Change, Entry, Index, Len, Popped};
 
@@ -190,7 +190,7 @@ impl<T: Techniques> NumberTree for Spelled<T> {
         Tree::open(space, "t").map(Self)
     }
 
-    fn walks(&self) -> Vec<Box<dyn GcWalk<Sim>>> {
+    fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>> {
         vec![self.0.marking()]
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use endura::Error;
 use endura::lab::media::{Ordering, Region};
-use endura::lab::pool::{Collector, PAGE, Session, Space};
+use endura::lab::pool::{LeakRecoverer, PAGE, Session, Space};
 use endura::lab::tree::{Change, fast_fair, nbtree};
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::{Chooser, Random};
@@ -102,7 +102,7 @@ fn read<T: NumberTree>(space: &Arc<Space<Sim>>, keys: &[u64]) {
     check.finish().unwrap();
     drop(quiesced);
     // Nothing is left to be collected for whoever only reads, and if something was it would not be freed.
-    let _ = Collector::new(space, tree.walks(), 3).finish();
+    let _ = LeakRecoverer::new(space, tree.walks(), 3).finish();
     space.stats();
     assert!(matches!(tree.modify(keys[0], |_| Change::Put(1)), Err(Error::ReadOnly)));
     assert!(space.close().unwrap());

@@ -66,8 +66,8 @@ pub(crate) fn of_kills() -> Vec<(Plan, Vec<MapOp>)> {
     plans
 }
 
-/// The same, where the collection of the next process does not find what was merged away. At the other
-/// end of the tree it lets the collection end, and then uses again what that has freed.
+/// The same, where the leak recovery of the next process does not find what was merged away. At the other
+/// end of the tree it lets the leak recovery end, and then uses again what that has freed.
 pub(crate) fn of_collected_kills() -> Vec<(Plan, Vec<MapOp>)> {
     let mut plans = Vec::new();
     for (count, gone) in [(6, 3), (12, 2), (12, 4), (12, 6), (12, 9), (18, 9)] {

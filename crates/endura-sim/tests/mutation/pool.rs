@@ -58,7 +58,7 @@ pub(crate) enum Part {
     History(usize, Under),
     /// An operation in a pool that has one or another past.
     One { start: usize, op: usize, under: Under },
-    /// An operation in which the process is killed; the collection of the next one, and a power failure.
+    /// An operation in which the process is killed; the leak recovery of the next one, and a power failure.
     Killed(usize),
     /// The same with all operations; the next process does what the subject does after a crash.
     Kills(usize),
@@ -163,12 +163,12 @@ fn kills() -> Vec<(Vec<PoolOp>, PoolOp, Vec<PoolOp>)> {
         (vec![], link(0, 5), one(&[link(1, 4), link(2, 0)])),
         (vec![], link(0, 0), both(&[link(1, 1), link(2, 2)])),
         (vec![], Make("first", 2), second(&[Make("another", 4), link(0, 0)])),
-        // What is free in them is handed out before anything is collected.
+        // What is free in them is handed out before anything is recovered.
         (full(), link(0, 5), vec![link(1, 0), link(2, 3)]),
         (vec![], link(0, 1), vec![link(1, 1), link(2, 1), link(3, 1)]),
         (vec![], link(0, 2), vec![link(1, 2), link(2, 3), link(3, 0)]),
         (full(), link(0, 3), vec![link(1, 0), link(2, 3)]),
-        // A part of a span that was about to be used is free when all is collected.
+        // A part of a span that was about to be used is free when all is recovered.
         (vec![link(2, 1)], link(3, 1), both(&[link(4, 1), link(5, 1)])),
     ]
 }

@@ -7,7 +7,7 @@
 //! | 1.. | chunks: the value that was linked; the number, from 1, of a chunk that readers pass through |
 //!
 //! Links move by one store, as words of a tree do. One thread may stand still between an unlink and
-//! the moment when it frees the chunk. The faults are those of a collection that forgets one of its
+//! the moment when it frees the chunk. The faults are those of a leak recovery that forgets one of its
 //! rules (`docs/design.md`, what a crash strands): a chunk gets two owners, or none.
 
 use std::cell::RefCell;

@@ -36,7 +36,7 @@ pub(crate) enum Planted {
     V16,
     LeakBeforeLink,
     FreeBeforeUnlinkDurable,
-    // A collection beside operations: collected.rs.
+    // A leak recovery beside operations: collected.rs.
     CollectWithoutGrace,
     CollectForgetsFrees,
     CollectForgetsMoves,

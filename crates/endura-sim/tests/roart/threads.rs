@@ -62,8 +62,8 @@ fn threads_under_power_failures_agree_on_one_order() {
 }
 
 #[test]
-fn collections_beside_writers() {
-    let figures = all(&[Family::Collection], 2 * SCHEDULES);
+fn leak_recoveries_beside_writers() {
+    let figures = all(&[Family::Recovery], 2 * SCHEDULES);
     for step in ["collect.mark", "collect.sweep", "node.shrunk", "unlink.word"] {
         assert!(figures.tally.steps.contains_key(step), "{step} was not taken: {figures:?}");
     }
@@ -87,7 +87,7 @@ fn schedules_without_end() {
     let given = std::env::var("ENDURA_SIM_SECONDS").ok().and_then(|text| text.parse().ok());
     let (begin, mut sum, mut seed) = (std::time::Instant::now(), Figures::default(), 1_000);
     while begin.elapsed().as_secs() < given.unwrap_or(600) {
-        for family in Family::ALL.into_iter().chain([Family::Collection]) {
+        for family in Family::ALL.into_iter().chain([Family::Recovery]) {
             sum.add(&run::<Tiny>(family, Model::WEAKEST_ADR, seed..seed + 200));
             sum.add(&run::<Tiny>(family, Model::EADR, seed..seed + 100));
             sum.add(&run::<WithoutArrays>(family, Model::WEAKEST_ADR, seed..seed + 100));

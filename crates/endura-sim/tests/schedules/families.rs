@@ -71,7 +71,7 @@ fn anything() {
 }
 
 #[test]
-#[ignore = "by itself: cargo test --release -p endura-sim --test schedules -- --ignored collection"]
-fn collection_and_writers() {
-    both(Family::Collection, &["collect.mark", "collect.sweep", "merge.M5", "split.S3.durable"]);
+#[ignore = "by itself: cargo test --release -p endura-sim --test schedules -- --ignored leak_recovery"]
+fn leak_recovery_and_writers() {
+    both(Family::Recovery, &["collect.mark", "collect.sweep", "merge.M5", "split.S3.durable"]);
 }

@@ -1,6 +1,6 @@
 //! What is found, in every kind of map.
 
-use endura::lab::pool::{GcStep, LeakRecoveryState, PAGE};
+use endura::lab::pool::{LeakRecoveryState, LeakStep, PAGE};
 
 use crate::World;
 
@@ -18,13 +18,13 @@ fn a1_a2_all_that_was_not_linked_is_found() {
         }
         let before = world.entries();
         let world = world.killed();
-        let collector = world.collector(bite);
+        let recoverer = world.recoverer(bite);
         assert!(world.shares().leaked > 4 * PAGE);
-        assert!(collector.finish().unwrap());
+        assert!(recoverer.finish().unwrap());
         let shares = world.shares();
         assert_eq!(shares.leaked, 0, "{shares:?}");
         assert_eq!(world.entries(), before);
-        let found = world.space.collection();
+        let found = world.space.leak_recovery();
         assert_eq!(found.state, LeakRecoveryState::Complete);
         assert_eq!(found.bytes_swept, found.bytes);
         assert!(found.bytes_freed > 4 * PAGE && found.chunks_marked > 1_000, "{found:?}");
@@ -45,13 +45,13 @@ fn a4_a5_writers_between_any_two_steps() {
         world.fill(0..400, seed);
         world.empty((0..400).filter(|key| key % 4 == seed % 4));
         let world = world.killed();
-        let collector = world.collector(1 + seed as usize % 3);
+        let recoverer = world.recoverer(1 + seed as usize % 3);
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut steps = 0;
         loop {
-            match collector.step().unwrap() {
-                GcStep::Ended => break,
-                GcStep::Worked | GcStep::Idle => steps += 1,
+            match recoverer.step().unwrap() {
+                LeakStep::Ended => break,
+                LeakStep::Worked | LeakStep::Idle => steps += 1,
             }
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let key = (state >> 33) % 500;
@@ -67,7 +67,7 @@ fn a4_a5_writers_between_any_two_steps() {
             }
         }
         assert!(steps > 100, "{steps}");
-        assert!(world.space.collection().is_done());
+        assert!(world.space.leak_recovery().is_done());
         assert!(!world.space.is_poisoned());
         assert_eq!(world.shares().leaked, 0, "seed {seed}");
         world.empty(0..600);
@@ -86,8 +86,8 @@ fn a11_a_span_that_changes_its_class_meanwhile_is_passed_over() {
     let whole: Vec<u64> = (0..40 * 32).map(|_| guard.alloc(512).unwrap()).collect();
     drop(guard);
     let world = world.killed();
-    let collector = world.collector(1);
-    collector.step().unwrap();
+    let recoverer = world.recoverer(1);
+    recoverer.step().unwrap();
     // The owner of all of them, as a map would be.
     let guard = world.space.pin_mut().unwrap();
     whole.iter().for_each(|&at| guard.discard(at, 512));
@@ -98,7 +98,7 @@ fn a11_a_span_that_changes_its_class_meanwhile_is_passed_over() {
     drop(guard);
     let places = whole[0]..whole[0] + 40 * 16_384;
     assert!(new.iter().all(|at| places.contains(at)), "where the others were: {new:x?}");
-    assert!(collector.finish().unwrap());
+    assert!(recoverer.finish().unwrap());
     let guard = world.space.pin_mut().unwrap();
     let others: Vec<u64> = (0..1_000).map(|_| guard.alloc(5120).unwrap()).collect();
     assert!(others.iter().all(|at| !new.contains(at)), "handed out twice");
@@ -113,12 +113,12 @@ fn a_page_of_another_size_is_reached_after_it_was_marked() {
     let large = || vec![1; 2 * PAGE as usize];
     world.bytes().insert("a large one", large()).unwrap();
     let world = world.killed();
-    let collector = world.collector(1);
+    let recoverer = world.recoverer(1);
     // Marks the run, whose pages then become those of records and nodes.
     world.bytes().remove("a large one").unwrap();
     world.space.relieve().unwrap();
     world.fill(0..3_000, 1);
-    assert!(collector.finish().unwrap());
+    assert!(recoverer.finish().unwrap());
     assert_eq!(world.shares().leaked, 0);
 }
 
@@ -132,17 +132,17 @@ fn a10_large_chunks_are_found_or_kept() {
     }
     world.space.pin_mut().unwrap().alloc(4 * PAGE).unwrap();
     let world = world.killed();
-    let collector = world.collector(1);
+    let recoverer = world.recoverer(1);
     for _ in 0..4 {
-        collector.step().unwrap();
+        recoverer.step().unwrap();
     }
     world.bytes().remove("large 2").unwrap();
     world.space.relieve().unwrap();
     world.bytes().insert("large 4", value(1)).unwrap();
-    assert!(collector.finish().unwrap());
+    assert!(recoverer.finish().unwrap());
     for n in [1, 3] {
         assert_eq!(world.bytes().get(format!("large {n}")).unwrap(), Some(value(n)));
     }
     assert_eq!(world.shares().leaked, 0);
-    assert!(world.space.collection().bytes_freed >= 5 * PAGE - 64);
+    assert!(world.space.leak_recovery().bytes_freed >= 5 * PAGE - 64);
 }

@@ -1,16 +1,16 @@
 //! When it runs, waits, is given up, and begins again.
 
-use endura::lab::pool::{GcStep, LeakRecoveryState, PAGE, Worker};
+use endura::lab::pool::{LeakRecoveryState, LeakStep, PAGE, Worker};
 
 use crate::World;
 
 fn run_to(
-    collector: &endura::lab::pool::Collector<std::sync::Arc<endura::lab::media::Heap>>,
+    recoverer: &endura::lab::pool::LeakRecoverer<std::sync::Arc<endura::lab::media::Heap>>,
     world: &World,
     state: LeakRecoveryState,
 ) {
-    while world.space.collection().state != state {
-        assert_ne!(collector.step().unwrap(), GcStep::Ended);
+    while world.space.leak_recovery().state != state {
+        assert_ne!(recoverer.step().unwrap(), LeakStep::Ended);
     }
 }
 
@@ -21,32 +21,32 @@ fn a3_the_sweep_waits_for_whoever_was_inside() {
     let world = World::new(32);
     world.fill(0..300, 1);
     let world = world.killed();
-    let collector = world.collector(64);
+    let recoverer = world.recoverer(64);
     let mut inside = Worker::new();
     let pin = inside.run(|| world.space.pin_mut().unwrap());
-    run_to(&collector, &world, LeakRecoveryState::Waiting);
+    run_to(&recoverer, &world, LeakRecoveryState::Waiting);
     for _ in 0..50 {
-        assert_ne!(collector.step().unwrap(), GcStep::Ended);
-        assert_eq!(world.space.collection().state, LeakRecoveryState::Waiting);
+        assert_ne!(recoverer.step().unwrap(), LeakStep::Ended);
+        assert_eq!(world.space.leak_recovery().state, LeakRecoveryState::Waiting);
     }
     inside.run(|| drop(pin));
-    assert!(collector.finish().unwrap());
+    assert!(recoverer.finish().unwrap());
     assert_eq!(world.shares().leaked, 0);
 }
 
-/// A13. A reader that stays inside holds the collection up, and nothing else.
+/// A13. A reader that stays inside holds the leak recovery up, and nothing else.
 #[test]
 fn a13_a_reader_that_stays_inside_holds_it_up() {
     let world = World::new(32);
     world.fill(0..300, 1);
     let world = world.killed();
-    let collector = world.collector(512);
+    let recoverer = world.recoverer(512);
     let mut reader = Worker::new();
     let pin = reader.run(|| world.space.pin().unwrap());
-    assert!(!collector.finish().unwrap());
+    assert!(!recoverer.finish().unwrap());
     world.fill(300..600, 1);
     reader.run(|| drop(pin));
-    assert!(collector.finish().unwrap());
+    assert!(recoverer.finish().unwrap());
 }
 
 /// A map that is dropped while it is marked: its nodes are freed by the drop, once.
@@ -56,9 +56,9 @@ fn a_map_is_dropped_while_it_is_marked() {
         let world = World::new(32);
         world.fill(0..300, 1);
         let world = world.killed();
-        let collector = world.collector(40);
+        let recoverer = world.recoverer(40);
         for _ in 0..steps {
-            collector.step().unwrap();
+            recoverer.step().unwrap();
         }
         let mut reader = Worker::new();
         // Keeps the nodes from being freed until all else is marked.
@@ -75,11 +75,11 @@ fn a_map_is_dropped_while_it_is_marked() {
             })
             .unwrap();
         for _ in 0..100 {
-            collector.step().unwrap();
-            assert_ne!(world.space.collection().state, LeakRecoveryState::Sweeping, "{steps}");
+            recoverer.step().unwrap();
+            assert_ne!(world.space.leak_recovery().state, LeakRecoveryState::Sweeping, "{steps}");
         }
         reader.run(|| drop(pin));
-        assert!(collector.finish().unwrap());
+        assert!(recoverer.finish().unwrap());
         assert!(!world.space.is_poisoned());
         let mut chunks = Vec::new();
         let mut note = |at, bytes| chunks.push((at, bytes));
@@ -108,28 +108,28 @@ fn a_close_before_the_end_is_remembered() {
         world.fill(0..2_000, 1);
         world.empty(0..1_000);
         let world = world.killed();
-        let collector = world.collector(100);
-        run_to(&collector, &world, state);
+        let recoverer = world.recoverer(100);
+        run_to(&recoverer, &world, state);
         world.fill(5_000..5_100, 1);
         world.empty(1_000..1_100);
         let before = world.entries();
-        drop(collector);
+        drop(recoverer);
         let world = world.closed();
-        assert_eq!(world.space.collection().state, LeakRecoveryState::Pending);
+        assert_eq!(world.space.leak_recovery().state, LeakRecoveryState::Pending);
         if i % 2 == 0 {
             world.fill(6_000..6_100, 1);
             world.empty(6_000..6_100);
         }
-        assert!(world.collector(100).finish().unwrap());
+        assert!(world.recoverer(100).finish().unwrap());
         assert_eq!(world.shares().leaked, 0, "{state:?}");
         assert_eq!(world.entries(), before);
         let world = world.closed();
-        assert_eq!(world.space.collection().state, LeakRecoveryState::NotNeeded);
+        assert_eq!(world.space.leak_recovery().state, LeakRecoveryState::NotNeeded);
         assert_eq!(world.shares().leaked, 0);
     }
 }
 
-/// A6. Fifty ends in a row without a collection that gets to its end: each goes on in the span of the one
+/// A6. Fifty ends in a row without a leak recovery that gets to its end: each goes on in the span of the one
 /// before, a quarter further on. Then one gets there, and it is as if nothing had been.
 #[test]
 fn a6_fifty_kills_in_a_row_grow_the_pool_by_little() {
@@ -138,9 +138,9 @@ fn a6_fifty_kills_in_a_row_grow_the_pool_by_little() {
     let length = world.space.stats().length;
     for round in 0..50 {
         world = world.killed();
-        let collector = world.collector(16);
+        let recoverer = world.recoverer(16);
         for _ in 0..=round * 3 {
-            collector.step().unwrap();
+            recoverer.step().unwrap();
         }
         let map = endura_variants::handles::WordMap::over(world.fast_fair.clone());
         for key in 0..20 {
@@ -151,7 +151,7 @@ fn a6_fifty_kills_in_a_row_grow_the_pool_by_little() {
     // Inner nodes and leaves of this tree are of one size: 50 parts, and the step in which the file grows.
     assert!(grown <= 512 << 10, "{grown} bytes");
     let world = world.killed();
-    assert!(world.collector(512).finish().unwrap());
+    assert!(world.recoverer(512).finish().unwrap());
     assert_eq!(world.shares().leaked, 0);
     // A part of a span of each session has a few nodes; the rest of all of them is used again.
     let taken = world.space.stats().length;
@@ -176,13 +176,13 @@ fn a17_a_full_pool_finds_what_was_stranded_before_it_says_so() {
     take_all(&world);
     let before = world.entries().len();
     let world = world.killed();
-    let collector = world.collector(512);
+    let recoverer = world.recoverer(512);
     let map = endura_variants::handles::WordMap::over(world.fast_fair.clone());
     for key in 5_000..9_000 {
         map.insert(key, 1).unwrap();
     }
-    drop(collector);
-    assert!(world.space.collection().is_done());
+    drop(recoverer);
+    assert!(world.space.leak_recovery().is_done());
     assert_eq!(world.entries().len(), before + 4_000);
     assert_eq!(world.shares().leaked, 0);
 }
@@ -192,14 +192,14 @@ fn a17_a_full_pool_finds_what_was_stranded_before_it_says_so() {
 fn nothing_is_looked_for_where_nothing_was_lost() {
     let world = World::new(16);
     world.fill(0..100, 1);
-    assert_eq!(world.space.collection().state, LeakRecoveryState::NotNeeded);
+    assert_eq!(world.space.leak_recovery().state, LeakRecoveryState::NotNeeded);
     let world = world.closed();
-    assert_eq!(world.space.collection().state, LeakRecoveryState::NotNeeded);
-    assert!(world.collector(1).finish().unwrap());
-    assert_eq!(world.collector(1).step().unwrap(), GcStep::Ended);
+    assert_eq!(world.space.leak_recovery().state, LeakRecoveryState::NotNeeded);
+    assert!(world.recoverer(1).finish().unwrap());
+    assert_eq!(world.recoverer(1).step().unwrap(), LeakStep::Ended);
     let session = endura::lab::pool::Session { generation: 9, clean: false, read_only: true };
     let reader = endura::lab::pool::Space::mount(world.heap, session).unwrap();
-    assert_eq!(reader.collection().state, LeakRecoveryState::NotNeeded);
+    assert_eq!(reader.leak_recovery().state, LeakRecoveryState::NotNeeded);
 }
 
 /// Damage ends it, and frees nothing.
@@ -214,16 +214,16 @@ fn damage_ends_it_and_frees_nothing() {
     let header = word.load(0, Ordering::Relaxed);
     word.store(0, header ^ 1, Ordering::Relaxed);
     let world = world.killed();
-    let collector = world.collector(8);
-    assert!(!collector.finish().unwrap());
-    let found = world.space.collection();
+    let recoverer = world.recoverer(8);
+    assert!(!recoverer.finish().unwrap());
+    let found = world.space.leak_recovery();
     assert_eq!((found.state, found.bytes_freed), (LeakRecoveryState::Failed, 0));
     word.store(0, header, Ordering::Relaxed);
     heap.fence();
     world.fill(500..600, 2);
     // The next session gets there.
     let world = world.closed();
-    assert!(world.collector(8).finish().unwrap());
+    assert!(world.recoverer(8).finish().unwrap());
     assert_eq!(world.shares().leaked, 0);
 }
 
@@ -235,8 +235,8 @@ fn a17_what_was_stranded_is_found_although_a_reader_stays_inside() {
     world.fill(0..2_000, 1);
     take_all(&world);
     let world = world.killed();
-    let collector = world.collector(512);
-    run_to(&collector, &world, LeakRecoveryState::Sweeping);
+    let recoverer = world.recoverer(512);
+    run_to(&recoverer, &world, LeakRecoveryState::Sweeping);
     let mut reader = Worker::new();
     let pin = reader.run(|| world.space.pin().unwrap());
     let map = endura_variants::handles::WordMap::over(world.fast_fair.clone());
@@ -245,7 +245,7 @@ fn a17_what_was_stranded_is_found_although_a_reader_stays_inside() {
     for key in 5_000..9_000 {
         map.insert(key, 1).unwrap();
     }
-    assert!(world.space.collection().is_done());
+    assert!(world.space.leak_recovery().is_done());
     reader.run(|| drop(pin));
     assert_eq!(world.shares().leaked, 0);
 }
@@ -276,7 +276,7 @@ const THREADS: u64 = 2;
 /// Bytes that a killed thread leaves at the most: parts of spans of the sizes that it has used.
 const MOST: u64 = 256 << 10;
 
-/// By how many bytes a pool of strings grows in fifty sessions that are killed before their collection has
+/// By how many bytes a pool of strings grows in fifty sessions that are killed before their leak recovery has
 /// ended. Each updates 40 entries and makes 40 new ones, with values of these lengths.
 fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u64 {
     let heap = std::sync::Arc::new(endura::lab::media::Heap::new(1_000 * PAGE));
@@ -296,8 +296,8 @@ fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u
     drop((space, map));
     for round in 0..50 {
         let (space, tree) = mount(2 + round, false);
-        let collector = endura::lab::pool::Collector::new(&space, vec![tree.marking()], 64);
-        (0..=round).for_each(|_| _ = collector.step().unwrap());
+        let recoverer = endura::lab::pool::LeakRecoverer::new(&space, vec![tree.marking()], 64);
+        (0..=round).for_each(|_| _ = recoverer.step().unwrap());
         let map = endura_variants::handles::ByteMap::over(tree);
         std::thread::scope(|scope| {
             for thread in 0..THREADS {
@@ -316,8 +316,8 @@ fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u
     let (space, tree) = mount(52, false);
     let grown = space.stats().length - before;
     println!("{grown} bytes after 50 kills of {THREADS} writing threads");
-    let collector = endura::lab::pool::Collector::new(&space, vec![tree.marking()], 512);
-    assert!(collector.finish().unwrap());
+    let recoverer = endura::lab::pool::LeakRecoverer::new(&space, vec![tree.marking()], 512);
+    assert!(recoverer.finish().unwrap());
     let mut chunks = Vec::new();
     tree.check(&mut |at, bytes| chunks.push((at, bytes))).unwrap();
     let quiesced = space.quiesce().unwrap();

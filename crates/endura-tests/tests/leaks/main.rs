@@ -1,4 +1,4 @@
-//! The collection of what a crash stranded, from outside: scenarios A1 to A18 of the plan, as far as
+//! The leak recovery of what a crash stranded, from outside: scenarios A1 to A18 of the plan, as far as
 //! they are about it. The explorer crashes it (`endura-sim`, `collected`).
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -14,7 +14,7 @@ mod together;
 use std::sync::Arc;
 
 use endura::lab::media::Heap;
-use endura::lab::pool::{Collector, GcWalk, PAGE, Session, Shares, Space};
+use endura::lab::pool::{LeakRecoverer, LeakWalk, PAGE, Session, Shares, Space};
 use endura::lab::tree::{fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::roart::Tiny;
@@ -62,15 +62,15 @@ impl World {
         Self::mounted(self.heap, generation, true)
     }
 
-    pub(crate) fn walks(&self) -> Vec<Box<dyn GcWalk<Arc<Heap>>>> {
+    pub(crate) fn walks(&self) -> Vec<Box<dyn LeakWalk<Arc<Heap>>>> {
         let mut walks = vec![self.fast_fair.marking(), self.roart.marking()];
         walks.extend(self.nbtree.marking());
         walks
     }
 
-    /// A collection in steps of so many chunks.
-    pub(crate) fn collector(&self, bite: usize) -> Arc<Collector<Arc<Heap>>> {
-        Collector::new(&self.space, self.walks(), bite)
+    /// A leak recovery in steps of so many chunks.
+    pub(crate) fn recoverer(&self, bite: usize) -> Arc<LeakRecoverer<Arc<Heap>>> {
+        LeakRecoverer::new(&self.space, self.walks(), bite)
     }
 
     pub(crate) fn numbers(&self) -> [Box<dyn Numbers>; 2] {

@@ -1,4 +1,4 @@
-//! What a collection costs and gives back. Run with
+//! What a leak recovery costs and gives back. Run with
 //! `cargo test --release -p endura-tests --test leaks -- --ignored --nocapture measure`: A16.
 
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ fn a16_a_million_keys_after_a_kill() {
     let done = || pool.stats().unwrap().leak_recovery.is_done();
     let (during, slowest) = throughput(&map, |ops| ops % 4096 == 0 && done());
     let found = pool.stats().unwrap().leak_recovery;
-    println!("collection: {:?}, {found:?}", begun.elapsed());
+    println!("leak_recovery: {:?}, {found:?}", begun.elapsed());
     let (after, slowest_after) = throughput(&map, |ops| ops >= KEYS / 2);
     println!("operations a second: {during:.0} during, {after:.0} after: {:.2}", during / after);
     println!("slowest 64 operations: {slowest:?} during, {slowest_after:?} after");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use endura::lab::media::Heap;
-use endura::lab::pool::{Collector, GcStep, LeakRecoveryState, PAGE, Session, Space};
+use endura::lab::pool::{LeakRecoverer, LeakRecoveryState, LeakStep, PAGE, Session, Space};
 use endura::lab::tree::roart;
 use endura_variants::handles::ByteMap;
 use endura_variants::roart::{Tiny, WithoutArrays};
@@ -29,11 +29,11 @@ fn marked_in(depth: usize, bite: usize, moves: bool, most: usize) -> (usize, Lea
     drop((map, space));
     let space = mount(&heap, 2, false);
     let tree = Tree::open(&space, "nested").unwrap();
-    let collector = Collector::new(&space, vec![tree.marking()], bite);
+    let recoverer = LeakRecoverer::new(&space, vec![tree.marking()], bite);
     for step in 1..=most {
-        assert_ne!(collector.step().unwrap(), GcStep::Ended);
-        if space.collection().state != LeakRecoveryState::Marking {
-            return (step, space.collection().state);
+        assert_ne!(recoverer.step().unwrap(), LeakStep::Ended);
+        if space.leak_recovery().state != LeakRecoveryState::Marking {
+            return (step, space.leak_recovery().state);
         }
         if moves {
             // As a writer that retires.
@@ -41,7 +41,7 @@ fn marked_in(depth: usize, bite: usize, moves: bool, most: usize) -> (usize, Lea
             space.relieve().unwrap();
         }
     }
-    (most, space.collection().state)
+    (most, space.leak_recovery().state)
 }
 
 #[test]
@@ -62,9 +62,9 @@ fn the_close_does_not_wait_for_a_rest() {
     let world = crate::World::new(32);
     world.fill(0..300, 1);
     let world = world.killed();
-    let collector = world.collector(512);
+    let recoverer = world.recoverer(512);
     let quiesced = world.space.quiesce().unwrap();
-    let thread = std::thread::spawn(move || collector.run());
+    let thread = std::thread::spawn(move || recoverer.run());
     std::thread::sleep(Duration::from_secs(1));
     drop(quiesced);
     std::thread::sleep(Duration::from_millis(50));
@@ -91,22 +91,22 @@ fn how_long_a_step_is() {
         drop((map, space));
         let space = mount(&heap, 2, false);
         let tree = Tree::open(&space, "nested").unwrap();
-        let collector = Collector::new(&space, vec![tree.marking()], 512);
+        let recoverer = LeakRecoverer::new(&space, vec![tree.marking()], 512);
         let mut longest = std::time::Duration::ZERO;
         let mut steps = 0;
         let begun = Instant::now();
         while begun.elapsed().as_secs() < 20 {
             let from = Instant::now();
-            collector.step().unwrap();
+            recoverer.step().unwrap();
             longest = longest.max(from.elapsed());
             steps += 1;
-            if space.collection().state != LeakRecoveryState::Marking {
+            if space.leak_recovery().state != LeakRecoveryState::Marking {
                 break;
             }
             space.pin_mut().unwrap().retire(space.pin_mut().unwrap().alloc(64).unwrap(), 64);
             space.relieve().unwrap();
         }
-        println!("{depth}: {steps} steps, longest {longest:?}, {:?}", space.collection());
+        println!("{depth}: {steps} steps, longest {longest:?}, {:?}", space.leak_recovery());
     }
 }
 
@@ -122,10 +122,10 @@ fn a_map_is_made_where_only_stranded_space_is_left() {
     drop((first, space));
     let space = mount(&heap, 2, false);
     let first = Tree::open(&space, "first").unwrap();
-    let _collector = Collector::new(&space, vec![first.marking()], 512);
+    let _recoverer = LeakRecoverer::new(&space, vec![first.marking()], 512);
     // A write has it collected; this should as well.
     let second = Tree::open(&space, "second");
-    assert!(second.is_ok(), "{:?}, {:?}", second.err(), space.collection());
+    assert!(second.is_ok(), "{:?}, {:?}", second.err(), space.leak_recovery());
 }
 
 /// A span of the directory that was taken and not linked yet when the process was killed (in
@@ -147,11 +147,11 @@ fn a_directory_span_that_was_never_linked_does_not_spoil_the_list() {
     drop((map, space));
     let space = mount(&heap, 2, false);
     let tree = Tree::open(&space, "m").unwrap();
-    assert!(Collector::new(&space, vec![tree.marking()], 512).finish().unwrap());
+    assert!(LeakRecoverer::new(&space, vec![tree.marking()], 512).finish().unwrap());
     space.save().unwrap();
     for generation in 3..6 {
         let space = mount(&heap, generation, true);
-        let found = space.collection();
+        let found = space.leak_recovery();
         println!("{generation}: {found:?}");
         assert_eq!(found.state, LeakRecoveryState::NotNeeded, "generation {generation}");
         space.save().unwrap();
@@ -189,11 +189,11 @@ fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest:
     let space = mount(&heap, 2, false);
     let tree = open(&space);
     let map = ByteMap::over(tree.clone());
-    let collector = Collector::new(&space, vec![tree.marking()], 1 + seed as usize % 5);
+    let recoverer = LeakRecoverer::new(&space, vec![tree.marking()], 1 + seed as usize % 5);
     let mut steps = 0;
-    while collector.step().unwrap() != GcStep::Ended {
+    while recoverer.step().unwrap() != LeakStep::Ended {
         steps += 1;
-        assert!(steps < 100_000, "{:?}", space.collection());
+        assert!(steps < 100_000, "{:?}", space.leak_recovery());
         for _ in 0..next(12) {
             let key = key(&mut next);
             match next(3) {
@@ -205,7 +205,7 @@ fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest:
             space.relieve().unwrap();
         }
     }
-    assert_eq!(space.collection().state, LeakRecoveryState::Complete);
+    assert_eq!(space.leak_recovery().state, LeakRecoveryState::Complete);
     let mut chunks = Vec::new();
     tree.check(&mut |at, bytes| chunks.push((at, bytes))).unwrap();
     let quiesced = space.quiesce().unwrap();

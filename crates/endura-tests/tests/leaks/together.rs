@@ -5,7 +5,7 @@ use std::thread;
 
 use crate::World;
 
-/// Two threads write to all maps while two others collect; kill after kill, with a collection that
+/// Two threads write to all maps while two others collect; kill after kill, with a leak recovery that
 /// gets to its end or does not.
 #[test]
 fn writers_and_collectors() {
@@ -13,7 +13,7 @@ fn writers_and_collectors() {
     world.fill(0..1_000, 1);
     for round in 0..12_u64 {
         world = world.killed();
-        let collector = world.collector(8);
+        let recoverer = world.recoverer(8);
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             for writer in 0..2 {
@@ -30,12 +30,12 @@ fn writers_and_collectors() {
                     }
                 });
             }
-            let collectors: Vec<_> = (0..2)
+            let recoverers: Vec<_> = (0..2)
                 .map(|_| {
                     scope.spawn(|| {
                         let most = if round % 3 == 2 { 40 } else { usize::MAX };
                         for _ in 0..most {
-                            if collector.step().unwrap() == endura::lab::pool::GcStep::Ended {
+                            if recoverer.step().unwrap() == endura::lab::pool::LeakStep::Ended {
                                 return;
                             }
                             thread::yield_now();
@@ -43,13 +43,13 @@ fn writers_and_collectors() {
                     })
                 })
                 .collect();
-            collectors.into_iter().for_each(|collector| collector.join().unwrap());
+            recoverers.into_iter().for_each(|recoverer| recoverer.join().unwrap());
             stop.store(true, Ordering::Relaxed);
         });
         let shares = world.shares();
         assert!(!world.space.is_poisoned());
         if round % 3 != 2 {
-            assert!(world.space.collection().is_done());
+            assert!(world.space.leak_recovery().is_done());
             assert_eq!(shares.leaked, 0, "round {round}: {shares:?}");
         }
     }

@@ -1,13 +1,16 @@
-//! K2: pages that are copied into the file beside writers, before the hold.
+//! K2: the pages that are copied into the file beside writers, before the hold.
 //!
-//! Writers wait while the hold copies, and it copies into memory. So no more pages than 64 MiB are to be left for it: the
-//! copier takes the notes and copies those pages, again and again, until no more than that are noted. This ends only if
-//! writers change fewer pages in a pass than it has copied. Where a pass has not halved what is noted, writers are
-//! slowed down (`space/pins/slow.rs`): kept out for 40 ms, let in for 4, and so on. If the next pass does not help either, they are
-//! let in for less. The last such time ends in the hold, without letting anybody in. So also where a hold has failed a few times,
-//! because one of many writers was always inside: who is kept out for a while does not begin what a hold has to wait for.
-//! Only single operations that change more than the disk takes in 40 ms can be too much even then. The hold then writes what is
-//! left into the file while it lasts.
+//! Writers wait while a hold copies, and a hold copies into memory. So at most 64 MiB of pages should be left for it.
+//! The copier takes the notes and copies those pages, again and again, until no more than that are noted.
+//!
+//! This ends only if writers change fewer pages during a pass than the pass copies. If a pass has not halved the number
+//! of noted pages, writers are slowed down (`space/pins/slow.rs`): kept out for 40 ms, let in for 4, and so on. If the
+//! next pass does not help either, they are let in for less. The last time they are kept out ends in the hold, without
+//! letting them in. The same happens after a hold has failed a few times because one of many writers was always inside:
+//! a writer that is kept out for a while begins no operation for which the hold would have to wait.
+//!
+//! Only single operations that change more than the disk takes in 40 ms can be too much even then. The hold then writes
+//! the remaining pages into the file itself.
 
 use std::iter::Peekable;
 use std::time::{Duration, Instant};
@@ -27,12 +30,12 @@ use crate::{Error, Result};
 pub(crate) const FIRST: u32 = 2;
 /// Pages that are copied and written at once.
 const PIECE: usize = 256;
-/// Pages of a pool that are read ahead at once where all are copied.
+/// Pages of the pool that are read ahead at once if all are copied.
 const SWEEP: u32 = 2 << 10;
-/// For how long writers are kept out at a time.
+/// How long writers are kept out at a time.
 const OUT: Duration = Duration::from_millis(40);
-/// For how long they are let in between: at first, and after passes that did not help. A verification that waits for its turn
-/// looks more often.
+/// How long they are let in between: at first, and after passes that did not help. (A verification still gets its turn,
+/// because it looks more often.)
 const IN: [Duration; 3] =
     [Duration::from_millis(4), Duration::from_millis(1), Duration::from_micros(500)];
 /// How long a hold waits for the writers, and how long if they were kept out before it.
@@ -41,11 +44,11 @@ const PATIENCE: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis
 /// Why a round made no checkpoint.
 #[derive(Debug)]
 pub(crate) enum NoRound {
-    /// The pool: closed, poisoned, or a writer stayed inside.
+    /// The pool is closed or poisoned, or a writer stayed inside.
     Pool(Error),
-    /// The file.
+    /// The file of checkpoints failed.
     File(Failure),
-    /// The disk below the pool: it has refused pages, and what was copied may be older than what was stored.
+    /// The disk below the pool has refused pages, and the copied pages may be older than what was stored.
     Refused,
 }
 
@@ -61,17 +64,17 @@ impl From<Error> for NoRound {
     }
 }
 
-/// What a round does before its hold, and remembers of that.
+/// The part of a round before its hold, and its state.
 pub(super) struct Ahead<'s> {
     space: &'s Space<Mapped>,
     noted: &'s DirtyPages,
-    /// Pages that may be left for the hold.
+    /// The most pages that may be left for the hold.
     most: u64,
-    /// The notes that were taken.
+    /// The pages whose notes were taken.
     taken: Bits,
-    /// For how long writers are let in, as a place in [`IN`]; `None` while they are not slowed down.
+    /// How long writers are let in, as an index into [`IN`]; `None` while they are not slowed down.
     pace: Option<usize>,
-    /// For how long they were kept out, in all.
+    /// How long writers were kept out in total.
     pub(super) slowed: Duration,
 }
 
@@ -86,19 +89,20 @@ impl<'s> Ahead<'s> {
         self.noted.count(self.space.media().len())
     }
 
-    /// Notes all again that was taken, because the round has failed.
+    /// Notes all pages again whose notes were taken, because the round has failed.
     pub(super) fn put_back(&self) {
         self.noted.put_back(self.taken.iter());
     }
 
-    /// Takes the notes where nobody stores. The hold, or the close, has waited for all that did: it is the barrier.
+    /// Takes the notes while no thread stores. The hold, or the close, has waited for all threads that stored: it is
+    /// the barrier.
     pub(super) fn take_in_hold(&mut self) -> Vec<u32> {
         let taken = self.noted.take(self.space.media().len());
         let pages = taken.into_iter().map(|page| page as u32);
         pages.inspect(|&page| _ = self.taken.insert(page)).filter(|&page| page >= FIRST).collect()
     }
 
-    /// Takes the notes, such that what is read from now on has all stores that they stood for, or is noted again.
+    /// Takes the notes. What is read from now on has all stores for which a note stood, or its page is noted again.
     fn take(&mut self) -> Result<Vec<u32>> {
         let pages = self.take_in_hold();
         // Pairs with the light barrier in `DirtyPages::note`.
@@ -110,13 +114,13 @@ impl<'s> Ahead<'s> {
         }
     }
 
-    /// Copies all pages, noted or not, in the order of the pool's, whose read-ahead finds them on the disk.
+    /// Copies all pages, noted or not, in the order of the pool's file, which suits the read-ahead of the disk.
     pub(super) fn copy_all<F: DiskFile>(
         &mut self,
         round: &mut Round<'_, F>,
         compares: bool,
     ) -> Result<(), NoRound> {
-        // What they stand for is looked at with all others.
+        // The noted pages are copied with all others.
         self.take()?;
         let media = self.space.media();
         let all = pages_of(media.len())?;
@@ -132,7 +136,7 @@ impl<'s> Ahead<'s> {
         Ok(())
     }
 
-    /// Copies what is noted, until little is left, or does not become less.
+    /// Copies the noted pages, until few are left, or their number no longer decreases.
     pub(super) fn copy_noted<F: DiskFile>(
         &mut self,
         round: &mut Round<'_, F>,
@@ -153,7 +157,7 @@ impl<'s> Ahead<'s> {
         Ok(())
     }
 
-    /// The next pass keeps writers out for more of the time; `false` if it cannot.
+    /// Makes the next pass keep writers out for more of the time. Returns `false` if that is not possible.
     pub(super) fn slow_down(&mut self) -> bool {
         let next = self.pace.map_or(0, |pace| pace + 1);
         let can = next < IN.len();
@@ -184,7 +188,7 @@ impl<'s> Ahead<'s> {
         Ok(())
     }
 
-    /// Whether there is still a pool to copy. A round of an open pool that stops for this fails at its hold.
+    /// Whether the pool is still open, if it was open before. A round that stops because of a close fails at its hold.
     fn while_it_lasts(&self) -> impl Fn() -> bool + use<'s> {
         let (space, was_closed) = (self.space, self.space.is_closed());
         move || was_closed || !space.is_closed()
@@ -203,8 +207,8 @@ impl<'s> Ahead<'s> {
         done
     }
 
-    /// K3: a hold if there can be one now, and when it began. If writers are slowed down, what is noted is copied first, and none
-    /// begins an operation between that and the hold.
+    /// K3: tries to hold the writers. Returns the hold, if it succeeded, and when the attempt began. If writers are
+    /// slowed down, the noted pages are copied first, and no writer begins an operation between that and the hold.
     pub(super) fn hold<F: DiskFile>(
         &mut self,
         round: &mut Round<'_, F>,
@@ -216,19 +220,19 @@ impl<'s> Ahead<'s> {
         let slowed = self.space.slow_down()?;
         let mut pages = self.take()?.into_iter().peekable();
         self.copy_for_a_while(round, &mut pages)?;
-        // For the hold.
+        // The rest is left for the hold.
         self.noted.put_back(pages);
         let begun = Instant::now();
         Ok((slowed.hold(PATIENCE[1])?, begun))
     }
 
-    /// Lets the writers work after a hold that has failed: for so long, or less if they are slowed down.
+    /// Lets the writers work after a hold that has failed: for `pause`, or less if they are slowed down.
     pub(super) fn pause(&self, pause: Duration) {
         std::thread::sleep(self.pace.map_or(pause, |pace| pause.min(IN[pace])));
     }
 }
 
-/// Copies pages into the file, but those that it `has` already.
+/// Copies pages into the file. With `compares`, leaves out the pages that the file has already.
 pub(super) fn copy<F: DiskFile>(
     media: &Mapped,
     round: &mut Round<'_, F>,

@@ -1,4 +1,4 @@
-//! A pool that may be torn, kept as it was found before it is taken back to a checkpoint.
+//! A pool that may be torn, kept as it was found before it is restored from a checkpoint.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use crate::os::own_file;
 use crate::space::{PoolFile, Superblock};
 use crate::{Error, Result};
 
-/// Names that are tried.
+/// The number of names that are tried.
 const MOST: u32 = 1000;
 
-/// Copies the file to `<path>.torn`, or to `<path>.torn-2` and so on where there is one from before. Durable on return. The copy
-/// has no name before it is whole. One that an open has made that was killed before it had taken the pool back stays the copy:
-/// what is in the file by now is a mixture.
+/// Copies the file to `<path>.torn`, or to `<path>.torn-2` and so on if there is an earlier one. Durable on return. The
+/// copy gets its name when it is whole. If an earlier open made a copy of what this session has left, and was killed
+/// before it had restored the pool, that copy stays: by now the file may be a mixture.
 pub(crate) fn set_aside(file: &PoolFile, path: &Path) -> Result<PathBuf> {
     let to = |number| match number {
         1 => beside::with_suffix(path, ".torn"),
@@ -32,7 +32,7 @@ pub(crate) fn set_aside(file: &PoolFile, path: &Path) -> Result<PathBuf> {
     }
     let from = file.file();
     let mut copy = NewFile::like(from, &to(1)).map_err(failed)?;
-    // A copy that shares blocks would make each later store to the pool need one.
+    // If the copy shared blocks with the pool, each later store to the pool would need a new one.
     disk::write_all_of(from, &copy.file).map_err(failed)?;
     for number in 1..MOST {
         match copy.publish(&to(number)) {
@@ -47,7 +47,8 @@ pub(crate) fn set_aside(file: &PoolFile, path: &Path) -> Result<PathBuf> {
     Err(failed(io::ErrorKind::AlreadyExists.into()))
 }
 
-/// Whether there is a copy of what the last session of the pool has left: a pool that was taken back has another one.
+/// Whether the file at `at` is a copy of what the pool's last session has left. (A restored pool names another
+/// session.)
 fn is_of(pool: &PoolFile, at: &Path) -> bool {
     let last = pool.superblock();
     let found = lock::open(at, true).map_err(drop);

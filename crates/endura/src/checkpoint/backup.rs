@@ -1,4 +1,4 @@
-//! Copies of a whole pool, and the way back from a checkpoint by hand.
+//! Copies of whole pools, and restores by hand.
 
 use std::fs::File;
 use std::io;
@@ -20,25 +20,25 @@ use crate::{Error, Result};
 const PIECE: usize = 1 << 20;
 /// How long a copy of a pool without checkpoints waits for writers.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often a copy of a checkpoint is begun that is replaced meanwhile.
+/// How many times a copy of a checkpoint is attempted that is replaced meanwhile.
 const ATTEMPTS: u32 = 5;
 
-/// What a copy is made from.
+/// The source of a copy.
 pub(crate) enum Source<'s> {
     /// A checkpoint.
     Checkpoint(&'s mut Beside),
-    /// The pool itself, whose writers wait meanwhile.
+    /// The pool itself. Its writers wait while it is copied.
     Pool(&'s Space<Mapped>, &'s Superblock),
 }
 
-/// Finds out what a pool's file lies on.
+/// Finds out on what kind of storage a pool's file lies.
 pub(crate) type PlacementOf<'p> = dyn Fn(&PoolFile) -> Result<Placement> + 'p;
 
-/// Begins a session on a pool's file, in which nothing but the close is done.
+/// Begins a session on a pool's file that only closes the pool.
 pub(crate) type Mount<'m> = dyn Fn(&mut PoolFile) -> Result<Space<Mapped>> + 'm;
 
-/// Writes a closed pool with the contents of `source`, which is of the pool in the file `of`, to `to`, where nothing is. It gets
-/// its name when it is whole and durable.
+/// Writes a closed pool with the contents of `source` to `to`, where no file is yet. `of` is the file of the pool from
+/// which `source` comes. The copy gets its name when it is whole and durable.
 pub(crate) fn write(
     to: &Path,
     (source, of): (Source<'_>, &File),
@@ -60,7 +60,8 @@ pub(crate) fn write(
         }
         Superblock { clean: false, ..root }.write(file)
     };
-    // So that it can be opened anywhere, also where nothing tells that it is the file that was written here.
+    // Closes the copy, so that it can be opened anywhere, even where nothing shows that it is the file that was written
+    // here.
     let close = |file: &mut PoolFile| {
         let placement = placement(file)?;
         file.restored(&root, &placement)?;
@@ -76,12 +77,12 @@ pub(crate) fn write(
     PoolFile::make(to, access, Some(of), (fill, close)).map(drop)
 }
 
-/// Copies all of a pool while its writers wait. The caller's closure is not called meanwhile: it may write.
+/// Copies a whole pool while its writers wait. No closure of the caller is called while they do, because it may write.
 fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<'_>) -> Result<()> {
     let failed = |error| Error::io("writing a copy of the pool", error);
     let length = space.media().len();
     progress(0, length).map_err(failed)?;
-    // Either keeps a close waiting until all is copied.
+    // Each of the two keeps a close waiting until all is copied.
     let (pin, hold) = match space.session().read_only {
         true => (Some(space.pin()?), None),
         false => (None, Some(space.hold(PATIENCE)?.ok_or_else(|| space.writers_stay())?)),
@@ -96,14 +97,14 @@ fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<
     }
     drop((pin, hold));
     if let Some((offset, what)) = space.met_damage() {
-        // A copy of that would say that it was closed.
+        // The copy would say that it was closed, and would have the damage.
         return Err(Error::Corrupt { offset, what });
     }
     to.sync_all().map_err(failed)?;
     progress(length, length).map_err(failed)
 }
 
-/// The files that a restore by hand works with.
+/// The arguments of a restore by hand.
 pub(crate) struct ByHand<'h> {
     pub(crate) path: &'h Path,
     /// The checkpoint that the caller names.
@@ -122,13 +123,13 @@ impl ByHand<'_> {
         found.ok_or_else(|| Error::opening(&path, io::Error::from(io::ErrorKind::NotFound)))
     }
 
-    /// Fails unless the checkpoint may stand for the pool that says this.
+    /// Fails unless the checkpoint may be used for a pool with these records.
     fn check(&self, from: &Beside, said: Said<'_>) -> Result<()> {
         let refused = |what| Err(beside::bad(from.path(), what));
         match from.relation(said) {
             None => refused(beside::EMPTY),
             Some(Relation::Foreign) => refused(beside::FOREIGN),
-            // Named by the caller, who knows it.
+            // The caller named this checkpoint, and knows it.
             _ if self.from.is_some() => Ok(()),
             Some(Relation::Stale) => refused(beside::STALE),
             Some(Relation::Older) => refused(beside::OLDER),
@@ -137,7 +138,7 @@ impl ByHand<'_> {
         }
     }
 
-    /// Takes the pool back to a checkpoint.
+    /// Restores the pool from a checkpoint.
     pub(crate) fn restore(
         &self,
         file: &mut PoolFile,
@@ -155,15 +156,16 @@ impl ByHand<'_> {
         let kept = if self.keep_torn { Some(set_aside(file, self.path)?) } else { None };
         let had = file.shut()?;
         let restored = found::restore_in_place(file, &mut from, placement, progress);
-        // Then nothing was written.
+        // In this case nothing was written.
         if matches!(restored, Err(Error::BadCheckpoint { .. })) {
             file.open_again(had);
         }
         Ok(Restored { reason: Some(doubt.reason()), kept, ..restored? })
     }
 
-    /// Gives the newest checkpoint of a pool that another process may be writing to `write`, and tells when it was made. If
-    /// its pages are gone meanwhile, because newer ones were made, it begins again with the newest.
+    /// Calls `write` with the newest checkpoint of a pool that another process may be writing, and returns when the
+    /// checkpoint was made. If its pages are overwritten meanwhile, because newer checkpoints were made, starts again
+    /// with the newest.
     pub(crate) fn copy_beside_a_writer(
         &self,
         write: &mut dyn FnMut(Source<'_>, &File) -> Result<()>,
@@ -171,14 +173,14 @@ impl ByHand<'_> {
         let path = self.checkpoint_path();
         for _ in 0..ATTEMPTS {
             let mut from = Beside::peek(&path, u32::MAX)?;
-            // Read after the checkpoint: a session that begins between the two names that as its base.
+            // Read after the checkpoint: a session that begins in between names that checkpoint as its base.
             let pool =
                 lock::open(self.path, true).map_err(|error| Error::opening(self.path, error))?;
-            // Rounds may have been made since, whose numbers say nothing.
+            // Further rounds may have been made since, so the number that the pool records says nothing.
             let last = Superblock::read(&pool)?;
             self.check(&from, Said { last: &last, newest: None, may_be_torn: true })?;
             let seen = from.newest();
-            // The moment is from now on that of the pages.
+            // From now on the moment is that of the pages.
             let whole = from.whole().map(drop);
             let whole = whole.map_err(|failure| beside::told(&path, failure));
             match whole.and_then(|()| write(Source::Checkpoint(&mut from), &pool)) {
@@ -191,7 +193,7 @@ impl ByHand<'_> {
         Err(beside::bad(&path, TOO_FAST))
     }
 
-    /// Makes a pool that is not there from a checkpoint.
+    /// Creates a pool that does not exist from a checkpoint.
     pub(crate) fn make_anew(
         &self,
         any_filesystem: bool,

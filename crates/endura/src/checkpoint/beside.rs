@@ -1,8 +1,8 @@
-//! The file of checkpoints beside a pool: found, locked, or made.
+//! The file of checkpoints beside a pool: finding, locking and creating it.
 //!
-//! A new one has no name until it holds a checkpoint ([`NewFile`]). Then it gets the name that nothing has, or takes the place of a
-//! file of this session that was given up. A crash leaves the old file, or the new one. So whatever is at the path and holds no
-//! checkpoint is somebody else's, and is neither written nor removed.
+//! A new file has no name until it holds a checkpoint ([`NewFile`]). Then it gets its name if nothing has that name, or
+//! replaces a file of this session that was given up. A crash leaves the old file or the new one. So a file at the path
+//! that holds no checkpoint belongs to another program, and is neither written nor removed.
 
 use std::fs::{self, File};
 use std::io;
@@ -24,7 +24,7 @@ use crate::space::Base;
 use crate::space::Superblock;
 use crate::{Error, Result};
 
-/// What stands for a checkpoint that cannot be used.
+/// Why a checkpoint cannot be used, in words.
 pub(crate) const FOREIGN: &str =
     "it is of another pool; move it away, or give the pool another file for its checkpoints";
 pub(crate) const STALE: &str = "it is of another time of this pool, as if one of the two had been put back from a backup: to have the pool as the \
@@ -57,55 +57,56 @@ const WRITTEN_OVER: &str = "another one was written over it while the pool was o
 const IN_USE: &str = "it is locked by another process (a program that makes backups, or a pool that was given the same file): wait for that \
      (`lock_timeout`, `--wait`), or give each pool a file of its own";
 
-/// How long a lock is waited for at least: a process that is killed lets the pool go before its checkpoint, and one that only looks has it
-/// for a moment.
+/// The least time to wait for a lock. A process that is killed releases the pool before its checkpoint, and a process
+/// that only looks holds the lock for a moment.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Whether the error is that another pool, or another process, has the checkpoint.
+/// Whether the error says that another pool, or another process, has locked the checkpoint.
 pub(crate) fn is_in_use(error: &Error) -> bool {
     matches!(error, Error::BadCheckpoint { what: IN_USE, .. })
 }
 
-/// What has the name of a file now.
+/// What the path of a file leads to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The file.
+    /// The file itself.
     Own,
     /// Nothing.
     Nothing,
-    /// Something else, or it cannot be told.
+    /// Something else, or it cannot be found out.
     Other,
 }
 
 /// The file of checkpoints of one pool, locked.
 ///
-/// An open reads its roots only. The rest, which takes longer the larger the pool is, is read when it is needed.
+/// An open reads the roots only. The rest is read when it is needed, which takes longer the larger the pool is.
 #[derive(Debug)]
 pub(crate) struct Beside {
     file: OwnFile,
     newest: Option<(Moment, u64)>,
     most_pages: u32,
-    /// The file as a whole, once it was read.
+    /// The whole file, once it was read.
     whole: Option<CheckpointFile<OwnFile>>,
     path: PathBuf,
-    /// The file, until it has its name, and the path that gets it: without links.
+    /// The file until it has its name, and the path that it will get, without links.
     draft: Option<(NewFile, PathBuf)>,
-    /// The file whose place it may take.
+    /// The file that it may replace.
     replaces: Option<FileId>,
     /// Whether its name is durable.
     is_settled: bool,
-    /// None if it is only [looked at](Self::peek). Declared last: released when everything else is gone.
+    /// `None` if it was opened by [`peek`](Self::peek). Declared last, so that the lock is released after everything
+    /// else.
     lock: Option<FileLock>,
 }
 
 impl Beside {
-    /// The file at `path`; none if there is none. Locked for one writer or many readers; a lock that another process has is
-    /// waited for.
+    /// The file at `path`; `None` if there is none. Locked for one writer or many readers. Waits for `patience` if
+    /// another process has the lock.
     ///
     /// # Errors
     ///
-    /// [`Error::BadCheckpoint`] if it holds none that can be read; [`Error::Io`].
+    /// [`Error::BadCheckpoint`] if the file holds no checkpoint that can be read; [`Error::Io`].
     pub(crate) fn open(
         path: &Path,
         most_pages: u32,
@@ -121,12 +122,12 @@ impl Beside {
         Self::found(path, file, most_pages, Some(lock)).map(Some)
     }
 
-    /// The file at `path`, which another process may be writing. Its newest checkpoint stays in it until the next but one is
-    /// made: what is read is checked, and may be gone by then.
+    /// The file at `path`, without a lock: another process may be writing it. Its newest checkpoint stays in it until
+    /// the next but one is made. What is read is checked, because it may be gone by then.
     ///
     /// # Errors
     ///
-    /// As there; [`Error::Io`] with `NotFound` as well.
+    /// As for [`open`](Self::open); [`Error::Io`] with `NotFound` as well.
     pub(crate) fn peek(path: &Path, most_pages: u32) -> Result<Self> {
         let failed = |error| Error::opening(path, error);
         if !is_file(path).map_err(failed)? {
@@ -156,8 +157,8 @@ impl Beside {
         })
     }
 
-    /// A new file for checkpoints of `pool`, which gets the name `path` when it holds one. The file `replaces` may be there until
-    /// then.
+    /// A new file for checkpoints of `pool`, which gets the name `path` once it holds a checkpoint. Until then the path
+    /// may have the file `replaces`.
     pub(crate) fn create(
         path: &Path,
         pool: &File,
@@ -181,7 +182,7 @@ impl Beside {
         })
     }
 
-    /// All of it, which is read now if it was not. O(pages of the pool) then.
+    /// The whole file. Reads it if it was not read before, in O(pages of the pool).
     pub(crate) fn whole(&mut self) -> Result<&mut CheckpointFile<OwnFile>, Failure> {
         let whole = match self.whole.take() {
             Some(whole) => whole,
@@ -195,7 +196,7 @@ impl Beside {
         self.newest_numbered().map(|(moment, _)| moment)
     }
 
-    /// That, and its number.
+    /// The moment of the newest checkpoint, and its number.
     pub(crate) fn newest_numbered(&self) -> Option<(Moment, u64)> {
         self.whole.as_ref().map_or(self.newest, |whole| whole.newest())
     }
@@ -205,13 +206,13 @@ impl Beside {
         self.whole()?.begin().map(drop)
     }
 
-    /// Says that the pool has made so many checkpoints: the first of an empty file gets the next number.
+    /// Records that the pool has made `newest` checkpoints: the first one of an empty file gets the next number.
     pub(crate) fn follow(&mut self, newest: u64) -> Result<()> {
         let whole = self.whole().map(|whole| whole.follow(newest));
         whole.map_err(|failure| told(&self.path, failure))
     }
 
-    /// Makes `file` what the newest checkpoint is: see [`restore`]. The pages that were written.
+    /// Makes `file` equal to the newest checkpoint: see [`restore`]. Returns the number of pages that were written.
     pub(crate) fn restore(
         &mut self,
         file: &File,
@@ -221,14 +222,14 @@ impl Beside {
         restore::restore(file, self.whole()?, writes, progress)
     }
 
-    /// Whether `file` is another than the newest checkpoint says. Reads all of both tables and of the file.
+    /// Whether `file` differs from the newest checkpoint. Reads the table of the checkpoint and all of `file`.
     pub(crate) fn differs(&mut self, file: &File) -> Result<bool> {
         let done = self.whole().and_then(|whole| restore::differs(file, whole));
         done.map_err(|failure| told(&self.path, failure))
     }
 
-    /// Says in a root, with the pages of the newest checkpoint, that stores of the session `last` may not have reached the
-    /// disk. What the checkpoint stands for stays.
+    /// Records in a root, with the pages of the newest checkpoint, that stores of the session `last` may not have
+    /// reached the disk. The checkpoint itself stays the same.
     pub(crate) fn suspect(&mut self, last: &Superblock) -> Result<(), Failure> {
         let file = self.whole()?;
         let Some((moment, _)) = file.newest() else { return Ok(()) };
@@ -237,7 +238,7 @@ impl Beside {
         file.begin()?.commit(Moment { superblock, ..moment }).map(drop)
     }
 
-    /// Whether it says so of the session `last`.
+    /// Whether the newest root records that of the session `last`.
     pub(crate) fn suspects(&self, last: &Superblock) -> bool {
         let root = self.newest().and_then(|moment| Superblock::decode(&moment.superblock));
         root.is_some_and(|root| root.uuid == last.uuid && root.suspects(last))
@@ -248,12 +249,12 @@ impl Beside {
         &self.file
     }
 
-    /// Bytes of the file.
+    /// Bytes that the file takes on its disk.
     pub(crate) fn bytes(&self) -> u64 {
         self.file.metadata().map_or(0, |facts| facts.blocks() * 512)
     }
 
-    /// Where it is, or will be.
+    /// The path of the file, which it has or will get.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -262,7 +263,7 @@ impl Beside {
     ///
     /// # Errors
     ///
-    /// [`Error::BadCheckpoint`] if anything came there meanwhile that this session has not made; [`Error::Io`].
+    /// [`Error::BadCheckpoint`] if by now the path has a file that this session has not made; [`Error::Io`].
     pub(crate) fn settle(&mut self) -> Result<()> {
         if self.is_settled {
             return Ok(());
@@ -272,7 +273,7 @@ impl Beside {
             io::ErrorKind::AlreadyExists => bad(path, REPLACED),
             _ => Error::creating(path, error),
         };
-        // Kept until the new file has its name.
+        // The lock on the old file is kept until the new file has its name.
         let replaced = self.lock_what_is_replaced()?;
         if let Some((draft, to)) = &mut self.draft {
             let named = match &replaced {
@@ -289,9 +290,9 @@ impl Beside {
         Ok(())
     }
 
-    /// Locks the file in whose place this one comes. Two pools that were given one path, where there was nothing, both
-    /// make a new file: the second must not take the place of the first. Nor does any take that of a file which came there
-    /// while the pool was open, but for the one that this session had, whatever it holds, and others that it made.
+    /// Locks the file that this one replaces. If two pools were given one path without a file, both make a new file,
+    /// and the second must not replace the first. Nor may this file replace one that was put there while the pool was
+    /// open, except a file that this session had, whatever it holds, or that this session made.
     fn lock_what_is_replaced(&self) -> Result<Option<FileLock>> {
         if self.draft.is_none() || !is_file(&self.path).unwrap_or(false) {
             return Ok(None);
@@ -310,7 +311,7 @@ impl Beside {
         }
     }
 
-    /// Whether the file has its name still.
+    /// Whether the path still leads to the file.
     pub(crate) fn place(&self) -> Place {
         if let Some((draft, _)) = &self.draft {
             return if draft.has_path() { Place::Own } else { Place::Nothing };
@@ -322,7 +323,7 @@ impl Beside {
         }
     }
 
-    /// Which file it is, if it is locked.
+    /// The identity of the file, if it is locked.
     pub(crate) fn id(&self) -> Option<FileId> {
         self.lock.as_ref().map(FileLock::file)
     }
@@ -348,24 +349,24 @@ impl Beside {
         }
     }
 
-    /// What it is to the pool that says this; none if it holds no checkpoint.
+    /// How the newest checkpoint relates to a pool with these records; `None` if there is no checkpoint.
     pub(crate) fn relation(&self, said: Said<'_>) -> Option<Relation> {
         self.newest_numbered().map(|(moment, number)| relation(said, &moment, number))
     }
 
-    /// How the next session of the pool that says this names it.
+    /// How the next session of a pool with these records names the newest checkpoint.
     pub(crate) fn base(&self, said: Said<'_>) -> Option<Base> {
         self.newest_numbered().and_then(|(moment, number)| lineage::base(said, &moment, number))
     }
 }
 
-/// The file in which checkpoints of the pool at `path` are unless another one is chosen.
+/// The file for checkpoints of the pool at `path`, unless another one is chosen.
 pub(crate) fn default_path(path: &Path) -> PathBuf {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     with_suffix(&path, ".checkpoint")
 }
 
-/// The path with something behind its name.
+/// The path with a suffix after its name.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -388,11 +389,11 @@ fn locked(path: &Path, read_only: bool, patience: Duration) -> Result<(File, Fil
     let failed = |error| Error::opening(path, error);
     let file = lock::open(path, read_only).map_err(failed)?;
     let is_locked = FileId::of(&file.metadata().map_err(failed)?) == lock.file();
-    // Between the two opens another file was put there.
+    // If they differ, another file was put there between the two opens.
     if is_locked { Ok((file, lock)) } else { Err(bad(path, IN_USE)) }
 }
 
-/// When the moment was.
+/// The time of a moment.
 pub(crate) fn time_of(moment: &Moment) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_nanos(moment.made)
 }
@@ -402,7 +403,7 @@ pub(crate) fn bad(path: &Path, what: &'static str) -> Error {
     Error::BadCheckpoint { path: path.to_owned(), what }
 }
 
-/// The error for what failed with the file at `path`.
+/// The error for a failure with the file at `path`.
 pub(crate) fn told(path: &Path, failure: Failure) -> Error {
     match failure {
         Failure::Io(error) | Failure::GivenUp(error) => {

@@ -14,18 +14,19 @@ const NO_INTERVAL: &str = "not a number of seconds from 0.001 to 4,000,000, nor 
 
 /// When and where checkpoints of a pool are made: [`PoolOptions::checkpoints`](crate::PoolOptions::checkpoints).
 ///
-/// A checkpoint is the state of the whole pool at one moment, in a second file, durable. On an ordinary disk a power loss may
-/// tear the pool; the next open takes it back to the last checkpoint. (The end of the process alone loses nothing.)
+/// A checkpoint is the state of the whole pool at one moment, in a second file, durable. On an ordinary disk a power
+/// loss may tear the pool; the next open then restores it from the last checkpoint. (The end of the process alone loses
+/// nothing.)
 ///
 /// | | costs |
 /// | --- | --- |
 /// | space | the second file is as large as what the pool has in use, and up to twice that while many pages change |
 /// | writing | each page of 4 KiB that has changed since the last checkpoint, once; plus 16 bytes for each |
-/// | waiting | operations that write wait while the changed pages are copied in memory: 4 ms for 1,300 pages, 13 ms for 13,000 |
+/// | waiting | writes wait while the changed pages are copied in memory: 4 ms for 1,300 pages, 13 ms for 13,000 |
 /// | after a power loss | the pool is read once, seconds for each GiB |
 ///
-/// Of a pool above 16 TiB no checkpoint can be made: `Stats::warnings` says so from the open on, if `max_size` allows that, and each
-/// round beyond is [`Error::BadCheckpoint`](crate::Error::BadCheckpoint).
+/// No checkpoint can be made of a pool above 16 TiB. If `max_size` allows that size, `Stats::warnings` says so from the
+/// open on, and each round beyond it fails with [`Error::BadCheckpoint`](crate::Error::BadCheckpoint).
 ///
 /// # Example
 ///
@@ -46,7 +47,7 @@ const NO_INTERVAL: &str = "not a number of seconds from 0.001 to 4,000,000, nor 
 pub struct Checkpoints {
     pub(crate) schedule: Schedule,
     pub(crate) file: Option<PathBuf>,
-    /// Whether the pool's own schedule counts, where it has one.
+    /// Whether the pool's own schedule is used, if it has one.
     pub(crate) is_as_left: bool,
     pub(crate) must_exist: bool,
 }
@@ -59,17 +60,18 @@ impl Default for Checkpoints {
 }
 
 impl Checkpoints {
-    /// So long after the begin of the last one, if anything was written meanwhile; and at each close. Counts in milliseconds, 1 ms
-    /// to 49 days. A power loss costs at most what was written in this time and during one round. A round that takes longer is told
-    /// ([`Event::CheckpointSlow`](crate::Event::CheckpointSlow)), and followed by the next one at once.
+    /// Makes a checkpoint each `interval`, counted from the begin of the last one, if anything was written meanwhile;
+    /// and at each close. The interval is counted in milliseconds, from 1 ms to 49 days. A power loss costs at most
+    /// what was written during the interval and one round. If a round takes longer than the interval, that is reported
+    /// ([`Event::CheckpointSlow`](crate::Event::CheckpointSlow)), and the next round follows at once.
     #[must_use]
     pub fn every(interval: Duration) -> Self {
         let schedule = Schedule { is_on: true, every: Some(interval), ..Schedule::default() };
         Self { schedule, file: None, is_as_left: false, must_exist: false }
     }
 
-    /// The same for an interval in seconds, from 0.001 to 4,000,000. With 0 there are those on demand and at each close only, as
-    /// for [`on_demand`](Self::on_demand).
+    /// As [`every`](Self::every), for an interval in seconds, from 0.001 to 4,000,000. With 0, checkpoints are made on
+    /// demand and at each close only, as for [`on_demand`](Self::on_demand).
     ///
     /// ```
     /// use std::time::Duration;
@@ -82,7 +84,7 @@ impl Checkpoints {
     ///
     /// # Errors
     ///
-    /// The flaw of the number, in words.
+    /// What is wrong with the number, in words.
     pub fn every_seconds(interval: f64) -> Result<Self, String> {
         if interval == 0.0 {
             return Ok(Self::on_demand());
@@ -93,8 +95,8 @@ impl Checkpoints {
         every.map(Self::every).ok_or_else(|| NO_INTERVAL.into())
     }
 
-    /// When the pool was left to make them; each 30 seconds if it had none. So [`in_file`](Self::in_file) can say where they are
-    /// without a word about when.
+    /// Keeps the schedule with which the pool was left; each 30 seconds if it had none. So [`in_file`](Self::in_file)
+    /// can name the file without a schedule.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -113,28 +115,31 @@ impl Checkpoints {
         Self { is_as_left: true, ..Self::every(INTERVAL) }
     }
 
-    /// By [`Pool::checkpoint`](crate::Pool::checkpoint) and at each close only.
+    /// Makes checkpoints by [`Pool::checkpoint`](crate::Pool::checkpoint) and at each close only.
     #[must_use]
     pub fn on_demand() -> Self {
         Self { schedule: Schedule { is_on: true, ..Schedule::default() }, ..Self::off() }
     }
 
-    /// None. If the pool had some, their file is removed: a power loss while the pool is open may then cost the pool.
+    /// Makes no checkpoints. If the pool had some, their file is removed. A power loss while the pool is open may then
+    /// cost the pool.
     #[must_use]
     pub fn off() -> Self {
         Self { schedule: Schedule::default(), file: None, is_as_left: false, must_exist: false }
     }
 
-    /// Also when pages of so many bytes have changed since the last one. This is looked at once a second.
+    /// Also makes a checkpoint when pages of `changed` bytes have changed since the last one. This is checked once a
+    /// second.
     #[must_use]
     pub fn after_bytes(mut self, changed: u64) -> Self {
         self.schedule.after_bytes = (self.schedule.is_on).then_some(changed.max(1));
         self
     }
 
-    /// In this file in place of `<pool>.checkpoint`, perhaps on another disk. The pool records that, but not the path: it
-    /// has to be given at each open. With the pool on tmpfs nothing of it is ever written back, and no store waits for
-    /// a disk; after a reboot the pool is made anew from this file.
+    /// Keeps the checkpoints in this file in place of `<pool>.checkpoint`, perhaps on another disk. The pool records
+    /// that they are elsewhere, but not the path, which has to be given at each open. If the pool is on tmpfs, nothing
+    /// of it is ever written back, and no store waits for a disk; after a reboot the open recreates the pool from this
+    /// file.
     #[must_use]
     pub fn in_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.schedule.is_elsewhere = self.schedule.is_on;
@@ -142,8 +147,9 @@ impl Checkpoints {
         self
     }
 
-    /// An open that finds no checkpoint is an error, and makes nothing. For every start but the first of a pool whose checkpoints
-    /// are on a disk of their own: where that is not mounted yet, a pool on tmpfs would begin new and empty.
+    /// Makes an open that finds no checkpoint fail, and create nothing. Use it for every start but the first if the
+    /// checkpoints are on a disk of their own: while that disk is not mounted, a pool on tmpfs would begin new and
+    /// empty.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -163,13 +169,13 @@ impl Checkpoints {
         self
     }
 
-    /// The same file, and whether it must hold a checkpoint, with the intervals of `when`.
+    /// The same choice of a file, and of whether it must hold a checkpoint, with the schedule of `when`.
     pub(crate) fn scheduled_as(self, when: Self) -> Self {
         let schedule = Schedule { is_elsewhere: self.schedule.is_elsewhere, ..when.schedule };
         Self { schedule, is_as_left: when.is_as_left, ..self }
     }
 
-    /// The schedule of a session of a pool that was left with `last`.
+    /// The schedule of a session of a pool that was left with the schedule `last`.
     pub(super) fn schedule(&self, last: Schedule) -> Schedule {
         let schedule = if self.is_as_left && last.is_on { last } else { self.schedule };
         let is_elsewhere = schedule.is_elsewhere || self.schedule.is_elsewhere;

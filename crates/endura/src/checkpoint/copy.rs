@@ -2,17 +2,19 @@
 //!
 //! | step | what | writers |
 //! | --- | --- | --- |
-//! | K1 | room in the file for what is noted | go on |
-//! | K2 | while much is noted: take the notes, barrier, copy and write ([`ahead`]) | go on, or are slowed down |
-//! | K3 | [`Space::hold`]: wait until nobody stores, for 2 ms at the most, or 60 where writers were kept out before; else later again | wait |
+//! | K1 | reserve space in the file for what is noted | continue |
+//! | K2 | while much is noted: take the notes, barrier, copy and write ([`ahead`]) | continue, or are slowed down |
+//! | K3 | [`Space::hold`]: wait until no thread stores, for 2 ms at the most, or 60; else later again | wait |
 //! | K4 | length, superblock; take the notes, copy into memory (what is above 64 MiB goes into the file) | wait |
-//! | K5 to K7 | write, sync, root, sync (the [file](super)) | go on |
+//! | K5 to K7 | write, sync, root, sync (the [file](super)) | continue |
 //!
-//! A page that K2 copies beside writers is a mixture. But whoever stores to it notes it, and K4 copies it again: in
-//! the checkpoint each page is what it was in the hold. Pages 0 and 1 have the superblock and nothing else, and are not copied:
-//! the root has it.
+//! K3 waits for 60 ms if writers were kept out before it.
 //!
-//! A round that fails notes all pages again that it took.
+//! A page that K2 copies beside writers may be a mixture. But a thread that stores to the page notes it, and K4 copies
+//! it again: in the checkpoint each page is what it was during the hold. Pages 0 and 1 have the superblock, and the
+//! number of the newest checkpoint. They are not copied, because the root has the superblock.
+//!
+//! A round that fails notes all pages again whose notes it took.
 
 use std::cell::Cell;
 use std::time::{Duration, SystemTime};
@@ -30,9 +32,10 @@ use crate::space::Space;
 use crate::space::Superblock;
 use crate::{Error, Result};
 
-/// Pages that may be left for the hold: 64 MiB. It copies more only where single operations change more than that.
+/// The most pages that should be left for the hold: 64 MiB. It copies more only if single operations change more than
+/// that.
 const MOST_IN_HOLD: u64 = 16 << 10;
-/// How often a hold is tried, and how often before writers are slowed down for it.
+/// How many times a hold is tried, and after how many tries writers are slowed down for it.
 const TRIES: u32 = 60;
 const TRIES_AT_SPEED: u32 = 6;
 /// The pause between two tries, at first and at most.
@@ -45,7 +48,7 @@ const _: () = assert!(DIRTY_GRAIN == SLOT as u64);
 pub(crate) enum Pages {
     /// Those that were noted.
     Noted,
-    /// All: the notes of an earlier session died with it, or the file has no checkpoint.
+    /// All pages: the notes of an earlier session were lost with it, or the file has no checkpoint.
     All,
 }
 
@@ -54,16 +57,16 @@ pub(crate) enum Pages {
 pub(crate) enum When {
     /// While the pool is in use.
     Open,
-    /// When it is closed and will have so many bytes.
+    /// When the pool is closed, and will have `length` bytes.
     Closed { length: u64 },
 }
 
 /// What a round did.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Outcome {
-    /// For how long writers were held: of several tries, the longest.
+    /// How long writers were held: of several tries, the longest.
     pub(crate) held: Duration,
-    /// For how long they were kept from beginning operations before that, so that the copier kept up with them.
+    /// How long they were kept from beginning operations before that, so that the copier kept up with them.
     pub(crate) slowed: Duration,
     /// Pages that were copied in the hold.
     pub(crate) copied: u64,
@@ -73,21 +76,21 @@ pub(crate) struct Outcome {
     pub(crate) tries: u32,
 }
 
-/// What a hold has copied.
+/// The copy that a hold has made.
 struct Held {
     pages: Vec<u32>,
     /// The length of the pool.
     bytes: u64,
-    /// When nobody stored, in nanoseconds since 1970.
+    /// The time at which no thread stored, in nanoseconds since 1970.
     made: u64,
 }
 
 /// Makes rounds of one pool.
 #[derive(Debug)]
 pub(crate) struct Copier {
-    /// What is copied in a hold: kept, because fresh memory takes longer to fill than to copy to.
+    /// Memory for what a hold copies. It is kept, because touching fresh memory takes longer than copying to it.
     copied: Vec<u8>,
-    /// Pages that it takes.
+    /// The most pages that are copied into this memory.
     most: u64,
     /// The hash of the pool's path.
     path: u64,
@@ -100,18 +103,18 @@ impl Default for Copier {
 }
 
 impl Copier {
-    /// Makes rounds of the pool whose path has this hash.
+    /// A copier for the pool whose path has this hash.
     pub(crate) fn of(path: u64) -> Self {
         Self { path, ..Self::default() }
     }
 
-    /// The same, with so many pages in a hold.
+    /// The same, with at most `most` pages in a hold.
     #[cfg(test)]
     pub(crate) fn with_most_in_hold(self, most: u64) -> Self {
         Self { most, ..self }
     }
 
-    /// Makes one checkpoint. `superblock` is that of the session, or the coming one of the close.
+    /// Makes one checkpoint. `superblock` is that of the session, or the one that the close will write.
     pub(crate) fn round<F: DiskFile>(
         &mut self,
         space: &Space<Mapped>,
@@ -139,7 +142,7 @@ impl Copier {
         (superblock, pages, when): (&Superblock, Pages, When),
     ) -> Result<Outcome, NoRound> {
         let media = space.media();
-        // A pool that no checkpoint can name all pages of has none.
+        // A pool with more pages than a checkpoint can name gets none.
         pages_of(media.len())?;
         let is_new = file.newest().is_none();
         let mut round = file.begin()?;
@@ -150,7 +153,7 @@ impl Copier {
             ahead.copy_all(&mut round, !is_new)?;
         }
         if when == When::Open {
-            // If much is noted, all of it, for this takes a while in which more is.
+            // Memory is touched before K2, because that takes a while, in which further pages are noted.
             self.make_room_for(ahead.left());
             ahead.copy_noted(&mut round)?;
         }
@@ -171,8 +174,9 @@ impl Copier {
         let pages = pages_of(bytes)?;
         let (superblock, path) = (superblock.encode(), self.path);
         let moment = Moment { pages, made, superblock, path };
-        // A page that the disk refused may have left the memory, and have been read back as it was before. The kernel
-        // knows of that by then, and tells it. Damage that was met until then may be in what was copied as well.
+        // A page that the disk refused may have left the memory, and have been read back with its old contents. The
+        // kernel knows of that by now, and reports it. Damage that was met up to now may be in the copied pages as
+        // well.
         let refused = Cell::new(false);
         let is_wrong = || {
             // A round ends before the file is released.
@@ -188,7 +192,7 @@ impl Copier {
         Ok(outcome)
     }
 
-    /// Touches the memory that so many pages take, and a few more, before a hold copies to it.
+    /// Touches the memory that `pages` pages take, and a few more, before a hold copies to it.
     fn make_room_for(&mut self, pages: u64) {
         let room = (pages + pages / 8).min(self.most) as usize * SLOT;
         self.copied.resize(self.copied.len().max(room), 0);
@@ -216,11 +220,11 @@ impl Copier {
                 }
                 ahead.pause(pause);
                 pause = PAUSES[1].min(2 * pause);
-                // What was changed meanwhile.
+                // Copies what was changed meanwhile.
                 ahead.copy_noted(round)?;
                 continue;
             };
-            // A later time would be that of stores which are not in the checkpoint.
+            // Now: a later time would be that of stores which are not in the checkpoint.
             let made = now();
             let taken = ahead.take_in_hold();
             if taken.len() as u64 > self.most && ahead.slow_down() {
@@ -239,7 +243,8 @@ impl Copier {
         }
     }
 
-    /// Copies pages into memory, and gives their numbers. Where they are too many, they are written at once, and none is given.
+    /// Copies pages into memory, and returns their numbers. If there are too many, writes them at once, and returns
+    /// none.
     fn copy_in_hold<F: DiskFile>(
         &mut self,
         media: &Mapped,

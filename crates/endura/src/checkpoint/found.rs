@@ -1,4 +1,4 @@
-//! What an open finds beside the pool, and what follows from it.
+//! Opening a pool that has a checkpoint file: which checkpoint belongs to it, and whether to restore it.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -23,14 +23,14 @@ use crate::{Error, Result};
 pub(crate) struct Plan {
     pub(super) schedule: Schedule,
     pub(super) path: PathBuf,
-    /// Whether the pool had them in a file of the user's choice before.
+    /// Whether the pool had its checkpoints in a file of the user's choice before this session.
     pub(super) was_elsewhere: bool,
     pub(super) found: Option<Beside>,
-    /// Whether what was found is what the pool is.
+    /// Whether the checkpoint equals the pool's current contents.
     pub(super) is_current: bool,
-    /// The folder of the file; none if it is not there.
+    /// The folder of the file; `None` if it does not exist.
     pub(super) folder: Option<FileId>,
-    /// What the pool says of the newest checkpoint.
+    /// What the pool records about the newest checkpoint.
     pub(super) newest: Option<Newest>,
     warnings: Vec<&'static str>,
 }
@@ -38,11 +38,11 @@ pub(crate) struct Plan {
 /// How an open looks for a checkpoint.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Search {
-    /// Pages that the pool may have.
+    /// The most pages that the pool may have.
     pub(crate) most_pages: u32,
-    /// Whether it may have more than a checkpoint can name.
+    /// Whether the pool may have more pages than a checkpoint can name.
     pub(crate) may_be_too_large: bool,
-    /// How long a lock is waited for.
+    /// How long to wait for a lock.
     pub(crate) patience: Duration,
     pub(crate) any_filesystem: bool,
     /// Whether a pool in doubt is opened as it is.
@@ -57,9 +57,10 @@ pub struct Restored {
     pub at: SystemTime,
     /// Bytes of the pool that had to be written.
     pub written_bytes: u64,
-    /// Why the pool could not be trusted, in words; `None` if there was none, and it was made anew.
+    /// Why the pool could not be trusted, in words; `None` if there was no pool, and it was created from the
+    /// checkpoint.
     pub reason: Option<&'static str>,
-    /// Where the pool is kept as it was found, if it may have been whole.
+    /// The path of a copy of the pool as it was found, if that may have been whole.
     pub kept: Option<PathBuf>,
 }
 
@@ -75,12 +76,12 @@ impl Restored {
 }
 
 impl Plan {
-    /// Looks for the checkpoint of the pool that was opened at `path`, as `choice` and the pool say. No plan where
-    /// neither wants one.
+    /// Looks for the checkpoint of the pool that was opened at `path`, as `choice` and the pool say. `None` if neither
+    /// wants checkpoints.
     ///
-    /// A pool that was closed is whole without its checkpoint, and goes on with a warning. One that was not may have to go back to it:
-    /// a session without would be one that no longer can, so where the checkpoint has a place of its own, which may only not
-    /// be mounted yet, that is an error.
+    /// A pool that was closed is whole without its checkpoint, and is opened with a warning. One that was not closed
+    /// may have to go back to its checkpoint, and a session without the checkpoint would lose that possibility. So it
+    /// is an error if the checkpoint has a file of the user's choice, whose disk may only not be mounted yet.
     pub(crate) fn of(
         path: &Path,
         choice: Option<&Checkpoints>,
@@ -135,7 +136,7 @@ impl Plan {
         }))
     }
 
-    /// What was found, if it may take the pool back after a power loss.
+    /// The checkpoint that was found, if the pool may be restored from it after a power loss.
     pub(crate) fn way_back(&mut self, pool: &PoolFile) -> Result<Option<&mut Beside>> {
         let Some(found) = &mut self.found else { return Ok(None) };
         match found.relation(said(pool, true)?) {
@@ -148,12 +149,12 @@ impl Plan {
         }
     }
 
-    /// Whether the checkpoint says that stores of the session `last` may not have reached the disk.
+    /// Whether the checkpoint records that stores of the session `last` may not have reached the disk.
     pub(crate) fn suspects(&self, last: &Superblock) -> bool {
         self.found.as_ref().is_some_and(|found| found.suspects(last))
     }
 
-    /// Whether a pool that was closed, and whose checkpoint is that of the close, is not what that says.
+    /// Whether a closed pool differs from the checkpoint of its close. `false` if there is no such checkpoint.
     pub(crate) fn differs(&mut self, file: &PoolFile) -> Result<bool> {
         let said = said(file, false)?;
         let is_current = |found: &&mut Beside| {
@@ -164,7 +165,8 @@ impl Plan {
         current.map_or(Ok(false), |found| found.differs(file.file()))
     }
 
-    /// Takes a pool in doubt back to the checkpoint, if there is one. What may be whole is kept beside the pool at `path`.
+    /// Restores a pool in doubt from the checkpoint, if there is one. If the pool may be whole, keeps a copy of it
+    /// beside `path`.
     pub(crate) fn go_back(
         &mut self,
         path: &Path,
@@ -178,8 +180,8 @@ impl Plan {
         Ok(Some(Restored { reason: Some(doubt.reason()), kept, ..restored }))
     }
 
-    /// Says in the superblock-to-be what the session builds on. `may_be_torn` if the pool is taken as it is although pages
-    /// of it may be of before.
+    /// Records in the next superblock which checkpoint this session is based on. `may_be_torn`: the pool is used as it
+    /// is although some of its pages may be old.
     pub(crate) fn announce(&mut self, file: &mut PoolFile, may_be_torn: bool) -> Result<()> {
         let said = said(file, may_be_torn)?;
         let relation = self.found.as_ref().and_then(|found| found.relation(said));
@@ -196,8 +198,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes the file away where there are to be no checkpoints any more: the last step of an open, so that one that fails, or is
-    /// killed, leaves the pool its way back. The session has begun, and says that the pool needs none.
+    /// Removes the file if no more checkpoints are wanted. This is the last step of an open, so that an open that fails
+    /// or is killed can still restore the pool. The session has begun, and records that the pool needs no checkpoint.
     pub(crate) fn remove_unwanted(&mut self, file: &mut PoolFile) -> Result<()> {
         if self.is_on() {
             return Ok(());
@@ -211,8 +213,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Writes the number of the checkpoint that the session builds on into the pool, before its superblock says so: see
-    /// [`lineage`](crate::checkpoint). One that a killed session left may not be durable.
+    /// Writes into the pool the number of the checkpoint that the session is based on, before its superblock names that
+    /// checkpoint: see [`lineage`](crate::checkpoint). A checkpoint that a killed session left may not be durable.
     pub(crate) fn write_number(&mut self, file: &fs::File) -> Result<()> {
         if !self.is_on() {
             return Ok(());
@@ -227,7 +229,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The session's checkpoints.
+    /// The file of the session's checkpoints, as the open found it.
     pub(super) fn kept(self, session: [u8; 16]) -> Kept {
         Kept::of(&self.path, self.folder, self.found, session)
     }
@@ -257,14 +259,14 @@ const NO_DISK: &str = "its folder is on a network file system, on FUSE or the li
      give it a file on a local one (ext4, xfs), or insist with `allow_any_filesystem(true)`";
 const INSISTED: &str = "the checkpoint is on a network file system, on FUSE or the like: neither its lock nor what was written last can be relied on there";
 
-/// The folder of the checkpoint at `path`, and warnings about its file system, unless it is that of the pool.
+/// The folder of the checkpoint at `path`, and warnings about its file system, unless that is the pool's.
 fn look_at_folder(
     path: &Path,
     pool: &PoolFile,
     any_filesystem: bool,
 ) -> Result<(Option<FileId>, Vec<&'static str>)> {
     let path_of_folder = folder_of(path);
-    // That it is not there is told by the first round.
+    // The first round reports a folder that does not exist.
     let Ok(folder) = own_file::open_folder(path_of_folder) else {
         return Ok((whereabouts::at(path_of_folder).ok(), Vec::new()));
     };
@@ -287,7 +289,7 @@ fn look_at_folder(
     Ok((Some(id), warning.into_iter().collect()))
 }
 
-/// What the pool in this file says of its checkpoints.
+/// What the pool in this file records about its checkpoints.
 pub(super) fn said(pool: &PoolFile, may_be_torn: bool) -> Result<Said<'_>> {
     Ok(Said { last: pool.superblock(), newest: newest_of(pool)?, may_be_torn })
 }
@@ -309,7 +311,7 @@ fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path).and_then(|()| folder?.sync_all())
 }
 
-/// Takes a pool that a power loss has torn back to a checkpoint.
+/// Restores a pool that a power loss has torn, in place.
 pub(crate) fn restore_in_place(
     file: &mut PoolFile,
     from: &mut Beside,
@@ -322,7 +324,7 @@ pub(crate) fn restore_in_place(
     let writes = if is_suspect { Writes::All } else { Writes::Differing };
     let pages = from.restore(file.file(), writes, progress).map_err(|failure| {
         if matches!(failure, Failure::Pool(_)) {
-            // If the disk refuses pages now, what is read back later is not what it has.
+            // If the disk refuses pages now, what is read back later may not be what it has.
             let _ = file.suspect();
         }
         beside::told(from.path(), failure)
@@ -332,7 +334,7 @@ pub(crate) fn restore_in_place(
     Ok(Restored::to(at, pages))
 }
 
-/// Makes a pool anew from a checkpoint, where there is none.
+/// Creates a pool from a checkpoint, where there is none.
 pub(crate) fn make_anew(
     path: &Path,
     access: Access,
@@ -358,7 +360,7 @@ pub(crate) fn make_anew(
     Ok((made, Restored::to(at, pages)))
 }
 
-/// Says in a pool that was made what the checkpoint is that there is no newer one.
+/// Records in a pool that was just made from the checkpoint that there is no newer one.
 fn write_number_of(from: &Beside, file: &fs::File) -> Result<()> {
     let Some((_, number)) = from.newest_numbered() else { return Ok(()) };
     Newest::write(Some(Newest::is(number)), file).map_err(number_not_written)
@@ -372,7 +374,7 @@ pub(super) fn newest(from: &Beside) -> Result<(Superblock, SystemTime)> {
     Ok((root, beside::time_of(&moment)))
 }
 
-/// What a session that only reads can tell of the checkpoints of a pool.
+/// What a read-only session can report about the checkpoints of a pool.
 pub(crate) fn facts(
     path: &Path,
     choice: Option<&Checkpoints>,
@@ -404,7 +406,8 @@ pub(crate) fn facts(
     })
 }
 
-/// Whether the checkpoint of a pool that is only read says that stores of the session `last` may not have reached the disk.
+/// Whether the checkpoint of a pool that is only read records that stores of the session `last` may not have reached
+/// the disk.
 pub(crate) fn suspects(path: &Path, choice: Option<&Checkpoints>, last: &Superblock) -> bool {
     if last.clean || !last.schedule.is_on {
         return false;
@@ -418,12 +421,12 @@ pub(crate) fn suspects(path: &Path, choice: Option<&Checkpoints>, last: &Superbl
 /// Bytes of the largest pool of which a checkpoint can be made.
 pub(crate) const MOST_BYTES: u64 = u32::MAX as u64 * restore::PAGE_BYTES;
 
-/// Pages of a pool that may grow to so many bytes.
+/// Pages of a pool that may grow to `bytes` bytes.
 pub(crate) fn pages_within(bytes: u64) -> u32 {
     u32::try_from(bytes / restore::PAGE_BYTES).unwrap_or(u32::MAX)
 }
 
-/// No progress is shown.
+/// Shows no progress.
 pub(crate) fn quietly(_: u64, _: u64) -> io::Result<()> {
     Ok(())
 }

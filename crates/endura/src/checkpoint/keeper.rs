@@ -19,7 +19,7 @@ use crate::space::{Blocks, OwnPath, PoolFile, Schedule, Space, Superblock, Watch
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
-/// A thread, and what tells it to end when it is dropped.
+/// A thread, and the channel that ends it when it is dropped.
 struct Thread {
     end: SyncSender<()>,
     handle: JoinHandle<()>,
@@ -35,10 +35,10 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// Begins with what the session has found. The pages of the pool are noted from its first store on.
+    /// Starts from the plan of the session. The pages of the pool are noted from its first store on.
     ///
-    /// A pool that `is_in_doubt`, because it was not closed, takes the place of the newest checkpoint only when the walks of
-    /// its collection have found it sound: a page of it may have rotted that is whole in the checkpoint.
+    /// A pool that `is_in_doubt`, because it was not closed, replaces the newest checkpoint only after the walks of its
+    /// leak recovery have found it sound: a page of it may have rotted that is whole in the checkpoint.
     pub(crate) fn begin(
         space: &Arc<Space<Mapped>>,
         file: &PoolFile,
@@ -49,7 +49,7 @@ impl Keeper {
         let superblock = *file.superblock();
         let newest = plan.found.as_ref().and_then(|found| found.newest());
         let made = newest.filter(|_| !superblock.base_lags).map(|moment| beside::time_of(&moment));
-        // A clock that was set back makes no checkpoint older.
+        // If the clock was set back, the checkpoint counts as new.
         let age = made.map(|made| made.elapsed().unwrap_or_default());
         let is_behind = !space.session().clean || superblock.base_lags;
         let first = first_after(&plan.schedule, age, is_behind);
@@ -91,7 +91,8 @@ impl Keeper {
         }
     }
 
-    /// Starts the thread, if the schedule wants one. After the collection has begun, for which a first round may wait.
+    /// Starts the thread, if the schedule wants one. To be called after the leak recovery has begun, for which a first
+    /// round may wait.
     pub(crate) fn start(&mut self) {
         let Schedule { every, after_bytes, .. } = self.shared.schedule;
         if every.is_some() || after_bytes.is_some() {
@@ -111,7 +112,7 @@ impl Keeper {
         }
     }
 
-    /// Makes one now. Durable on return.
+    /// Makes a checkpoint now. Durable on return.
     pub(crate) fn checkpoint(&self) -> Result<Checkpoint> {
         // Before the blocks: a close, which cuts the file, waits for this lock.
         let mut maker = self.shared.maker.lock();
@@ -119,7 +120,7 @@ impl Keeper {
         self.shared.round(&mut maker, self.shared.superblock, When::Open)
     }
 
-    /// Makes one, and gives it to `use_it` before another can be made.
+    /// Makes a checkpoint, and calls `use_it` with it before another one can be made.
     pub(crate) fn with_checkpoint<R>(
         &self,
         use_it: impl FnOnce(&mut Beside) -> Result<R>,
@@ -131,7 +132,7 @@ impl Keeper {
         use_it(beside)
     }
 
-    /// Ends the thread, in the process that has it, and waits for rounds of others, which end soon in a closed pool.
+    /// Ends the thread, if this process has it, and waits for rounds of other threads, which end soon in a closed pool.
     pub(crate) fn stop(&self) {
         if self.birthplace.is_elsewhere() {
             return;
@@ -139,16 +140,16 @@ impl Keeper {
         let thread = ManuallyDrop::into_inner(std::mem::take(&mut *self.thread.lock()));
         if let Some(Thread { end, handle }) = thread {
             drop(end);
-            // A panic was reported, and has poisoned the pool where necessary. The round of the close comes all the same.
+            // A panic was reported, and has poisoned the pool if necessary. The close makes its round all the same.
             let _ = handle.join();
         }
-        // A round of another thread that began before the pool was closed: it reads pages that the end of the close cuts off.
-        // One that begins later finds the pool closed.
+        // Waits for a round of another thread that began before the pool was closed: it reads pages that the end of the
+        // close cuts off. A round that begins later finds the pool closed.
         drop(self.shared.maker.lock());
     }
 
-    /// Finds out whether a closed pool may say so, which the next session takes for whole: finishes the walks that the first
-    /// round has to wait for.
+    /// Finds out whether a closed pool may be marked as closed, by which the next session takes it for whole. Completes
+    /// the walks for which the first round has to wait.
     ///
     /// # Errors
     ///
@@ -161,8 +162,8 @@ impl Keeper {
         }
     }
 
-    /// Makes the last one of the session, of a pool that is closed, synced, and will have `length` bytes. A failure leaves the
-    /// pool as it is: closed, with an older checkpoint.
+    /// Makes the last checkpoint of the session, of a pool that is closed and synced, and will have `length` bytes.
+    /// After a failure the pool is still closed, with an older checkpoint.
     pub(crate) fn close(&self, closed: Superblock, length: u64) -> Result<Checkpoint> {
         self.shared.round(&mut self.shared.maker.lock(), closed, When::Closed { length })
     }
@@ -172,19 +173,19 @@ impl Keeper {
         self.shared.known.lock().is_suspect
     }
 
-    /// Whether the pool had its checkpoints elsewhere before this session, if the file of this one holds none: then there is no
-    /// reason to ask for that at each open.
+    /// Whether the pool had its checkpoints elsewhere before this session; `None` if the file of this session holds
+    /// one. If it holds none, there is no reason to require that file at each open.
     pub(crate) fn was_elsewhere(&self) -> Option<bool> {
         let has_none = self.shared.maker.lock().kept.newest().is_none();
         has_none.then_some(self.shared.was_elsewhere)
     }
 
-    /// Says that it is.
+    /// Records that the disk has refused pages of the pool, or that the pool is damaged.
     pub(crate) fn suspect(&self) {
         self.shared.suspect(&mut self.shared.maker.lock());
     }
 
-    /// Lets the file go, for the next session.
+    /// Releases the file for the next session.
     pub(crate) fn let_go(&self) {
         self.shared.maker.lock().kept.let_go();
     }
@@ -206,7 +207,7 @@ impl Keeper {
         }
     }
 
-    /// Problems, in sentences for a person.
+    /// Problems with checkpoints, in sentences for a person.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &'static str> {
         let known = self.shared.known.lock();
         let (fails, obstacle, blocks) = (known.fails, known.obstacle, known.blocks);

@@ -1,7 +1,7 @@
-//! The checkpoints of an open pool: which file they are in, as the session knows it, and whether that is still there.
+//! The checkpoints of an open pool: the file in which the session keeps them, and whether that file is still there.
 //!
-//! The session knows the folder and the file by device and inode, and of what the newest checkpoint is. Each round looks before
-//! it writes:
+//! The session knows the folder and the file by device and inode, and it knows its newest checkpoint. Each round looks
+//! before it writes:
 //!
 //! | the folder | the file | what the round does |
 //! | --- | --- | --- |
@@ -9,14 +9,14 @@
 //! | | with another one: it was written over | nothing |
 //! | | is not there: it was removed | makes a new one |
 //! | | is not there, but a link to it is | nothing |
-//! | | another one, which holds the newest checkpoint | writes to that, after a look at all pages |
+//! | | another one, which holds the newest checkpoint | writes to that, looks at all pages |
 //! | | another one | nothing |
 //! | | an error was met before: it is opened again | as above |
-//! | another one, or none | holds the newest checkpoint: the same disk, mounted again | writes to that, after a look at all pages |
+//! | another one, or none | holds the newest checkpoint: its disk was mounted again | writes to that, looks at all pages |
 //! | | any other, or none: unplugged, mounted over, replaced | nothing |
 //!
-//! Where a round does nothing it fails with a sentence, and the next one looks again. So when the folder and the file come back
-//! they are taken up. A new file never takes the place of one that this session has not made or had.
+//! If a round does nothing, it fails with a reason, and the next one looks again. So the session continues with the
+//! folder and the file when they come back. A new file never replaces one that this session has not made or had.
 
 use std::fs::{self, File};
 use std::io;
@@ -39,21 +39,22 @@ const NO_FOLDER: &str = "its folder is gone (a disk was unplugged, or the folder
 #[derive(Debug)]
 pub(crate) struct Kept {
     path: PathBuf,
-    /// As the session found it; none if it was not there.
+    /// The folder as the session found it; `None` if it did not exist.
     folder: Option<FileId>,
     file: Option<Beside>,
     /// The last file that the session had.
     had: Option<FileId>,
-    /// Whether the file may be left as it is: it is not known what is durable in it.
+    /// Whether the last file was given up: it cannot be used, or what is durable in it is not known. A new file
+    /// replaces it.
     is_given_up: bool,
-    /// The newest checkpoint, as far as the session knows.
+    /// The newest checkpoint that the session knows of.
     newest: Option<(Moment, u64)>,
     /// The session.
     session: [u8; 16],
 }
 
 impl Kept {
-    /// What the open of this session has found at `path`, in this folder.
+    /// The file that the open of this session has found at `path`, in this folder.
     pub(crate) fn of(
         path: &Path,
         folder: Option<FileId>,
@@ -75,29 +76,29 @@ impl Kept {
         self.newest.map(|(_, number)| number)
     }
 
-    /// Lets the file go, for the next session.
+    /// Releases the file for the next session.
     pub(crate) fn let_go(&mut self) {
         self.file = None;
     }
 
-    /// Says why a round could not write to the file.
+    /// Notes why a round could not write to the file.
     pub(crate) fn fail(&mut self, failure: &Failure) {
         match failure {
-            // The file is as it was, and the next round may find room.
+            // The file is as it was, and the next round may find space.
             Failure::Io(error) if lacks_room(error) => {}
-            // It may be well again when it is opened anew.
+            // The error may be gone when the file is opened again.
             Failure::Io(_) => self.doubt(),
-            // What is durable in it is not known, or it cannot be used: a new one takes its place.
+            // What is durable in the file is not known, or it cannot be used: a new file replaces it.
             _ => (self.file, self.is_given_up) = (None, true),
         }
     }
 
     fn doubt(&mut self) {
-        // What has no name yet is made anew.
+        // A file that has no name yet is lost by this, and made again.
         self.file = None;
     }
 
-    /// Gives the file of a round its name, if it is new, and takes what it holds for the newest checkpoint.
+    /// Gives the file of a round its name, if it is new, and remembers its checkpoint as the newest.
     ///
     /// # Errors
     ///
@@ -109,12 +110,13 @@ impl Kept {
         Ok(())
     }
 
-    /// Sees to it that there is a file to which a round may be written: see the table above. Whether that round must look at
-    /// all pages. `newest` is the number of the newest checkpoint of the `pool`, whatever became of it.
+    /// Makes sure that there is a file to which a round can be written: see the table above. Returns whether that round
+    /// must look at all pages. `newest` is the number of the newest checkpoint that the `pool` has had, even if it is
+    /// lost.
     ///
     /// # Errors
     ///
-    /// [`Error::BadCheckpoint`] with what is there in its place; [`Error::Io`].
+    /// [`Error::BadCheckpoint`] with what the path leads to instead; [`Error::Io`].
     pub(crate) fn ready(&mut self, pool: &File, most_pages: u32, newest: u64) -> Result<bool> {
         let has_moved = self.has_folder_moved()?;
         let place = self.file.as_ref().map(Beside::place);
@@ -128,7 +130,7 @@ impl Kept {
                     untouched => untouched.map(|()| false),
                 };
             }
-            // It was removed: what would be written to it could not be found.
+            // The file was removed: what is written to it could not be found.
             (Some(Place::Nothing), _) if !has_moved => self.file = None,
             _ => {}
         }
@@ -160,12 +162,12 @@ impl Kept {
         !self.has_folder_moved().unwrap_or(true) && self.file.as_ref().is_some_and(is_own)
     }
 
-    /// Whether the folder is another one than it was.
+    /// Whether the folder is another one than before.
     fn has_folder_moved(&mut self) -> Result<bool> {
         let folder = folder_of(&self.path);
         match (whereabouts::at(folder), self.folder) {
             (Ok(found), Some(known)) => Ok(found != known),
-            // There was none, and no checkpoint in it.
+            // There was no folder, and so no checkpoint in it.
             (Ok(found), None) => {
                 self.folder = Some(found);
                 Ok(false)
@@ -177,11 +179,11 @@ impl Kept {
         }
     }
 
-    /// Opens what is at the path, if it holds the newest checkpoint; false if it is this session's, but was given up. What this
-    /// session had stays open until then: it may come back.
+    /// Opens the file at the path, if it holds the newest checkpoint. Returns `false` if it is this session's file, but
+    /// was given up. The file that the session had stays open until then, because it may come back.
     fn take_up(&mut self, most_pages: u32, has_moved: bool) -> Result<bool> {
         let refused = if has_moved { ANOTHER_FOLDER } else { beside::REPLACED };
-        // Its own file can only be locked when it is let go.
+        // Its own file can be locked again only after it is released.
         if whereabouts::at(&self.path).ok() == self.had {
             self.file = None;
         }

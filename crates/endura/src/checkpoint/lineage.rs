@@ -1,78 +1,81 @@
 //! Which checkpoint belongs to which pool.
 //!
-//! Each session that may write draws a random number. The superblock records it, and the number that is in the
-//! checkpoint which the session found (`base`); a checkpoint records the session that made it. So a checkpoint is of this
-//! pool's history if it was made in the last session, or is the one that the last session found. One that stayed behind when
-//! the pool was put back from a backup is neither, nor is the other way round.
+//! Each session that may write draws a random number. The superblock records that number, and the number in the
+//! checkpoint that the session found (`base`). A checkpoint records the session that made it. So a checkpoint is of the
+//! pool's history if the last session made it, or if it is the one that the last session found. If only the pool, or
+//! only the checkpoint, is replaced by a backup, the two no longer match.
 //!
 //! | the pool's last session | the checkpoint | what it is |
 //! | --- | --- | --- |
 //! | any | of another pool | foreign |
 //! | `S`, base `B` | of neither `S` nor `B` | stale |
 //! | `S`, closed | of `S`, with the superblock of the close | current: not a byte differs |
-//! | `S`, closed | any other of `S` or `B` | it lags: a power loss must not take the pool back behind that close |
-//! | `S`, not closed | of `S` | what a power loss takes the pool back to |
+//! | `S`, closed | any other of `S` or `B` | it lags: no power loss may take the pool back to before that close |
+//! | `S`, not closed | of `S` | the state to which a power loss takes the pool back |
 //! | `S`, not closed | `B` | the same, unless it lagged already when `S` began |
 //!
-//! A session makes many checkpoints, and a close counts for the last only. So a session that finds the pool closed, and the
-//! checkpoint of that close, also records when that was made: an earlier one of `B` is then stale as well. Elsewhere it does
-//! not: the newest root of a session that was killed may not be durable, and a power loss leaves the one before it.
+//! A session makes many checkpoints, and only the last one stands for its close. So a session that finds the pool
+//! closed, and the checkpoint of that close, also records when that checkpoint was made: an earlier one of `B` is then
+//! stale as well. Otherwise a session does not record that, because the newest root of a killed session may not be
+//! durable, and a power loss leaves the one before it.
 //!
-//! A close makes the checkpoint before it writes the superblock that says so. A power loss between the two leaves a pool that was not
-//! closed, and a checkpoint of `S` with all that was in it.
+//! A close makes its checkpoint before it writes the superblock that says "closed". A power loss between the two leaves
+//! a pool that was not closed, and a checkpoint of `S` with all that was in the pool.
 //!
 //! # Which one of a session
 //!
-//! Checkpoints are numbered. The pool has the number `w` of the newest (`space/file/newest_number.rs`) that was made, and
-//! whether the next one may be there: a round says so before it writes the root, and writes the new number when the
-//! checkpoint `n` is durable and has its name. A session that begins writes the number of the checkpoint that it found. Where that
-//! may not be durable, because a killed session made it, it says that one less is the newest, or the next. So of a
-//! pool that was not closed, and a checkpoint of `S` or `B`:
+//! Checkpoints are numbered. The pool records the number `w` of the newest one (`space/file/newest_number.rs`), and
+//! whether the next one may exist: a round records that before it writes the root, and writes the new number when the
+//! checkpoint `n` is durable and has its name. A session that begins writes the number of the checkpoint that it found.
+//! If that checkpoint may not be durable, because a killed session made it, the session records that the newest is the
+//! one before it, or this one. So for a pool that was not closed, and a checkpoint of `S` or `B`:
 //!
 //! | | the process ended | the machine went down |
 //! | --- | --- | --- |
 //! | `n = w` | nothing has happened since | the same |
-//! | `n = w + 1`, a round was under way | the process was killed before it wrote the number | the same |
-//! | `n > w` otherwise | stale: the pool was put back | the page of `w` is of before: the pool goes back to this one |
-//! | `n < w` | older: the checkpoint was put back | older: what was durable is not there |
-//! | `w` is not known | any is taken | any is taken |
+//! | `n = w + 1`, a round was running | the process was killed before it wrote the number | the same |
+//! | `n > w` otherwise | stale: the pool is from a backup | the page with `w` is old: the pool goes back to this one |
+//! | `n < w` | older: the checkpoint is from a backup | older: a durable checkpoint is missing |
+//! | `w` is not known | any is accepted | any is accepted |
 //!
-//! A closed pool is whole, and its checkpoint is current or is not: its numbers do not count.
+//! A closed pool is whole, and its checkpoint is current or is not: the numbers do not matter.
 
 use crate::checkpoint::file::root::Moment;
 use crate::space::Base;
 use crate::space::Newest;
 use crate::space::Superblock;
 
-/// What a checkpoint is to a pool.
+/// How a checkpoint relates to a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relation {
-    /// Of another pool.
+    /// It is of another pool.
     Foreign,
-    /// Of this pool, but not of its last session, nor the one that this session found; or the pool is older.
+    /// It is of this pool, but neither of its last session nor the one that this session found; or the pool is older
+    /// than it.
     Stale,
-    /// Of the right session, which has made a newer one.
+    /// It is of the right session, but that has made a newer one.
     Older,
-    /// Of this pool's history.
+    /// It is of this pool's history.
     Related {
-        /// Whether the pool was closed, and is what the checkpoint is.
+        /// Whether the pool was closed, and equals the checkpoint.
         is_current: bool,
-        /// Whether the pool was closed since, and the checkpoint does not have what was written before that.
+        /// Whether the pool was closed later, so that the checkpoint lacks what was written before that close.
         lags: bool,
     },
 }
 
-/// What a pool says of its checkpoints.
+/// What a pool records about its checkpoints.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Said<'s> {
     pub(crate) last: &'s Superblock,
-    /// Which one is the newest, if that is known.
+    /// The newest checkpoint, if it is known.
     pub(crate) newest: Option<Newest>,
-    /// Whether pages of the pool may be of before, that number among them.
+    /// Whether pages of the pool may be old, including the one with that number.
     pub(crate) may_be_torn: bool,
 }
 
-/// How the next session of this pool names the checkpoint of this moment, which is [related](Relation::Related) to it.
+/// How the next session of this pool names the checkpoint of this moment. `None` unless it is
+/// [related](Relation::Related) to the pool.
 pub(crate) fn base(said: Said<'_>, moment: &Moment, number: u64) -> Option<Base> {
     let Relation::Related { is_current, lags } = relation(said, moment, number) else {
         return None;
@@ -87,7 +90,7 @@ pub(crate) fn base(said: Said<'_>, moment: &Moment, number: u64) -> Option<Base>
     Some(Base { session, made, lags })
 }
 
-/// What the checkpoint of this moment and number is to the pool that says this.
+/// How the checkpoint of this moment and number relates to a pool with these records.
 pub(crate) fn relation(said: Said<'_>, moment: &Moment, number: u64) -> Relation {
     let last = said.last;
     let Some(root) = Superblock::decode(&moment.superblock) else { return Relation::Foreign };
@@ -165,7 +168,7 @@ mod tests {
         assert_eq!(relation(said, &torn, 3), Relation::Foreign);
     }
 
-    /// The table of numbers.
+    /// The table of numbers above.
     #[test]
     fn of_the_right_session_the_newest_one_counts() {
         let last = Superblock {

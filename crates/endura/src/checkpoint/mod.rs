@@ -1,22 +1,33 @@
-//! Checkpoints of an open pool, and the way back to one.
+//! Checkpoints of an open pool, and how a torn pool is restored from one.
+//!
+//! Here live the format of the file of checkpoints, the rounds that write it, the thread that makes rounds, backups and
+//! restores. This module may use `space`, `media` and `os`, besides `sync` and `error`.
+//!
+//! | after a change of | run |
+//! | --- | --- |
+//! | anything here | `.ci/quick`; `cargo test -p endura-tests --test faults --test damage` |
+//! | the hold, or what runs beside writers | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//!
+//! `cargo test -p endura --lib checkpoint`, a part of `.ci/quick`, cuts the power, kills the process and fails calls at
+//! every step of a round, and leaves out each of its syncs.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | [`mod@file`] | one file of checkpoints: roots, runs, slots; how the next one is written |
-//! | [`copy`] | a round: what has changed, copied out of an open pool |
-//! | [`ahead`] | what a round copies beside writers, before it holds them |
-//! | [`choice`] | what a program chooses: when, and in which file |
-//! | [`found`] | what an open finds beside the pool, and what follows from it |
-//! | [`aside`] | a pool that is taken back is kept under another name |
-//! | [`keeper`] | the thread that makes rounds while a pool is open |
-//! | [`rounds`] | rounds of one session: what stands in their way, and what is known of them |
+//! | [`mod@file`] | one file of checkpoints: roots, runs, slots; how the next checkpoint is written |
+//! | [`copy`] | a round: the pages that have changed, copied out of an open pool |
+//! | [`ahead`] | the part of a round that runs beside writers, before it holds them |
+//! | [`choice`] | the choices of a program: when, and in which file |
+//! | [`found`] | an open that finds a checkpoint: whether it belongs to the pool, and whether to restore it |
+//! | [`aside`] | keeps a copy of a torn pool before it is restored |
+//! | [`keeper`] | makes checkpoints while a pool is open: on demand, by a thread, at the close |
+//! | [`rounds`] | the rounds of one session: what may prevent them, and their results |
 //! | [`timing`] | when the next round is due |
-//! | [`stats`] | what is told of checkpoints |
+//! | [`stats`] | what the API reports about checkpoints |
 //! | [`backup`] | copies of whole pools, and restores by hand |
 //! | [`lineage`] | which checkpoint belongs to which pool |
-//! | [`pieces`] | several pieces of a file are worked on at once |
-//! | [`restore`] | a torn pool is made what a checkpoint is |
-//! | [`beside`] | the file beside a pool: found, locked, made |
+//! | [`pieces`] | work on several pieces of a file at once |
+//! | [`restore`] | writes a checkpoint over a torn pool |
+//! | [`beside`] | the file of checkpoints beside a pool: finding, locking and creating it |
 //! | [`kept`] | that file while the pool is open: whether it is still there |
 
 mod ahead;

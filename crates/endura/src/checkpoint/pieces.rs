@@ -1,4 +1,4 @@
-//! Work on the pieces of a file, of which several are under way at once: while one waits for the disk, another computes.
+//! Work on the pieces of a file, several at once: while one thread waits for the disk, another one computes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -6,11 +6,11 @@ use std::thread;
 
 use crate::checkpoint::file::failure::Failure;
 
-/// Threads at work: more than there are cores on a small machine, for some of them wait for the disk.
+/// The number of threads: more than a small machine has cores, because some of them wait for the disk.
 const THREADS: u32 = 4;
 
-/// Calls `work` with each number below `count` in a few threads, and `done` with each outcome in this one, in any order.
-/// After the first error no piece is begun any more.
+/// Calls `work` with each number below `count` in a few threads, and `done` with each outcome in the calling thread, in
+/// any order. After the first error no further piece is begun.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ pub(super) fn each_piece<T: Send>(
             }
             let outcome = work(piece);
             let has_failed = outcome.is_err();
-            // Nobody listens any more after an error of another thread.
+            // After an error of another thread the receiver may be gone.
             if send.send(outcome).is_err() || has_failed {
                 break;
             }
@@ -44,7 +44,7 @@ pub(super) fn each_piece<T: Send>(
             thread::Builder::new().spawn_scoped(scope, move || turn(send)).ok()
         };
         if (0..THREADS.min(count)).map_while(spawn).count() == 0 {
-            // No thread can be started: this one does all, and tells itself afterwards.
+            // If no thread can be started, this one does all the work, and handles the outcomes afterwards.
             turn(send.clone());
         }
         drop(send);

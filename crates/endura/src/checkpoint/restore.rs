@@ -1,15 +1,17 @@
-//! Taking a pool back to a checkpoint.
+//! Restoring a pool from a checkpoint.
 //!
 //! | step | a crash after it finds |
 //! | --- | --- |
-//! | R1 how long the pool was, by its own words in the checkpoint; whether there is room | the torn pool |
-//! | R2 read all pages of the file, and of those that differ their slots: if one of these is damaged, nothing is written | the torn pool |
+//! | R1 the pool's length, by its own words in the checkpoint; whether there is space | the torn pool |
+//! | R2 read all pages of the file, and the slots of those that differ; if one is damaged, write nothing | the torn pool |
 //! | R4 write those pages; the length; sync | the torn pool: its superblock is untouched |
-//! | R5 superblock: this boot, not closed, the checkpoint's session as its base | what `kill -9` would have left at the checkpoint |
+//! | R5 superblock: this boot, not closed, the checkpoint's session as its base | what `kill -9` would have left |
 //!
-//! (R1, the lock and the [lineage](super::lineage), and R3, a copy of the torn file, are the caller's; so is R5.) After a crash
-//! before R5 the next open begins again. The file is mended in place: its owner, links and attributes stay, and only
-//! pages that differ, and those in short gaps between them, are written. Several [`pieces`](super::pieces) are under way at once.
+//! The caller does the lock and the [lineage](super::lineage) of R1, R3, which copies the torn file, and R5. After R5
+//! the pool is as if its writer had been killed at the checkpoint. After a crash before R5 the next open starts again.
+//!
+//! The file is repaired in place: its owner, links and attributes stay. Only pages that differ, and those in short gaps
+//! between them, are written. Several [`pieces`](super::pieces) are worked on at once.
 
 use std::fs::File;
 use std::io;
@@ -29,14 +31,14 @@ use crate::space::{LENGTH, NEXT_PAGE};
 
 /// Bytes of a page.
 pub(crate) const PAGE_BYTES: u64 = SLOT as u64;
-/// Pages that are worked on at once.
+/// Pages of one piece.
 const PIECE: u32 = 256;
-/// Pages that are as they should be, and are written where those beside them are.
+/// The longest gap, in pages that are right already, that is written together with the pages around it.
 const GAP: u32 = 2;
-/// Bytes that are written between two syncs: the disk works while the rest is read.
+/// Bytes that are written between two syncs, so that the disk works while the rest is read.
 const SYNC_EACH: u64 = 32 << 20;
 
-/// Called with the bytes that are done, and with all; an error from it ends the work.
+/// Called with the bytes that are done and the bytes of the whole; an error from it ends the work.
 pub(crate) type Progress<'p> = dyn FnMut(u64, u64) -> io::Result<()> + 'p;
 
 /// Which pages a restore writes.
@@ -44,11 +46,11 @@ pub(crate) type Progress<'p> = dyn FnMut(u64, u64) -> io::Result<()> + 'p;
 pub(crate) enum Writes {
     /// Those that differ from the checkpoint.
     Differing,
-    /// All: the disk has refused pages of the file, and what is read back may not be what it has.
+    /// All: the disk has refused pages of the file, and what is read back may not be what the disk has.
     All,
 }
 
-/// Whether the file has a page that is not as in the newest checkpoint of `from`, or is shorter. Reads all of it.
+/// Whether the file has a page that differs from the newest checkpoint of `from`, or is shorter. Reads all of the file.
 pub(crate) fn differs<F: DiskFile>(file: &File, from: &CheckpointFile<F>) -> Result<bool, Failure> {
     if from.newest().is_none() {
         return Ok(false);
@@ -73,8 +75,8 @@ pub(crate) fn differs<F: DiskFile>(file: &File, from: &CheckpointFile<F>) -> Res
     Ok(differs)
 }
 
-/// Makes `file` what the newest checkpoint of `from` is, but for the superblocks in its first two pages, and syncs it.
-/// The pages that were written.
+/// Makes `file` equal to the newest checkpoint of `from`, except for the superblocks in its first two pages, and syncs
+/// it. Returns the number of pages that were written.
 ///
 /// # Errors
 ///
@@ -125,7 +127,7 @@ pub(crate) fn restore<F: DiskFile>(
     }
     file.sync_all().map_err(Failure::Pool)?;
     if writes == Writes::All {
-        // Only what the disk gives back is there.
+        // Only what the disk returns counts.
         disk::forget_pages(file, 0, length);
         if differs(file, from)? {
             return Err(Failure::Pool(io::ErrorKind::InvalidData.into()));
@@ -134,12 +136,12 @@ pub(crate) fn restore<F: DiskFile>(
     Ok(written.into_inner())
 }
 
-/// Pages of the pool in the newest checkpoint: as many as its own words of length say, in a page that has a hash. Its root may
-/// say more, for a file may be longer than the pool in it.
+/// The number of pages of the pool in the newest checkpoint, by the pool's own words of length, which are in a page
+/// that has a hash. The root may name more pages, because a file may be longer than the pool in it.
 ///
 /// # Errors
 ///
-/// [`Failure::Damaged`] if these words are not those of a pool, or the root says less.
+/// [`Failure::Damaged`] if these words are not those of a pool, or the root names fewer pages.
 fn pages_of_pool<F: DiskFile>(from: &CheckpointFile<F>) -> Result<u32, Failure> {
     let Some((moment, _)) = from.newest() else {
         return Err(Failure::Damaged("a file of checkpoints without one"));
@@ -158,8 +160,8 @@ fn pages_of_pool<F: DiskFile>(from: &CheckpointFile<F>) -> Result<u32, Failure> 
     }
 }
 
-/// Those of the pages that are not as in the checkpoint, and short gaps between them; or all. The checkpoint has all of these
-/// whole.
+/// The pages that differ from the checkpoint, and those in short gaps between them; or all pages. Fails unless the
+/// checkpoint has each of them whole.
 fn pages_to_write<F: DiskFile>(
     file: &File,
     from: &CheckpointFile<F>,
@@ -175,7 +177,7 @@ fn pages_to_write<F: DiskFile>(
     Ok(differing)
 }
 
-/// Ascending pages, and those between two that are close: a disk writes one piece sooner than two.
+/// Ascending pages, and those in short gaps between them: a disk writes one piece sooner than two.
 fn with_short_gaps(pages: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut all: Vec<u32> = Vec::new();
     for page in pages {
@@ -187,7 +189,7 @@ fn with_short_gaps(pages: impl Iterator<Item = u32>) -> Vec<u32> {
     all
 }
 
-/// Writes pages of the checkpoint, ascending, at most a piece.
+/// Writes pages of the checkpoint, ascending, at most one piece.
 fn write_pages<F: DiskFile>(
     file: &File,
     from: &CheckpointFile<F>,
@@ -203,7 +205,7 @@ fn write_pages<F: DiskFile>(
         file.write_all_at(now.as_flattened(), at).map_err(Failure::Pool)?;
         rest = later;
     }
-    // Relaxed: a sum of what is written orders nothing; the last sync, after all threads, has all.
+    // Relaxed: a count of pages orders nothing. The last sync, after all threads, covers everything.
     let before = written.fetch_add(pages.len() as u64, Ordering::Relaxed);
     let syncs = |pages: u64| pages * SLOT as u64 / SYNC_EACH;
     if syncs(before) < syncs(before + pages.len() as u64) {
@@ -219,7 +221,7 @@ fn read_pages(file: &File, pages: Range<u32>) -> Result<Vec<[u8; SLOT]>, Failure
     Ok(bytes)
 }
 
-/// Reads as many bytes as the file has; the others are zeros.
+/// Reads as many bytes as the file has, and fills the rest with zeros.
 fn read_what_is_there(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     let mut have = 0;
     while have < bytes.len() {

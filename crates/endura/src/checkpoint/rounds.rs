@@ -1,4 +1,4 @@
-//! Rounds of one session: what stands in their way, and what is known of them.
+//! The rounds of one session: what may prevent them, and what is known of them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,29 +18,29 @@ use crate::space::{
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
-/// Bytes of a pool between two looks whether it is closed, while it is read.
+/// Bytes that are read between two checks whether the pool was closed.
 const READ_IN: usize = 8 << 20;
-/// A hold of writers that is told.
+/// A hold of writers that is longer than this is reported.
 const LONG: Duration = Duration::from_millis(20);
 
-/// What rounds of a session share. Whoever makes one holds the lock.
+/// What the rounds of a session share. A thread that makes a round holds the lock.
 pub(super) struct Maker {
     pub(super) kept: Kept,
     pub(super) copier: Copier,
-    /// What the pool says of the newest checkpoint.
+    /// What the pool records about the newest checkpoint.
     pub(super) newest: Option<Newest>,
 }
 
-/// What is known of rounds without waiting for one.
+/// What is known of rounds, for readers that must not wait for one.
 #[derive(Clone)]
 pub(super) struct Known {
-    /// What the next round must look at.
+    /// Which pages the next round must look at.
     pub(super) pages: Pages,
     pub(super) newest: Option<SystemTime>,
     pub(super) last: Option<Checkpoint>,
     pub(super) bytes: u64,
     pub(super) last_failure: Option<CheckpointFailure>,
-    /// Rounds that have failed since the last one that did not.
+    /// Rounds that have failed since the last success.
     pub(super) failures: u32,
     /// Whether the last round failed, for a reason that may pass.
     pub(super) fails: bool,
@@ -48,7 +48,7 @@ pub(super) struct Known {
     pub(super) is_suspect: bool,
     /// Whether the file shares blocks with a copy.
     pub(super) blocks: Blocks,
-    /// What stands in the way of rounds.
+    /// What prevents rounds, in words.
     pub(super) obstacle: Option<&'static str>,
 }
 
@@ -62,11 +62,11 @@ pub(super) struct Shared {
     /// How long after the open the first round begins that looks at all pages.
     pub(super) first: Duration,
     pub(super) own_path: OwnPath,
-    /// Whether the session found a pool that was not closed, and that nobody has verified.
+    /// Whether the session found a pool that was not closed, and that has not been verified.
     pub(super) is_in_doubt: bool,
     pub(super) maker: Mutex<Maker>,
     pub(super) known: Mutex<Known>,
-    /// None where no file shares blocks.
+    /// `None` where files never share blocks.
     pub(super) watch: Option<Mutex<Watch>>,
 }
 
@@ -79,7 +79,7 @@ impl Shared {
     ) -> Result<Checkpoint> {
         let begun = Instant::now();
         let mut made = self.try_round(maker, superblock, when);
-        // What somebody else has written into the file is no damage of this pool.
+        // A poisoned pool: what another program has written into its file is no damage of this pool.
         if !self.space.is_poisoned() {
             made = self.space.told(made).map_err(|error| match self.space.met_damage() {
                 Some(_) => {
@@ -117,9 +117,9 @@ impl Shared {
         }
     }
 
-    /// Says that no checkpoint could be made.
+    /// Records that no checkpoint could be made.
     pub(super) fn note_failure(&self, error: &Error) {
-        // The close makes one of its own.
+        // The close makes a checkpoint of its own.
         if matches!(error, Error::Closed) {
             return;
         }
@@ -137,15 +137,15 @@ impl Shared {
         self.space.tell(|| Event::CheckpointFailed { code, in_a_row });
     }
 
-    /// Says in the pool and in the checkpoint that the disk has refused pages of the pool, or that it is damaged. If the disk
-    /// takes no more either, nothing is lost by that: what it has stays.
+    /// Records in the pool and in the checkpoint that the disk has refused pages of the pool, or that the pool is
+    /// damaged. If the disk accepts no further write either, nothing is lost by that: what it has stays.
     pub(super) fn suspect(&self, maker: &mut Maker) {
         if std::mem::replace(&mut self.known.lock().is_suspect, true) {
             return;
         }
         let Ok(file) = self.space.media().file() else { return };
         if own::expect_own(&file, &self.superblock, 0, None).is_err() {
-            // It is somebody else's file now.
+            // The file belongs to another program now.
             return;
         }
         let suspect = self.superblock.half();
@@ -157,12 +157,12 @@ impl Shared {
         }
     }
 
-    /// Whether what the pool holds may take the place of the newest checkpoint.
+    /// Fails unless the contents of the pool may replace the newest checkpoint.
     pub(super) fn vouch(&self, is_closed: bool) -> Result<()> {
         let space = &self.space;
         let refused = |what| Err(beside::bad(&self.path, what));
         if space.met_damage().is_none() && self.is_in_doubt && !space.is_walked(is_closed)? {
-            let state = space.collection().state;
+            let state = space.leak_recovery().state;
             if space.met_damage().is_none() {
                 let is_unknown = state == LeakRecoveryState::Failed;
                 return refused(if is_unknown { beside::UNKNOWN } else { beside::UNVERIFIED });
@@ -177,7 +177,7 @@ impl Shared {
         superblock: Superblock,
         when: When,
     ) -> Result<(Checkpoint, u64)> {
-        // The file may be another session's already.
+        // The file may belong to another session already.
         if self.space.is_closed() && when == When::Open {
             return Err(Error::Closed);
         }
@@ -185,7 +185,7 @@ impl Shared {
         self.read_in();
         self.vouch(when != When::Open)?;
         let most_pages = pages_within(self.space.media().limit());
-        // The file of the newest may be gone.
+        // The file with the newest checkpoint may be gone.
         let number = maker.newest.map(|newest| newest.number).max(maker.kept.newest());
         let number = number.unwrap_or_default();
         if maker.kept.ready(&*self.space.media().file()?, most_pages, number)? {
@@ -217,8 +217,8 @@ impl Shared {
         Ok((made, kept.bytes()))
     }
 
-    /// Brings a pool that has to be walked into the page cache, in the order in which a disk is fast, if half of the memory has
-    /// room for it. What cannot be read is for the walks to meet.
+    /// Reads a pool that has to be walked into the page cache, in the order in which a disk is fast, if it fits into
+    /// half of the memory. Pages that cannot be read are left to the walks.
     fn read_in(&self) {
         if !self.is_in_doubt || !self.space.has_walks_left() {
             return;
@@ -237,8 +237,8 @@ impl Shared {
         }
     }
 
-    /// Fails unless the pool's file is the one that this session has left, and an open of its path finds it. What somebody
-    /// else has written there must not come into a checkpoint.
+    /// Fails unless the pool's file is the one that this session has left, and an open of its path finds it. What
+    /// another program has written there must not get into a checkpoint.
     fn expect_own_pool(&self, newest: Option<Newest>) -> Result<()> {
         let media = self.space.media();
         let length = media.len();
@@ -254,8 +254,9 @@ impl Shared {
         }
     }
 
-    /// What this session has found, or an earlier round could not end, is durable and has its name and number before another one
-    /// is written: of the two that the file then has, the pool knows one.
+    /// Makes the newest checkpoint durable and gives it its name and number, before another one is written. This
+    /// session may have found it, or an earlier round may have failed to finish it. So of the two that the file then
+    /// has, the pool knows one.
     fn secure_newest(&self, maker: &mut Maker) -> Result<()> {
         let Some(file) = maker.kept.file() else { return Ok(()) };
         if file.newest().is_none() {
@@ -287,14 +288,14 @@ impl Shared {
                 Err(Error::io(what, std::io::Error::from_raw_os_error(libc::EIO)))
             }
             Err(NoRound::File(failure)) => {
-                // What is in the file stays.
+                // The contents of the file stay.
                 kept.fail(&failure);
                 Err(beside::told(&self.path, failure))
             }
         }
     }
 
-    /// Gives a file that is new its name, and the pool the number of the checkpoint in it.
+    /// Gives a new file its name, and records in the pool the number of the checkpoint in it.
     fn settle(&self, maker: &mut Maker) -> Result<()> {
         maker.kept.settle()?;
         match maker.kept.newest() {
@@ -303,7 +304,7 @@ impl Shared {
         }
     }
 
-    /// Writes into the pool which checkpoint is the newest.
+    /// Records in the pool which checkpoint is the newest.
     fn say(&self, maker: &mut Maker, newest: Newest) -> Result<()> {
         if maker.newest != Some(newest) {
             Newest::write(Some(newest), &*self.space.media().file()?)
@@ -313,8 +314,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Gives the file blocks of its own, where a copy that was made meanwhile shares them: a store to one of those ends the
-    /// process where the disk is full.
+    /// Gives the file blocks of its own if a copy that was made meanwhile shares them: on a full disk, a store to a
+    /// shared block ends the process.
     pub(super) fn own_blocks(&self) {
         if let Some(watch) = &self.watch
             && let Ok(file) = self.space.media().file()

@@ -1,4 +1,4 @@
-//! What is told of checkpoints.
+//! What the API reports about checkpoints.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -9,23 +9,23 @@ use std::time::{Duration, SystemTime};
 pub struct Checkpoint {
     /// When writers were held for it: the moment to which a power loss takes the pool back.
     pub at: SystemTime,
-    /// How long it took, from its begin until it was durable. If that is longer than the interval, the next one follows at once,
-    /// and a power loss costs up to twice as much.
+    /// How long it took, from its begin until it was durable. If that is longer than the interval, the next one follows
+    /// at once, and a power loss costs up to twice as much.
     pub took: Duration,
-    /// How long they were held: of several tries, the longest.
+    /// How long writers were held: of several tries, the longest.
     pub held: Duration,
-    /// For how long they were kept from beginning operations before that, for some milliseconds at a time, because they
+    /// How long writers were kept from beginning operations before that, some milliseconds at a time, because they
     /// changed pages faster than the disk took them. Zero if they did not.
     pub slowed: Duration,
-    /// Bytes of pages that were copied meanwhile.
+    /// Bytes of pages that were copied while writers were held.
     pub copied_bytes: u64,
     /// Bytes that were written to the file.
     pub written_bytes: u64,
-    /// How often writers had to be held, because one was at work for too long.
+    /// How many times writers had to be held, because one was at work for too long.
     pub tries: u32,
 }
 
-/// An attempt to make a checkpoint that failed: the newest one stayed what it was.
+/// An attempt to make a checkpoint that failed. The newest checkpoint stayed what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointFailure {
@@ -41,23 +41,23 @@ pub struct CheckpointFailure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointStats {
-    /// Where they are.
+    /// The path of their file.
     pub path: PathBuf,
-    /// How long after the last one the next is made, if anything was written; `None` if not for that reason.
+    /// How long after the last checkpoint the next one is made, if anything was written; `None` if not for this reason.
     pub every: Option<Duration>,
-    /// After how many bytes of changed pages it is; `None` if not for that reason.
+    /// After how many bytes of changed pages the next one is made; `None` if not for this reason.
     pub after_bytes: Option<u64>,
-    /// When the one was made to which a power loss now would take the pool back. `None` if there is none yet: the pool would be
-    /// refused.
+    /// When the checkpoint was made to which a power loss now would take the pool back. `None` if there is none yet:
+    /// the pool would be refused.
     pub newest: Option<SystemTime>,
-    /// The last one that this session made.
+    /// The last checkpoint that this session made.
     pub last: Option<Checkpoint>,
-    /// The last attempt of this session that failed, whether or not another one has succeeded since.
+    /// The last attempt of this session that failed, even if a later one has succeeded.
     pub last_failure: Option<CheckpointFailure>,
-    /// How many attempts have failed since the last one that succeeded: 0 while all is well.
+    /// How many attempts have failed since the last success: 0 while all is well.
     pub failures_in_a_row: u32,
-    /// Bytes of the file that the newest one takes.
+    /// Bytes that the file of checkpoints takes on its disk.
     pub bytes: u64,
-    /// Bytes of pages that have changed since.
+    /// Bytes of pages that have changed since the newest checkpoint.
     pub changed_bytes: u64,
 }

@@ -1,9 +1,9 @@
 //! When the thread of a session makes checkpoints.
 //!
-//! A round is due when the interval has passed since the one before began, so that what a power loss costs is the interval and
-//! the time of one round. What a session that was killed has written counts from the checkpoint before it: if that is older
-//! than the interval, the first round of the next session begins with the session. So sessions that each end before the
-//! interval has passed do not go on for ever without one.
+//! A round is due when the interval has passed since the begin of the round before, so that a power loss costs the
+//! interval and the time of one round. What a killed session has written counts from the checkpoint before it: if that
+//! is older than the interval, the first round of the next session begins with the session. So sessions that all end
+//! before the interval has passed do not continue without a checkpoint for ever.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -15,14 +15,15 @@ use crate::checkpoint::restore;
 use crate::media::Media;
 use crate::space::Schedule;
 
-/// A pool that has no checkpoint yet, or one that must be compared, gets the first so long after the open, if that is not too
-/// late: programs that have it open for a moment do not pay for two.
+/// A pool that has no checkpoint yet, or one that must be compared, gets its first this long after the open, unless
+/// that is too late. So a program that has the pool open for a moment does not pay for two.
 const FIRST: Duration = Duration::from_secs(1);
-/// Between two looks at how much has changed.
+/// The pause between two looks at how much has changed.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long after the open the first round begins that looks at all pages. `age` is that of the newest checkpoint, if there is one
-/// to which the pool can be taken back, and `is_behind` whether the pool may hold what that one does not.
+/// How long after the open the first round begins that looks at all pages. `age` is that of the newest checkpoint, if
+/// there is one to which the pool can be taken back. `is_behind` means that the pool may hold what that checkpoint does
+/// not.
 pub(super) fn first_after(schedule: &Schedule, age: Option<Duration>, is_behind: bool) -> Duration {
     if !is_behind {
         return FIRST;
@@ -32,7 +33,7 @@ pub(super) fn first_after(schedule: &Schedule, age: Option<Duration>, is_behind:
 }
 
 impl Shared {
-    /// The thread: makes checkpoints as scheduled, until it is told to end or the pool takes no more.
+    /// The thread: makes checkpoints as scheduled, until `end` is dropped or the pool accepts no more of them.
     pub(super) fn run(&self, end: &Receiver<()>) {
         let mut last = Instant::now();
         loop {
@@ -59,24 +60,24 @@ impl Shared {
         }
     }
 
-    /// How long until something may be due.
+    /// How long to wait until something may be due.
     fn pause(&self, since: Duration) -> Duration {
         let watch = self.watch.as_ref().map(|watch| watch.lock().pause());
         let every = self.schedule.every.map(|every| match every.saturating_sub(since) {
-            // A round took longer than the interval: the next one follows.
+            // A round took longer than the interval, and the next one follows.
             Duration::ZERO if !self.known.lock().fails && self.is_due(since) => Duration::ZERO,
-            // Where nothing has changed until then, a pool that is not used is looked at no more often than any other.
+            // If nothing has changed by then, an idle pool is looked at no more often than others.
             Duration::ZERO => every.min(LOOK),
             left => left,
         });
         let first = self.is_first().then(|| self.first.saturating_sub(since));
         let look = self.schedule.after_bytes.map(|_| LOOK);
         let least = [every, first, look, watch].into_iter().flatten().min();
-        // A round that failed is not tried again at once.
+        // A round that failed is not repeated at once.
         least.unwrap_or(LOOK).max(Duration::from_millis(1))
     }
 
-    /// Whether the next round is one that looks at all pages, and was not tried in vain.
+    /// Whether the next round looks at all pages, and has not failed yet.
     fn is_first(&self) -> bool {
         let known = self.known.lock();
         known.pages == Pages::All && !known.fails
@@ -89,7 +90,7 @@ impl Shared {
         let pages = self.known.lock().pages;
         let media = self.space.media();
         let changed = || media.dirty_pages().map_or(0, |noted| noted.count(media.len()));
-        // What an earlier session has changed is not noted.
+        // Changes of an earlier session are not noted.
         let has_changed =
             |most: u64| pages == Pages::All || changed() * restore::PAGE_BYTES >= most;
         let is_time = self.schedule.every.is_some_and(|every| since >= every);

@@ -9,7 +9,7 @@ use super::words::WordTree;
 use crate::Result;
 use crate::kind::Kind;
 use crate::media::Media;
-use crate::space::{GcWalk, Guard, Inventory, MapState, Space};
+use crate::space::{Guard, Inventory, LeakWalk, MapState, Space};
 use crate::tree::TreeCheck;
 use crate::tree::fast_fair::{self, LineBinary};
 use crate::types::Types;
@@ -108,7 +108,11 @@ where
         })
     }
 
-    fn walks(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn GcWalk<M>>>> {
+    fn walks(
+        &self,
+        space: &Arc<Space<M>>,
+        map: Arc<MapState>,
+    ) -> Result<Vec<Box<dyn LeakWalk<M>>>> {
         let tree = fast_fair::Tree::<M, INNER, LEAF, LineBinary>::over(space, map)?;
         Ok(vec![tree.marking()])
     }

@@ -7,16 +7,16 @@ use std::thread::JoinHandle;
 use super::table;
 use crate::Result;
 use crate::media::Media;
-use crate::space::{Collector, Space};
+use crate::space::{LeakRecoverer, Space};
 use crate::sync::Mutex;
 
-/// The collector of a pool, without the type of its medium.
-trait Collecting: Send + Sync {
+/// The leak recovery of a pool, without the type of its medium.
+trait Recovering: Send + Sync {
     fn run(&self);
     fn finish(&self) -> Result<bool>;
 }
 
-impl<M: Media> Collecting for Collector<M> {
+impl<M: Media> Recovering for LeakRecoverer<M> {
     fn run(&self) {
         Self::run(self);
     }
@@ -26,49 +26,50 @@ impl<M: Media> Collecting for Collector<M> {
     }
 }
 
-/// A collection and its threads. Both are absent if there is nothing to collect.
+/// A leak recovery and its threads. Both are absent if there is nothing to recover.
 #[derive(Default)]
 pub(crate) struct Background {
-    collector: Option<Arc<dyn Collecting>>,
+    recoverer: Option<Arc<dyn Recovering>>,
     /// Dropped only by `join`. A forked child does not have these threads, and dropping their handles there could
     /// detach other threads at the same addresses.
     threads: Mutex<ManuallyDrop<Vec<JoinHandle<()>>>>,
 }
 
 impl Background {
-    /// Starts the collection, if the session needs one, in `threads` threads. If this build cannot walk a map, the
-    /// collection does not start, because then no chunk is known to be free.
+    /// Starts the leak recovery, if the session needs one, in `threads` threads. If this build cannot walk a map, the
+    /// recovery does not start, because then no chunk is known to be free.
     pub(crate) fn begin<M: Media>(space: &Arc<Space<M>>, threads: usize) -> Self {
-        let Ok(collector) = space.told(Self::collector(space)) else {
-            space.give_up_collection();
+        let Ok(recoverer) = space.told(Self::recoverer(space)) else {
+            space.give_up_leak_recovery();
             return Self::default();
         };
-        let mut background = Self { collector, ..Self::default() };
-        let Some(collector) = &background.collector else { return background };
-        let start = |collector: Arc<dyn Collecting>| {
+        let mut background = Self { recoverer, ..Self::default() };
+        let Some(recoverer) = &background.recoverer else { return background };
+        let start = |recoverer: Arc<dyn Recovering>| {
             let thread = std::thread::Builder::new().name("endura-recover".to_owned());
-            thread.spawn(move || collector.run()).ok()
+            thread.spawn(move || recoverer.run()).ok()
         };
-        let threads = (0..threads).map_while(|_| start(Arc::clone(collector))).collect();
+        let threads = (0..threads).map_while(|_| start(Arc::clone(recoverer))).collect();
         background.threads = Mutex::new(ManuallyDrop::new(threads));
         background
     }
 
-    fn collector<M: Media>(space: &Arc<Space<M>>) -> Result<Option<Arc<dyn Collecting>>> {
-        if space.collection().is_done() {
+    fn recoverer<M: Media>(space: &Arc<Space<M>>) -> Result<Option<Arc<dyn Recovering>>> {
+        if space.leak_recovery().is_done() {
             return Ok(None);
         }
         let mut all = Vec::new();
         for map in space.maps()? {
             all.extend(table::of(&map)?.walks(space, map)?);
         }
-        let collector: Arc<dyn Collecting> = Collector::new(space, all, Collector::<M>::BITE);
-        Ok(Some(collector))
+        let recoverer: Arc<dyn Recovering> =
+            LeakRecoverer::new(space, all, LeakRecoverer::<M>::BITE);
+        Ok(Some(recoverer))
     }
 
-    /// Finishes the collection now; returns whether it is done.
+    /// Finishes the leak recovery now; returns whether it is done.
     pub(crate) fn finish(&self) -> Result<bool> {
-        self.collector.as_ref().map_or(Ok(false), |collector| collector.finish())
+        self.recoverer.as_ref().map_or(Ok(false), |recoverer| recoverer.finish())
     }
 
     /// Waits for the threads, which end by themselves once the pool is closed.

@@ -9,7 +9,7 @@ use super::words::WordTree;
 use crate::Result;
 use crate::kind::Kind;
 use crate::media::Media;
-use crate::space::{GcWalk, Guard, Inventory, MapState, Space};
+use crate::space::{Guard, Inventory, LeakWalk, MapState, Space};
 use crate::tree::{TreeCheck, nbtree};
 use crate::types::Types;
 
@@ -61,7 +61,11 @@ impl<M: Media> Structure<M> for Blocks {
         Box::new(move |media, map, note, bite| inventory.step::<M, BLOCK>(media, map, note, bite))
     }
 
-    fn walks(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn GcWalk<M>>>> {
+    fn walks(
+        &self,
+        space: &Arc<Space<M>>,
+        map: Arc<MapState>,
+    ) -> Result<Vec<Box<dyn LeakWalk<M>>>> {
         Ok(NbTree::over(space, map)?.marking())
     }
 }

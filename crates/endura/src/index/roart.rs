@@ -8,7 +8,7 @@ use super::tree::Tree;
 use crate::Result;
 use crate::kind::Kind;
 use crate::media::Media;
-use crate::space::{GcWalk, Guard, Inventory, MapState, Space};
+use crate::space::{Guard, Inventory, LeakWalk, MapState, Space};
 use crate::tree::{TreeCheck, roart};
 use crate::types::Types;
 
@@ -60,7 +60,11 @@ impl<M: Media> Structure<M> for Radix {
         Box::new(move |media, map, note, bite| inventory.step(media, map, note, bite))
     }
 
-    fn walks(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn GcWalk<M>>>> {
+    fn walks(
+        &self,
+        space: &Arc<Space<M>>,
+        map: Arc<MapState>,
+    ) -> Result<Vec<Box<dyn LeakWalk<M>>>> {
         Ok(vec![roart::Tree::<M>::over(space, map)?.marking()])
     }
 }

@@ -7,7 +7,7 @@ use super::tree::Tree;
 use crate::Result;
 use crate::kind::Kind;
 use crate::media::Media;
-use crate::space::{GcWalk, Guard, Inventory, MapState, Space};
+use crate::space::{Guard, Inventory, LeakWalk, MapState, Space};
 use crate::tree::TreeCheck;
 use crate::types::Types;
 
@@ -53,6 +53,7 @@ pub(crate) trait Structure<M: Media>: Sync {
     /// A walk over the chunks of a map that was dropped.
     fn inventory(&self) -> Box<Inventory<M>>;
 
-    /// The walks that find all nodes for a collection. They can run in parallel.
-    fn walks(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn GcWalk<M>>>>;
+    /// The walks that find all nodes for a leak recovery. They can run in parallel.
+    fn walks(&self, space: &Arc<Space<M>>, map: Arc<MapState>)
+    -> Result<Vec<Box<dyn LeakWalk<M>>>>;
 }

@@ -34,12 +34,12 @@ fn trace(path: &Path, event: &crate::space::Event) {
         Event::OpenedUnclean { generation } => {
             info!(target: "endura", %pool, generation, "opened after an unclean end");
         }
-        Event::LeakRecoveryBegan => info!(target: "endura", %pool, "collection began"),
+        Event::LeakRecoveryBegan => info!(target: "endura", %pool, "leak recovery began"),
         Event::LeakRecoveryEnded { state: LeakRecoveryState::Failed, .. } => {
-            warn!(target: "endura", %pool, "collection given up");
+            warn!(target: "endura", %pool, "leak recovery given up");
         }
         Event::LeakRecoveryEnded { freed_bytes, .. } => {
-            info!(target: "endura", %pool, freed_bytes, "collection ended");
+            info!(target: "endura", %pool, freed_bytes, "leak recovery ended");
         }
         Event::Grew { file_bytes } => info!(target: "endura", %pool, file_bytes, "grew"),
         Event::ReclaimStalled { waiting_bytes } => {

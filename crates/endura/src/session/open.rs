@@ -124,7 +124,7 @@ impl Open {
 
     pub(crate) fn recover_leaks(&self) -> Result<bool> {
         drop(self.space.pin_mut()?);
-        if self.space.collection().is_done() {
+        if self.space.leak_recovery().is_done() {
             return Ok(true);
         }
         for map in self.space.maps()? {

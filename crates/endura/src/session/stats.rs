@@ -75,7 +75,7 @@ impl Open {
             free_chunk_bytes: figures.free_chunk_bytes,
             sizes: space.sizes(),
             limbo_bytes: figures.limbo_bytes,
-            leak_recovery: space.collection(),
+            leak_recovery: space.leak_recovery(),
             max_bytes: space.media().limit(),
             generation: self.session.generation,
             clean_open: self.session.clean,

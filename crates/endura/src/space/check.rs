@@ -28,14 +28,14 @@ impl Owner {
     const ALL: [Self; 3] = [Self::Free, Self::Limbo, Self::Map];
 }
 
-/// The chunks of a span by owner: a bit is set where the chunk is that one's.
+/// The chunks of a span by owner: in the bitmap of an owner, a bit is set for each chunk that belongs to it.
 struct Slab {
     class: Class,
     owned: [Bitmap; 3],
 }
 
 impl Slab {
-    /// A span of which only the free chunks are known.
+    /// A span of which only the free chunks are known yet.
     fn new(class: Class, free: Bitmap) -> Self {
         let none = || Bitmap::all_used(free.chunks());
         Self { class, owned: [free.clone(), none(), none()] }
@@ -50,7 +50,7 @@ impl Slab {
         before
     }
 
-    /// Bytes of chunks that are in use but unreachable, as far as is known.
+    /// Bytes of chunks that are in use but have no owner yet.
     fn leaked(&self) -> u64 {
         let owned: usize = self.owned.iter().map(Bitmap::free).sum();
         (self.owned[0].chunks() - owned) as u64 * self.class.size()
@@ -63,28 +63,28 @@ impl Slab {
 pub struct Shares {
     /// Bytes of chunks that maps reach.
     pub reached: u64,
-    /// Bytes of free chunks, free units and free pages, those that the file does not have yet among them.
+    /// Bytes of free chunks, free units and free pages, including those that the file does not have yet.
     pub free: u64,
-    /// Bytes of chunks that wait for a grace period, those of dropped maps included.
+    /// Bytes of chunks that wait for a grace period, including those of dropped maps.
     pub limbo: u64,
-    /// Bytes that are none of these: stranded when a session ended uncleanly. None when the collection
-    /// after it is complete ([`Space::collection`]).
+    /// Bytes that are none of these: stranded when a session ended uncleanly. Zero when the leak recovery after that end
+    /// is complete ([`Space::leak recovery`]).
     pub leaked: u64,
 }
 
-/// A running check of the pool's space. Given every chunk that maps reach, it finds those that have another owner as
-/// well.
+/// A running check of the pool's space. The caller gives it every chunk that maps reach, and it finds each that has
+/// another owner as well.
 pub struct SpaceCheck<'q, M: Media> {
     space: &'q Space<M>,
-    /// By first unit.
+    /// By the first unit of the span.
     slabs: BTreeMap<u64, Slab>,
-    /// Chunks that lie by themselves, by offset.
+    /// Chunks with a span or a run of pages of their own, by offset.
     alone: BTreeMap<u64, Owner>,
-    /// Runs of free pages and of free units: first unit and end.
+    /// Runs of free pages and of free units, as first unit and end.
     free: BTreeMap<u64, u64>,
     /// The offsets of further spans of the map directory.
     directory: BTreeSet<u64>,
-    /// The span that was asked for last: most chunks that follow one another lie in the same.
+    /// The span that was looked up last. Chunks that are checked in a row mostly lie in one span.
     last: Option<Found>,
     shares: Shares,
 }
@@ -94,11 +94,11 @@ fn damage<T>(offset: u64, what: &'static str) -> Result<T> {
 }
 
 impl<M: Media> Quiesced<'_, M> {
-    /// Begins a check of the space: it knows what is free and what waits.
+    /// Begins a check of the space. It starts with the chunks that are free, or wait for a grace period.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if that overlaps already.
+    /// [`Error::Corrupt`] if two of those overlap.
     pub fn check(&self) -> Result<SpaceCheck<'_, M>> {
         let space = self.space();
         let pages = space.allocator.pages();
@@ -130,13 +130,13 @@ impl<M: Media> SpaceCheck<'_, M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if there is no such chunk in the pool, or it is free, or waits for a grace
-    /// period, or was reached before.
+    /// [`Error::Corrupt`] if the pool has no such chunk, or if the chunk is free, waits for a grace period, or was
+    /// reached before.
     pub fn reach(&mut self, at: u64, bytes: u64) -> Result<()> {
         self.claim(at, bytes, Owner::Map)
     }
 
-    /// Adds a chunk of `bytes` bytes, as requested, of a map that was dropped: it waits as well.
+    /// Adds a chunk of `bytes` bytes, as requested, of a dropped map. It counts as waiting for a grace period.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl<M: Media> SpaceCheck<'_, M> {
         self.claim(at, bytes, Owner::Limbo)
     }
 
-    /// Free chunks of partly used spans, a span at a time.
+    /// Adds the free chunks of partly used spans, one span at a time.
     fn add_partial_spans(&mut self) -> Result<()> {
         let space = self.space;
         space.allocator.for_each_partial(|class, _, first, free| {
@@ -228,11 +228,11 @@ impl<M: Media> SpaceCheck<'_, M> {
         self.is_free(first) || self.free.range(first..end).next().is_some()
     }
 
-    /// Walks all pages and sums up.
+    /// Walks all pages and sums up the bytes of each owner.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if a page or a span has no header, or one lies inside a run and is used on its own.
+    /// [`Error::Corrupt`] if a page or a span has no header, or if a page inside a run has a use of its own.
     pub fn finish(mut self) -> Result<Shares> {
         let next = self.space.allocator.pages().next();
         let mut page = 0;
@@ -259,7 +259,7 @@ impl<M: Media> SpaceCheck<'_, M> {
         Ok(self.shares)
     }
 
-    /// A run of pages, none of which may have another use; the page behind it.
+    /// Checks a run of pages, none of which may have another use. Returns the page after the run.
     fn finish_large(&mut self, page: u64, count: u64, next: u64) -> Result<u64> {
         let end = page.saturating_add(count);
         if end > next {
@@ -295,7 +295,7 @@ impl<M: Media> SpaceCheck<'_, M> {
         Ok(())
     }
 
-    /// Nothing but the chunk itself, if it is `owned`, may have a use inside a run of pages.
+    /// Fails if anything but the chunk itself, if it is `owned`, has a use inside a run of pages.
     fn check_sole(&self, first: u64, end: u64, owned: bool) -> Result<()> {
         let chunks = self.alone.range(first * UNIT..end * UNIT).count();
         if self.slabs.range(first..end).next().is_some()

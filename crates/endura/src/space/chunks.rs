@@ -1,4 +1,4 @@
-//! Allocation and freeing of chunks by an operation.
+//! How an operation allocates and frees chunks.
 
 use crate::media::{Mark, Media};
 use crate::runtime::epoch::before_reuse;
@@ -8,18 +8,17 @@ use crate::space::space::Space;
 use crate::{Error, Result};
 
 impl<M: Media> Guard<'_, M> {
-    /// A chunk of at least `bytes` bytes, contents arbitrary, unreachable.
+    /// Allocates a chunk of at least `bytes` bytes. Its contents are arbitrary, and nothing leads to it yet.
     ///
-    /// It starts at a multiple of 16, at a line if `bytes` is a number of whole lines, and at a
-    /// multiple of its size if that is a power of two up to 4 KiB. The span below it is durable as
-    /// such: the chunk may be linked as soon as its contents are durable.
-    /// A chunk that is not linked when the process ends is stranded until a collection.
+    /// It starts at a multiple of 16; at a cache line, if `bytes` is a whole number of lines; and at a multiple of its
+    /// size, if that is a power of two up to 4 KiB. The header of its span is durable on return, so the chunk may be
+    /// linked as soon as its contents are durable. A chunk that is not linked when the process ends is stranded until a
+    /// leak recovery.
     ///
     /// # Errors
     ///
-    /// [`Error::Full`] if neither the pool nor the medium has room, not even after what has expired in
-    /// limbo was freed. (What this operation's own guard protects is not: see
-    /// [`Space::with_room`].)
+    /// [`Error::Full`] if neither the pool nor the medium has space, even after expired chunks in limbo were freed.
+    /// (The chunks that this operation's own guard protects are not freed: see [`Space::with_room`].)
     pub fn alloc(&self, bytes: u64) -> Result<u64> {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
         if !self.space.media.grant() {
@@ -64,14 +63,14 @@ impl<M: Media> Guard<'_, M> {
             return Ok(chunk);
         }
         if cache.lacks(class) && allocator.would_grow(Room::Slab(class)) {
-            // Its own lock among them: two at once could be a deadlock.
+            // `look_around` empties this cache too, if it can lock it. No thread holds two of these locks at once.
             drop(cache);
             self.space.look_around()?;
             cache = self.slot.contents.lock();
         }
         let taken = cache.take(media, allocator, class);
         if let Err(error @ Error::Corrupt { .. }) = &taken {
-            // It may be about a chunk that went back to its span, and has two owners.
+            // The error may be about a cached chunk that went back to its span, and that has two owners.
             self.space.poison_with(error);
         }
         taken?.ok_or(Error::Full { need: class.size(), free: 0 })
@@ -81,7 +80,7 @@ impl<M: Media> Guard<'_, M> {
     pub fn discard(&self, at: u64, bytes: u64) {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
         if self.space.is_elsewhere() {
-            // A forked child does not continue this operation: the chunk is its parent's.
+            // A forked child does not continue this operation: the chunk belongs to its parent.
             return;
         }
         self.keep(at, bytes);
@@ -90,8 +89,8 @@ impl<M: Media> Guard<'_, M> {
         self.checked(given);
     }
 
-    /// Retires a chunk of `bytes` bytes, as requested, whose unlink is *durable*. It is reused when every operation that
-    /// may have seen the link has ended.
+    /// Retires a chunk of `bytes` bytes, as requested, whose unlink is *durable*. It is reused once every operation
+    /// that may have seen the link has ended.
     ///
     /// If `at` turns out not to be a chunk in use, it is not reused and the pool is poisoned: two owners of one chunk are
     /// worse than an error.
@@ -105,9 +104,9 @@ impl<M: Media> Guard<'_, M> {
         }
     }
 
-    /// Marks a chunk for a collection as owned, whether or not a walk finds it. To be called before the chunk leaves a
-    /// place where walks look for it, if it is to be linked again, or to be retired in another pin. Retiring and
-    /// discarding mark it themselves.
+    /// Marks a chunk for a leak recovery as owned, whether or not a walk finds it. A caller that removes a chunk from a
+    /// place where walks look for it, and will link it again or retire it in another pin, calls this before it removes
+    /// the chunk. Retiring and discarding mark the chunk themselves.
     #[inline]
     pub(crate) fn keep(&self, at: u64, bytes: u64) {
         if let Some(marks) = self.space.allocator.marks() {

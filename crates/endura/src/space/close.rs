@@ -10,10 +10,10 @@ use crate::space::space::Space;
 use crate::{Error, Result};
 
 impl<M: Media> Space<M> {
-    /// Closes the pool, if it is not closed yet, and writes down what the next session need not
-    /// find out again: how many maps there are, how many entries each has, and what is free. All of it is durable on
-    /// return (in the sense of the medium); what remains is to say that the pool was closed, and then to
-    /// [cut](Media::cut) the medium to as many bytes as this returns.
+    /// Closes the pool, if it is not closed yet, and records what the next session need not find out again: how many
+    /// maps there are, how many entries each has, and what is free. All of it is durable on return, in the sense of the
+    /// medium. The caller then marks the pool as closed, and [cuts](Media::cut) the medium to the number of bytes that
+    /// this returns.
     ///
     /// # Errors
     ///

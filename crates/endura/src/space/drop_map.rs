@@ -1,18 +1,21 @@
-//! Dropped maps: their chunks are freed piece by piece, when no operation can be inside the map any more.
+//! Dropped maps: their chunks are freed piece by piece, once no operation can be inside the map.
 //!
-//! | step | in one pin | a crash after it |
+//! | step | work in one pin | a crash after it |
 //! | --- | --- | --- |
-//! | DROPPING is durable (see [`directory`](crate::space::directory::registry)) | the whole step | no map; its chunks are stranded |
-//! | two epochs later: all its chunks are noted, in DRAM | some hundred | the same |
-//! | each is freed | some hundred | the same; those that were freed and taken again belong to who took them, if anything leads to them |
+//! | DROPPING is durable ([`directory`]) | the whole step | no map; its chunks are stranded |
+//! | two epochs later: all its chunks are noted, in DRAM | some hundred chunks | the same |
+//! | each is freed | some hundred chunks | the same; a chunk allocated again belongs to its new owner, if it is linked |
 //! | FREE is stored | the whole step | no map |
 //!
-//! All chunks are noted before the first is freed, because the walk reads the chunks, and a damaged map may lead to one
-//! twice. No operation changes the map meanwhile, so the walk continues where it was. If the walk fails nothing is freed:
-//! the chunks are stranded.
+//! All chunks are noted before the first is freed, for two reasons: the walk reads the chunks, and a damaged map may
+//! lead to one chunk twice. No operation changes the map meanwhile, so each pin continues the walk where the one before
+//! stopped. If the walk fails, nothing is freed: the chunks are stranded.
 //!
-//! The pins end in between, so that chunks which others retire become free. A collection or a close that needs the map to
-//! be gone repeats the step until it is. A verification counts the remaining chunks as waiting.
+//! The work is spread over many pins, so that chunks which other threads retire can become free in between. A
+//! leak recovery or a close that needs the map to be gone repeats the step until it is. A verification counts the
+//! remaining chunks as waiting.
+//!
+//! [`directory`]: crate::space::directory::registry
 
 use std::sync::Arc;
 
@@ -26,12 +29,12 @@ use crate::space::pins::guard::Guard;
 use crate::space::space::Space;
 use crate::sync::Backoff;
 
-/// Chunks that are noted or freed in one pin.
+/// The most chunks that are noted or freed in one pin.
 const BITE: usize = 512;
-/// Steps that an operation takes which has no room: a small map is then gone.
+/// Steps by an operation that has run out of space. A small map is gone after that many.
 const STEPS_AT_ONCE: usize = 4;
-/// How often a thread that drops a map looks whether all others have left it: some milliseconds, of which it sleeps
-/// most.
+/// How often a thread that drops a map looks whether all other threads have left the map. All looks together take some
+/// milliseconds, most of them asleep.
 const LOOKS: u32 = Backoff::AWAKE + 10;
 
 /// The outcome of a step.
@@ -40,12 +43,12 @@ pub(crate) enum DropStep {
     Worked,
     /// An operation may still be inside, or another thread is freeing the map.
     Waiting,
-    /// None is left.
+    /// No dropped map is left.
     Ended,
 }
 
 impl<M: Media> Dropped<M> {
-    /// Does a little; whether that was the end.
+    /// Does one bite of work. Returns whether that was the end.
     fn step(&mut self, guard: &Guard<'_, M>) -> Result<bool> {
         if !self.is_noted {
             let (chunks, mut noted) = (&mut self.chunks, Ok(()));
@@ -68,13 +71,16 @@ impl<M: Media> Dropped<M> {
 }
 
 impl<M: Media> Space<M> {
-    /// Drops the map of this name; `false` if there is none. The drop is durable on return.
+    /// Drops the map of this name; returns `false` if there is none. The drop is durable on return.
     ///
-    /// `inventory` makes a walk that lists the chunks of the map, which are then freed. If it fails, the map stays. The
-    /// walk runs when no operation can be inside the map any more: most often before this call returns, else when space
-    /// is short, at the next drop, or at the close. It is called in several pins, and lists about the given number of
-    /// chunks in each: the offset of each, and its bytes as requested. Its callback returns whether the chunk is new. It
-    /// returns whether it has listed all chunks. No operation changes the map meanwhile. O(chunks of the map).
+    /// `inventory` makes a walk that lists the chunks of the map, which are then freed. If `inventory` fails, the map
+    /// stays.
+    ///
+    /// The walk runs when no operation can be inside the map: mostly before this call returns, otherwise when space is
+    /// short, at the next drop, or at the close. It is called in several pins, and each call lists about as many chunks
+    /// as it is asked for, each by its offset and its bytes as requested. The callback that it calls with them returns
+    /// whether the chunk is new. The walk returns whether it has listed all chunks. No operation changes the map
+    /// meanwhile. O(chunks of the map).
     ///
     /// # Errors
     ///
@@ -91,7 +97,8 @@ impl<M: Media> Space<M> {
             let inventory = inventory(map)?;
             let Some(map) = registry.begin_drop(&self.media, name)? else { return Ok(false) };
             map.mark_dropped();
-            // A pin that begins after the tag was read sees the mark. The wait is for the pins that began before.
+            // A pin that begins after the tag was read sees the mark. Only the pins that began before have to be waited
+            // for.
             let tag = self.epochs.tag();
             let entry = map.entry();
             let others: Vec<u64> = registry.drops.waiting.iter().map(|d| d.map.entry()).collect();
@@ -108,7 +115,7 @@ impl<M: Media> Space<M> {
         while looks < LOOKS {
             self.epochs.advance();
             let now = self.epochs.now();
-            // A close frees the map. If the pool was poisoned, the next open does.
+            // The drop is durable. The close frees the chunks, or if the pool was poisoned, the next open does.
             let Ok(guard) = self.pin_mut() else { return Ok(true) };
             let step = self.step_of_drops(&guard, now, Some(entry))?;
             drop(guard);
@@ -121,22 +128,22 @@ impl<M: Media> Space<M> {
                 }
             }
         }
-        // Those of earlier drops that had to wait.
+        // The chunks of earlier drops that had to wait.
         for entry in others {
             self.free_drops(Some(entry))?;
         }
         Ok(true)
     }
 
-    /// Frees a part of a dropped map that no operation is inside of at epoch `now`: of the one with this entry, or
-    /// of any.
+    /// Frees a part of a dropped map that no operation is inside of at epoch `now`: the map with the directory entry
+    /// `of`, or any map.
     pub(crate) fn step_of_drops(
         &self,
         guard: &Guard<'_, M>,
         now: u64,
         of: Option<u64>,
     ) -> Result<DropStep> {
-        // The caller may hold the lock further up, in an operation that ran out of space. This can wait.
+        // The caller may be an operation that ran out of space and holds this lock further up. The drop can wait.
         let Some(mut registry) = self.directory.registry.try_lock() else {
             return Ok(DropStep::Waiting);
         };
@@ -163,7 +170,7 @@ impl<M: Media> Space<M> {
         Ok(DropStep::Worked)
     }
 
-    /// A few steps, for an operation that has no room.
+    /// Frees a few bites of dropped maps, for an operation that has run out of space.
     pub(crate) fn free_some_of_drops(&self, guard: &Guard<'_, M>, now: u64) -> Result<()> {
         for _ in 0..STEPS_AT_ONCE {
             if self.step_of_drops(guard, now, None)? != DropStep::Worked {
@@ -173,8 +180,8 @@ impl<M: Media> Space<M> {
         Ok(())
     }
 
-    /// All that can be freed now of the map with this entry, or of any, in many pins; whether there was
-    /// something. To be called outside of operations.
+    /// Frees all that can be freed now of the dropped map with the directory entry `of`, or of any, in many pins.
+    /// Returns whether there was anything to free. To be called outside of operations.
     pub(crate) fn free_drops(&self, of: Option<u64>) -> Result<bool> {
         let mut has_worked = false;
         loop {
@@ -186,7 +193,7 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Dropped maps whose chunks were not all noted: they are as they were.
+    /// The dropped maps whose chunks are not all noted yet. No chunk of them has been freed.
     pub(crate) fn dropped_maps(&self) -> Vec<Arc<MapState>> {
         let registry = self.directory.registry.lock();
         let whole = registry.drops.waiting.iter().filter(|dropped| !dropped.is_noted);

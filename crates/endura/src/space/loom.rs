@@ -1,4 +1,4 @@
-//! All executions of what hands chunks from thread to thread: limbo, caches, slabs, epochs together.
+//! Models of the code that passes chunks between threads: limbo, caches, slabs and epochs together, in all executions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::sync::loom::{Fault, check, check_finds, fenced, spawn};
 use crate::types::Types;
 
 const CHUNK: u64 = 64;
-/// Where the first chunk lies.
+/// The offset of the first chunk.
 const FIRST: u64 = 12 * 4096;
 
 fn space() -> Arc<Space<Modelled>> {
@@ -29,9 +29,8 @@ fn word<M: Media>(space: &Space<M>, at: u64) -> Region<'_, M> {
     Region::new(space.media(), at, 1).unwrap()
 }
 
-/// One thread takes a chunk and gives it back; another one empties all caches and takes two. Nobody
-/// finds another one's mark in a chunk that it has. (`too_early`: the first gives its chunk back and
-/// goes on to use it.)
+/// One thread takes a chunk and frees it. Another thread empties all caches and takes two. No thread finds another
+/// one's mark in a chunk that it owns. (`too_early`: the first thread frees its chunk and continues to use it.)
 fn a_chunk_has_one_owner(too_early: bool) {
     let space = space();
     // Two chunks wait in the cache of thread 0.
@@ -77,8 +76,8 @@ fn a_chunk_that_was_given_back_too_early() {
     check(Some(2), || a_chunk_has_one_owner(true));
 }
 
-/// One thread unlinks a chunk, retires it, frees what has expired and writes over the chunk that it then
-/// gets; another one reads what it finds linked.
+/// One thread unlinks a chunk, retires it, frees what has expired, and overwrites the chunk that it then allocates.
+/// Another thread reads the chunk that it finds linked.
 fn a_linked_chunk_is_as_it_was() {
     let space = space();
     let (link, old) = {
@@ -119,8 +118,8 @@ fn a_retired_chunk_on_its_way_to_its_next_owner() {
     check_finds(Fault::NoFences, Some(3), a_linked_chunk_is_as_it_was);
 }
 
-/// Of two entries one was there before, the other comes and goes, each by another thread: a thread that counts
-/// meanwhile finds one or both.
+/// One of two entries was there before. One thread inserts the other entry, and another thread removes it. A thread
+/// that counts meanwhile finds one entry or two.
 fn a_count_is_that_of_one_moment() {
     let facts = MapFacts { kind: 1, parameters: 0, types: Types::default(), entry: 0 };
     let map = Arc::new(MapState::new(String::new(), facts, Some(1)));
@@ -146,8 +145,8 @@ fn a_count_beside_writers() {
     check(Some(3), a_count_is_that_of_one_moment);
 }
 
-/// One thread stores two words in a pin, the other one holds the writers and looks: it finds both or none, and as often as it
-/// looks.
+/// One thread stores two words in a pin. Another thread holds the writers and looks twice: it finds both words or none,
+/// and the same each time.
 fn nothing_is_stored_in_a_hold() {
     let space = space();
     space.media().fill(FIRST, 2 * CHUNK);
@@ -171,7 +170,7 @@ fn nothing_is_stored_in_a_hold() {
     writer.join().unwrap();
 }
 
-/// The barrier of the hold is `membarrier`, that of the writers nothing but an order for the compiler.
+/// The barrier of the hold is `membarrier`. That of the writers only constrains the compiler.
 #[test]
 fn a_hold_keeps_stores_out_by_its_barrier() {
     check(Some(2), nothing_is_stored_in_a_hold);

@@ -1,4 +1,5 @@
-//! Named maps: made, found, renamed. The words and the crashes are in [`directory`](crate::space::directory::registry).
+//! Named maps: creating, finding and renaming them. The words and the crash table are in
+//! [`directory`](crate::space::directory::registry).
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::types::Types;
 use crate::{Error, Result};
 
 impl<M: Media> Space<M> {
-    /// As [`open_typed_map`](Self::open_typed_map), of a map whose types are not recorded.
+    /// As [`open_typed_map`](Self::open_typed_map), for a map whose types are not recorded.
     ///
     /// # Errors
     ///
@@ -30,18 +31,18 @@ impl<M: Media> Space<M> {
         self.open_typed_map(name, kind, parameters, &Types::default(), init)
     }
 
-    /// The map of this name, made if there is none. Its kind, parameters and types are the caller's to
-    /// compare. `init` makes the first nodes of a new map, flushes them, and returns its root
-    /// word; it must not open or drop maps. Its stores to the entry are flushed with the entry, and the
-    /// fence precedes the store that names the root.
+    /// Returns the map of this name, and creates it if there is none. The caller has to compare kind, parameters and
+    /// types of an existing map. `init` makes the first nodes of a new map, flushes them, and returns its root word; it
+    /// must not open or drop maps. Its stores to the entry are flushed with the entry, and fenced before LIVE is
+    /// stored.
     ///
-    /// Any two calls with one name give the same state, for as long as the map is not dropped.
+    /// Two calls with the same name return the same state, until the map is dropped.
     ///
     /// # Errors
     ///
-    /// [`Error::BadName`], [`Error::BadTypeName`]; [`Error::NoSuchMap`] if the pool is read-only; those of `init`, then there
-    /// is no map; those of [`pin_mut`](Self::pin_mut), and of [`with_room`](Self::with_room), which may
-    /// call `init` again after it made room.
+    /// [`Error::BadName`]; [`Error::BadTypeName`]; [`Error::NoSuchMap`] if the pool is read-only; those of `init`,
+    /// after which there is no map; those of [`pin_mut`](Self::pin_mut) and of [`with_room`](Self::with_room), which
+    /// may call `init` again after it has freed space.
     pub fn open_typed_map(
         &self,
         name: &str,
@@ -83,16 +84,16 @@ impl<M: Media> Space<M> {
             registry.free.insert(at);
         }
         let root = init(&guard, at).inspect_err(|_| {
-            // Before the LIVE of another thread, which uses the entry, and the page it may lie in, next: pairs with
-            // that one's drain.
+            // Another thread may use the entry next, and the page that the entry may lie in. These stores must not
+            // become durable after the LIVE of that thread: pairs with its drain.
             self.media.drain();
         })?;
         // Relaxed, as in `write`.
         entry.store(ROOT, root, Ordering::Relaxed);
         entry.flush(0, WORDS);
         self.media.mark(Mark::Step("pool.create.entry"));
-        // Before LIVE, which must not come without name, root and first nodes, nor without the link of the page; and
-        // before a later entry is used, because word 1 says that this one was.
+        // Before LIVE, which must not become durable without the name, the root and the first nodes, nor without the
+        // link of the page. Also before a later entry is used, because word 1 says that this one was.
         self.media.fence();
         set_state(entry, LIVE);
         self.media.mark(Mark::Step("pool.create.live"));
@@ -105,12 +106,13 @@ impl<M: Media> Space<M> {
         Ok(map)
     }
 
-    /// Gives the map `from` the name `to`. Durable on return, O(1). Operations of the map continue meanwhile.
+    /// Gives the map `from` the name `to`. The new name is durable on return. O(1). Operations of the map continue
+    /// meanwhile.
     ///
     /// # Errors
     ///
-    /// [`Error::BadName`]; [`Error::NoSuchMap`]; [`Error::MapExists`] if there is a map `to`, also if it is the
-    /// same; those of [`pin_mut`](Self::pin_mut).
+    /// [`Error::BadName`]; [`Error::NoSuchMap`]; [`Error::MapExists`] if there is a map `to`, even the same map; those
+    /// of [`pin_mut`](Self::pin_mut).
     pub fn rename_map(&self, from: &str, to: &str) -> Result<()> {
         check_name(to)?;
         let _guard = self.pin_mut()?;
@@ -148,7 +150,7 @@ impl<M: Media> Space<M> {
         Ok(registry.maps.iter().map(|(name, map)| (name.clone(), Arc::clone(map))).collect())
     }
 
-    /// The same, whether or not the pool may be entered.
+    /// All maps, by name, whether or not the pool admits operations.
     pub(crate) fn all_maps(&self) -> Vec<Arc<MapState>> {
         self.directory.registry.lock().maps.values().cloned().collect()
     }

@@ -1,10 +1,12 @@
 //! The damage that a session met.
 //!
-//! An operation that meets something which no correct run can have written fails with [`Error::Corrupt`], and the next
-//! one may work: one leaf of a million is damaged. But what the session would put into a checkpoint from then on is not
-//! whole, and the checkpoint that it would replace may be. So the first damage is noted where it is told to a caller, or
-//! ends work in the background, and stays for the session. Searches that begin anew beside writers make such errors
-//! and drop them: to make one is no finding.
+//! An operation that meets words which no correct run can have written fails with [`Error::Corrupt`]. The next
+//! operation may succeed: perhaps one leaf of a million is damaged. But a checkpoint that the session makes from then
+//! on would not be whole, and the checkpoint that it replaces may be. So the first damage is noted when an error is
+//! returned to a caller or ends work in the background, and the note stays for the session.
+//!
+//! A search that starts again beside writers also makes such errors, and drops them. An error that is only made is no
+//! finding.
 
 use crate::media::Media;
 use crate::space::session::{NO_READERS, NO_STATE};
@@ -12,7 +14,8 @@ use crate::space::space::Space;
 use crate::{Error, Result};
 
 impl<M: Media> Space<M> {
-    /// Notes damage that an operation is about to tell, or that ended work which nobody waits for. Other errors are none.
+    /// Notes damage that an operation is about to return, or that ended background work. Errors other than
+    /// [`Error::Corrupt`] are no damage.
     #[cold]
     #[inline(never)]
     pub(crate) fn note_damage(&self, error: &Error) {
@@ -22,8 +25,8 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// An error that is about to be told: damage is noted. For the branch that a caller has for errors, so that what ends
-    /// well takes no instruction more.
+    /// Notes the damage of an error that is about to be returned, and returns the error. It belongs into the caller's
+    /// branch for errors, so that a success costs no further instruction.
     #[cold]
     #[inline(never)]
     pub(crate) fn noted(&self, error: Error) -> Error {
@@ -31,7 +34,7 @@ impl<M: Media> Space<M> {
         error
     }
 
-    /// The result of work that nobody waits for: damage that it met is noted.
+    /// Takes the result of background work, for which no caller waits, and notes the damage that the work met.
     #[inline(always)]
     pub(crate) fn note_result<R>(&self, result: Result<R>) {
         if let Err(error) = result {
@@ -39,20 +42,21 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// The result of a call about the whole pool: damage is noted.
+    /// Returns the result of a call about the whole pool, and notes the damage in it.
     pub(crate) fn told<R>(&self, result: Result<R>) -> Result<R> {
         result.inspect_err(|error| self.note_damage(error))
     }
 
-    /// The first damage that this session met: where, and what.
+    /// The first damage that this session met: its offset, and what it is.
     pub(crate) fn met_damage(&self) -> Option<(u64, &'static str)> {
         let of_headers = (0, "headers that contradict each other");
         self.met.get().copied().or_else(|| self.allocator.is_spoiled().then_some(of_headers))
     }
 
-    /// Whether a pool that was found not closed is sound, as far as the walks of its collection see: they have met every
-    /// chunk that was reachable then. Those that have not ended are finished now, also if the pool `is_closed`: O(chunks).
-    /// Operations go on meanwhile. `false` also if this build cannot walk a map, or if other threads kept it from the end.
+    /// Whether a pool that was found unclosed is sound, as far as the walks of its leak recovery can see: they have met
+    /// every chunk that was reachable at the open. Walks that have not ended are finished now, even if the pool
+    /// `is_closed`. O(chunks). Operations continue meanwhile. Also `false` if this build cannot walk a map, or if other
+    /// threads kept the walks from ending.
     ///
     /// # Errors
     ///
@@ -65,7 +69,7 @@ impl<M: Media> Space<M> {
         self.finish_walks.get().map_or(Ok(false), |walk| walk(shut_by))
     }
 
-    /// Whether these walks have not ended.
+    /// Whether the walks of the leak recovery have not ended yet.
     pub(crate) fn has_walks_left(&self) -> bool {
         self.allocator.marks().is_some_and(|marks| !marks.has_met_all())
     }

@@ -1,14 +1,27 @@
-//! Space and lifetime: the layout of a pool, the owners of its chunks, and when a chunk is free again.
+//! Space and lifetime: the layout of a pool, the owner of every chunk, and when a chunk may be reused.
+//!
+//! Here live [`Space`] (an open pool over any medium), pins, the allocator, reclamation and leak recovery, the
+//! directory of maps, and in `file/` the file of a pool with its superblock. This module may use `cpu`, `os`, `media`
+//! and `runtime`, besides `sync`, `error` and `types`.
+//!
+//! | after a change of | run |
+//! | --- | --- |
+//! | anything here | `.ci/quick` |
+//! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation` |
+//! | pins, caches or limbo | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//! | `file/` | `cargo test -p endura-tests --test faults --test damage` |
+//!
+//! A change of the file format also raises [`FORMAT`] and updates `docs/design.md`.
 
 mod alloc;
 mod check;
 mod chunks;
 mod close;
-mod collect;
 mod directory;
 mod drop_map;
 mod file;
 mod layout;
+mod leak_recovery;
 mod lock_stamps;
 #[cfg(all(test, loom))]
 mod loom;
@@ -32,8 +45,6 @@ pub use alloc::marks::LeakRecovery;
 pub(crate) use alloc::pages::check as check_length;
 pub use alloc::slab::SizeUse;
 pub use check::{Shares, SpaceCheck};
-pub use collect::collector::Collector;
-pub use collect::walk::{GcStep, GcWalk};
 pub use directory::drops::Inventory;
 pub use directory::map_state::{Counted, MapState};
 pub(crate) use directory::pops::Turn;
@@ -50,6 +61,8 @@ pub use file::superblock::FORMAT;
 pub(crate) use file::superblock::Superblock;
 pub use layout::PAGE;
 pub(crate) use layout::{LENGTH, LOCK_TURN, NEWEST_NUMBER, NEXT_PAGE};
+pub use leak_recovery::recoverer::LeakRecoverer;
+pub use leak_recovery::walk::{LeakStep, LeakWalk};
 pub(crate) use open_map::OpenMap;
 pub use pins::guard::Guard;
 pub use pins::park::Hold;

@@ -1,4 +1,4 @@
-//! An open map, as its handles share it.
+//! An open map, shared by its handles.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::space::space::Space;
 use crate::sync::Backoff;
 use crate::{Error, Result};
 
-/// A map in an open pool. A copy is another handle of the same map.
+/// A map in an open pool. A clone is another handle of the same map.
 pub(crate) struct OpenMap<M: Media> {
     space: Arc<Space<M>>,
     map: Arc<MapState>,
@@ -24,12 +24,12 @@ impl<M: Media> Clone for OpenMap<M> {
 }
 
 impl<M: Media> OpenMap<M> {
-    /// The map in its pool.
+    /// A handle of `map`, a map of this pool.
     pub(crate) fn new(space: &Arc<Space<M>>, map: Arc<MapState>) -> Self {
         Self { space: Arc::clone(space), map }
     }
 
-    /// Its pool.
+    /// The pool of the map.
     #[inline(always)]
     pub(crate) fn space(&self) -> &Space<M> {
         &self.space
@@ -41,7 +41,7 @@ impl<M: Media> OpenMap<M> {
         &self.map
     }
 
-    /// Enters an operation that reads.
+    /// Begins an operation that reads.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl<M: Media> OpenMap<M> {
         self.unless_dropped(self.space.pin()?)
     }
 
-    /// Enters an operation that may write.
+    /// Begins an operation that may write.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl<M: Media> OpenMap<M> {
         !self.map.is_dropped() && self.space.epochs.gate() & NO_READERS == 0
     }
 
-    /// Waits for the turn to pop.
+    /// Waits until it is this caller's turn to pop. One pop at a time runs in a map.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl<M: Media> OpenMap<M> {
     pub(crate) fn begin_pop(&self) -> Result<Turn<'_>> {
         let mut backoff = Backoff::default();
         loop {
-            // Each time: in a forked child no thread ends the turn of a thread of the parent.
+            // In each round: in a forked child, the turn of a parent's thread never ends, and the pin fails.
             drop(self.pin_mut()?);
             if let Some(turn) = self.map.pops().try_begin() {
                 return Ok(turn);
@@ -84,7 +84,8 @@ impl<M: Media> OpenMap<M> {
         }
     }
 
-    /// Read after the pin: the thread that drops the map waits for every pin that read "not dropped".
+    /// Returns the guard, or an error if the map was dropped. The flag is read after the pin, because the thread that
+    /// drops the map waits for every pin that read "not dropped".
     #[inline(always)]
     fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
         if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }

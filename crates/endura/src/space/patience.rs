@@ -1,16 +1,16 @@
-//! How long to wait for a collection.
+//! How long to wait for a leak recovery.
 
-/// How long a thread that needs the space waits in a row for other threads to let the collection continue.
+/// How long a thread that needs space waits in a row for other threads to let the leak recovery continue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Patience {
-    /// About a second: the operation would fail else.
+    /// About a second: otherwise the operation would fail.
     Long,
-    /// A few milliseconds: the pool would grow else.
+    /// A few milliseconds: otherwise the pool would grow.
     Short,
 }
 
 impl Patience {
-    /// How often it looks, with a yield or a pause in between.
+    /// How many times the thread looks, with a yield or a pause in between.
     pub(crate) fn looks(self) -> usize {
         match self {
             Self::Long => 4_000,
@@ -18,7 +18,7 @@ impl Patience {
         }
     }
 
-    /// How often with a yield.
+    /// How many of these looks are followed by a yield, and not by a pause.
     pub(crate) fn yields(self) -> usize {
         self.looks() / 10
     }

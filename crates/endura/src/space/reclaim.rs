@@ -2,14 +2,15 @@
 //!
 //! An operation that runs out of space first frees the expired chunks in every thread's limbo, and empties every
 //! thread's cache. It cannot free chunks that were retired since it began, or in the epoch before, because its own pin
-//! holds the epoch. If it fails for that reason it ends, and starts again after [`Space::relieve`].
-//! [`Space::with_room`] does so. Before it gives up, it finishes the collection, if one is running.
+//! holds the epoch. If it fails for that reason, it ends, and starts again after [`Space::relieve`].
+//! [`Space::with_room`] does this. Before the operation finally fails, `with_room` completes the leak recovery, if one is
+//! running.
 //!
-//! Three things keep it from coming to that. A thread that retires a chunk and moves the epoch frees a bite of expired
-//! chunks, its own and those of threads that may have stopped working. A thread that exits frees what it can. And the
-//! pool looks at all limbos and caches before it grows. None of these waits for a lock that another thread holds, and
-//! none frees more than a [`Bite`] of each limbo. So after one thread has stayed inside an operation for long, all
-//! threads together free what has gathered, and no single operation pays for all of it.
+//! Three things make that rare. A thread that retires chunks frees, from time to time, a bite of expired chunks: its
+//! own, and those of threads that may have stopped working. A thread that exits frees what it can. And before the pool
+//! grows, a thread looks at all limbos and caches. None of the three waits for a lock that another thread holds, and
+//! none frees more than a [`Bite`] of each limbo. So when one thread has stayed inside an operation for a long time,
+//! all threads together free what has gathered, and no single operation pays for all of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,22 +27,22 @@ use crate::space::space::Space;
 use crate::sync::{self, Mutex};
 use crate::{Error, Result};
 
-/// How often [`Space::relieve`] looks whether those inside have left: first with a yield each, then
-/// with a pause. Together about a quarter of a second, far more than an operation takes even where
-/// many threads share a core.
+/// How many times [`Space::relieve`] looks whether the operations inside have left: first with a yield after each look,
+/// then with a pause. All looks take about a quarter of a second, far more than an operation takes even where many
+/// threads share a core.
 const PATIENCE: usize = 1_000;
 const PAUSE: Duration = Duration::from_micros(250);
 
-/// How often an operation that runs out of space is begun again at the least; each bite that waits is worth
-/// one more.
+/// How many times an operation that runs out of space is repeated at least. Each [bite](Bite::SHORT) of waiting chunks
+/// adds one.
 const ATTEMPTS: usize = 8;
 
-/// Other threads' limbos that a thread looks at each time it frees from its own. They come in turn.
+/// How many limbos of other threads a thread looks at each time it frees from its own. All threads have their turn.
 const LOOKS: usize = 2;
 
 impl<M: Media> Space<M> {
-    /// Moves the epoch on if no pin is behind, and frees a bite of expired chunks: of the caller, whose slot this is, and
-    /// of other threads.
+    /// Advances the epoch if no pin is behind, and frees a bite of expired chunks of the caller, whose slot is `own`,
+    /// and of other threads.
     pub(crate) fn free_expired(&self, own: &Slot<Mutex<ThreadCache>>) -> Result<()> {
         let now = self.epochs.advance();
         let look = {
@@ -55,7 +56,7 @@ impl<M: Media> Space<M> {
             if std::ptr::eq(slot, own) {
                 continue;
             }
-            // Its owner is at work: then it needs no help.
+            // The thread that owns the cache is working, and needs no help.
             let Some(mut cache) = slot.contents.try_lock() else { continue };
             cache.take_expired(now, Bite::OTHERS, &mut expired);
         }
@@ -69,8 +70,8 @@ impl<M: Media> Space<M> {
         result
     }
 
-    /// Before the pool grows: takes back the unused chunks of other threads whose locks are free at once. Cached chunks
-    /// may be all that keeps spans of sizes that are no longer requested.
+    /// Takes back the unused chunks of other threads before the pool grows, from caches whose locks are free. Cached
+    /// chunks may be all that keeps spans of sizes that are no longer requested.
     pub(crate) fn look_around(&self) -> Result<()> {
         let now = self.epochs.advance();
         let mut left = Bite::SHORT;
@@ -81,7 +82,7 @@ impl<M: Media> Space<M> {
         self.release_spares()
     }
 
-    /// Registers the pool with exiting threads, to take back their chunks.
+    /// Registers the pool with exiting threads, so that it takes back their chunks.
     pub(crate) fn hear_of_exits(self: &Arc<Self>) {
         let weak = Arc::downgrade(self);
         let heir = self.heir.get_or_init(|| {
@@ -94,8 +95,9 @@ impl<M: Media> Space<M> {
         thread::on_exit(heir);
     }
 
-    /// Takes back the chunks of the calling thread, which is about to exit and has this number. Chunks that have not
-    /// expired stay for others to find ([`free_expired`](Self::free_expired)), and so does all if writers are kept out.
+    /// Takes back the chunks of the calling thread, which has this number and is about to exit. Chunks that have not
+    /// expired stay in its limbo, where other threads find them ([`free_expired`](Self::free_expired)). If writers are
+    /// kept out, all chunks stay.
     fn take_over(&self, number: usize) {
         let Some(slot) = self.epochs.slot_if_made(number) else { return };
         if self.is_elsewhere() || self.session.read_only || slot.contents.lock().is_empty() {
@@ -103,11 +105,11 @@ impl<M: Media> Space<M> {
         }
         self.epochs.advance();
         let now = self.epochs.advance();
-        // An error has poisoned the pool.
+        // An error has poisoned the pool, which reports it.
         let _ = self.try_mut(|_| self.empty(&mut slot.contents.lock(), now, Bite::SHORT));
     }
 
-    /// Frees a bite of what has expired in all limbos, and empties all caches. How many chunks left limbo.
+    /// Frees a bite of the expired chunks in all limbos, and empties all caches. Returns how many chunks left limbo.
     pub(crate) fn reclaim(&self, guard: &Guard<'_, M>) -> Result<usize> {
         self.epochs.advance();
         let now = self.epochs.advance();
@@ -115,7 +117,7 @@ impl<M: Media> Space<M> {
         self.empty_all(now, Bite::SHORT)
     }
 
-    /// As [`reclaim`](Self::reclaim), with two steps of the epoch if no pin holds it.
+    /// As [`reclaim`](Self::reclaim), after two attempts to advance the epoch outside of a pin.
     #[cfg(all(test, loom))]
     pub(crate) fn reclaim_outside(&self) -> Result<usize> {
         self.epochs.advance();
@@ -123,12 +125,12 @@ impl<M: Media> Space<M> {
         self.reclaim(&self.pin_mut()?)
     }
 
-    /// Frees what may be reused at epoch `now`, a bite of it, takes back all caches, and lets go of the
-    /// spans that become wholly free.
+    /// Frees a bite of the chunks that may be reused at epoch `now`, empties all caches, and releases the spans that
+    /// become wholly free. Returns how many chunks left limbo.
     pub(crate) fn empty_all(&self, now: u64, bite: Bite) -> Result<usize> {
         let mut left = bite;
         for slot in self.epochs.slots() {
-            // Each in turn: to hold two of these locks could be a deadlock.
+            // One lock at a time: a thread that held two of them could deadlock.
             left.chunks -= self.empty(&mut slot.contents.lock(), now, left)?;
         }
         self.release_spares()?;
@@ -151,8 +153,8 @@ impl<M: Media> Space<M> {
         self.epochs.slots().map(|slot| slot.contents.lock().limbo_bytes()).sum()
     }
 
-    /// Waits a little for the operations that keep retired chunks from being reused, and frees
-    /// these. `true` if it freed any. To be called outside of operations.
+    /// Waits a little for the operations that keep retired chunks from being reused, and frees these chunks. Returns
+    /// whether it freed any. To be called outside of operations.
     ///
     /// # Errors
     ///
@@ -161,7 +163,7 @@ impl<M: Media> Space<M> {
     pub fn relieve(&self) -> Result<bool> {
         let waiting = self.limbo_bytes();
         let latest = self.epochs.latest_tag();
-        // No use in waiting for nothing, or for oneself.
+        // Waiting does not help if no chunk waits, or if the caller itself is inside an operation.
         let own = self.epochs.slot(thread::current()).is_pinned();
         let patience = if own || waiting == 0 { 2 } else { PATIENCE };
         let mut have_left = false;
@@ -170,7 +172,7 @@ impl<M: Media> Space<M> {
             if have_left {
                 break;
             }
-            // If no thread is inside, two looks are enough; a yield would cost a turn of all other threads.
+            // If no thread is inside, two looks are enough. A yield would cost a turn of all other threads.
             if look > 1 {
                 sync::rest((look >= PATIENCE / 10).then_some(PAUSE));
             }
@@ -190,7 +192,7 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Runs an operation, and again after freeing what waits if it ran out of space.
+    /// Runs an operation. If it runs out of space, frees waiting chunks and runs it again.
     ///
     /// # Errors
     ///
@@ -198,13 +200,14 @@ impl<M: Media> Space<M> {
     #[inline]
     pub fn with_room<T>(&self, mut operation: impl FnMut() -> Result<T>) -> Result<T> {
         match operation() {
-            // Apart: a result is as large as an error, and all of it would be copied.
+            // In an arm of its own: a `Result` is as large as its error, and all of it would be copied.
             Ok(value) => Ok(value),
             Err(error) => self.after_error(error, operation),
         }
     }
 
-    /// The result after an error: damage is noted, and after a lack of space the operation runs again.
+    /// The result of an operation after its first error: damage is noted, and after a lack of space the operation runs
+    /// again.
     #[cold]
     #[inline(never)]
     fn after_error<T>(&self, error: Error, operation: impl FnMut() -> Result<T>) -> Result<T> {
@@ -217,7 +220,7 @@ impl<M: Media> Space<M> {
                 Error::Full { need, free: self.allocator.pages().longest_piece(free) }
             }
             error => {
-                // The lock of the pool was closed with its file.
+                // The lock of the pool was lost when its file was closed.
                 if own_file::is_lost(&error) {
                     self.poison();
                 }
@@ -232,7 +235,7 @@ impl<M: Media> Space<M> {
         mut operation: impl FnMut() -> Result<T>,
     ) -> Result<T> {
         if self.allocator.marks().is_some() {
-            self.collect_before_growing()?;
+            self.recover_before_growing()?;
             match operation() {
                 Err(again @ Error::Full { .. }) => full = again,
                 result => return result,
@@ -242,11 +245,11 @@ impl<M: Media> Space<M> {
         for attempt in 0..=attempts {
             let relieved = if attempt < attempts { self.relieve() } else { Ok(false) };
             let (has_freed, reason) = match relieved {
-                // The collection may still find stranded chunks, which wait for no thread.
+                // The leak recovery may still find stranded chunks, which no thread keeps.
                 Err(stalled @ Error::ReclaimStalled { .. }) => (false, stalled),
                 relieved => (relieved?, full),
             };
-            if !has_freed && !self.finish_collection()? {
+            if !has_freed && !self.finish_leak_recovery()? {
                 return Err(reason);
             }
             match operation() {
@@ -262,23 +265,24 @@ impl<M: Media> Space<M> {
         self.epochs.slots().map(waiting).sum::<usize>() / Bite::SHORT.chunks
     }
 
-    /// Finishes the collection of this session, if it needs one; whether that may have freed anything.
-    fn finish_collection(&self) -> Result<bool> {
-        if self.collection().is_done() {
+    /// Completes the leak recovery of this session, if it needs one. Returns whether that may have freed anything.
+    fn finish_leak_recovery(&self) -> Result<bool> {
+        if self.leak_recovery().is_done() {
             return Ok(false);
         }
-        self.finish_collection.get().map_or(Ok(false), |finish| finish(Patience::Long))
+        self.finish_leak_recovery.get().map_or(Ok(false), |finish| finish(Patience::Long))
     }
 
-    /// Finishes the collection before the pool grows beyond its limit for sessions that do not know all free space. The
-    /// pool then grows without that limit: also if another thread stays inside an operation, whose end the collection
-    /// has to wait for, and if the caller is inside an operation itself.
-    fn collect_before_growing(&self) -> Result<()> {
+    /// Completes the leak recovery before the pool grows beyond the limit for sessions that do not know all free space.
+    /// After that the pool grows without limit, even if the leak recovery could not be completed: because another thread
+    /// stays inside an operation whose end the leak recovery has to wait for, or because the caller is inside an operation
+    /// itself.
+    fn recover_before_growing(&self) -> Result<()> {
         if !self.allocator.pages().is_held_back() {
             return Ok(());
         }
         let finished =
-            self.finish_collection.get().map_or(Ok(false), |finish| finish(Patience::Short));
+            self.finish_leak_recovery.get().map_or(Ok(false), |finish| finish(Patience::Short));
         self.allocator.pages().let_grow();
         finished.map(drop)
     }

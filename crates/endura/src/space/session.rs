@@ -1,9 +1,9 @@
-//! How a pool was opened, and the states that turn operations away.
+//! How a pool was opened, and the states in which it refuses operations.
 
 /// How a pool was opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Session {
-    /// Counts the opens of the pool; locks of other generations do not count.
+    /// Counts the opens of the pool. A lock word of another generation counts as unlocked.
     pub generation: u64,
     /// Whether the last session closed the pool.
     pub clean: bool,
@@ -11,8 +11,8 @@ pub struct Session {
     pub read_only: bool,
 }
 
-/// The allocator and the directory of a pool were read, and are sound: what may refuse it did so before the session began.
-/// [`Space::inspect`](super::space::Space::inspect) alone makes this value.
+/// Proof that the allocator and the directory of a pool were read and are sound, so that an open which they refuse
+/// fails before its session begins. Only [`Space::inspect`](super::space::Space::inspect) makes this value.
 #[derive(Debug)]
 pub(crate) struct Inspected(pub(super) ());
 
@@ -27,7 +27,7 @@ pub(crate) const SLOWED: u64 = 32;
 pub(crate) const NO_READERS: u64 = CLOSED | POISONED;
 /// States that keep writers out.
 pub(crate) const NO_WRITERS: u64 = NO_READERS | READ_ONLY | NOT_NOW;
-/// States that end soon: writers wait for that.
+/// States that end soon, so that writers wait for their end.
 pub(crate) const NOT_NOW: u64 = QUIESCED | HELD | SLOWED;
-/// Lets in whom no state keeps out: who does what is left to do in a closed pool.
+/// Admits an operation in every state: for the work that is left in a closed pool.
 pub(crate) const NO_STATE: u64 = 0;

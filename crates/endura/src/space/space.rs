@@ -1,4 +1,4 @@
-//! An open pool, whatever medium it lies on.
+//! `Space`: an open pool over any medium. It owns every byte and decides when one may be reused.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -26,10 +26,10 @@ use crate::space::session::READ_ONLY;
 use crate::space::session::{Inspected, Session};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock};
 
-/// An open pool over any medium: who may use which bytes, and until when.
+/// An open pool over any medium. It decides which thread may use which bytes, and until when.
 ///
-/// Trees reach all of it through a [`Guard`](super::Guard), which [`pin`](Self::pin) and
-/// [`pin_mut`](Self::pin_mut) give out for the time of one operation.
+/// Trees reach all of it through a [`Guard`](super::Guard), which [`pin`](Self::pin) and [`pin_mut`](Self::pin_mut)
+/// return for the time of one operation.
 ///
 /// ```
 /// use endura::lab::media::Heap;
@@ -54,23 +54,24 @@ pub struct Space<M: Media> {
     pub(crate) allocator: Allocator,
     pub(crate) directory: Directory<M>,
     stamps: Stamps,
-    /// The first finding that made this session stop: where, and what.
+    /// The first damage that poisoned the pool: its offset, and what it is.
     pub(crate) damage: OnceLock<(u64, &'static str)>,
-    /// The first finding of all: see [`met_damage`](Self::met_damage).
+    /// The first damage of any kind: see [`met_damage`](Self::met_damage).
     pub(crate) met: OnceLock<(u64, &'static str)>,
     /// Held by a thread that keeps writers out.
     pub(crate) quiescing: Mutex<()>,
-    /// Writers that wait until the pool is no longer quiesced.
+    /// The number of writers that wait until the pool is no longer quiesced, held or slowed down.
     pub(crate) kept_out: AtomicU64,
     /// Whether writers park: see [`parked`](Self::parked).
     pub(crate) parks: AtomicBool,
-    /// 1 while writers are held or slowed down: what they sleep on. The kernel's, and of no model.
+    /// 1 while writers are held or slowed down. They sleep on this word in the kernel, so that it is no word of a
+    /// model.
     pub(crate) held: AtomicU32,
-    /// Finishes a pending collection; returns whether it is done.
-    pub(crate) finish_collection: OnceLock<Box<Finish>>,
-    /// Finishes the walks of a pending collection; returns whether what they met is sound.
+    /// Finishes a pending leak recovery. Returns whether the leak recovery is done.
+    pub(crate) finish_leak_recovery: OnceLock<Box<Finish>>,
+    /// Finishes the walks of a pending leak recovery. Returns whether all that they met is sound.
     pub(crate) finish_walks: OnceLock<Box<Walk>>,
-    /// Receives events, if anyone listens.
+    /// Receives events, if the program has set a listener.
     pub(crate) events: OnceLock<Events>,
     /// Called with the number of a thread that exits.
     pub(crate) heir: OnceLock<Arc<Heir>>,
@@ -79,25 +80,24 @@ pub struct Space<M: Media> {
 type Walk = dyn Fn(u64) -> Result<bool> + Send + Sync;
 type Finish = dyn Fn(Patience) -> Result<bool> + Send + Sync;
 
-/// How the bytes of an open pool are used. Exact while no thread
-/// writes.
+/// How the bytes of an open pool are used. Exact while no thread writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpaceStats {
     /// Bytes of the medium.
     pub file_bytes: u64,
-    /// Bytes of it that the pool has taken so far.
+    /// Bytes of the medium that the pool has taken.
     pub length: u64,
-    /// Bytes of units of 4 KiB that are in use: those of spans and runs, and those that describe the pool.
+    /// Bytes of units of 4 KiB that are in use, including those that describe the pool.
     pub bytes_in_use: u64,
-    /// Bytes of free chunks in those spans, caches of threads included.
+    /// Bytes of free chunks in units that are in use, including chunks in caches of threads.
     pub free_chunk_bytes: u64,
     /// Bytes of unlinked chunks that some thread may still be reading.
     pub limbo_bytes: u64,
 }
 
 impl<M: Media> Space<M> {
-    /// Writes an empty pool (all but the superblocks) to a fresh medium, whose bytes are zero.
+    /// Writes an empty pool, all but the superblocks, to a fresh medium, whose bytes are zero.
     ///
     /// # Errors
     ///
@@ -118,8 +118,8 @@ impl<M: Media> Space<M> {
         Ok(())
     }
 
-    /// Takes a formatted medium into use. Writes nothing if the session is read-only. The time it
-    /// takes grows with the number of maps and of partly used spans, not with the entries.
+    /// Mounts a formatted medium. Writes nothing if the session is read-only. The time it takes grows with the number
+    /// of maps and of partly used spans, not with the entries.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl<M: Media> Space<M> {
             kept_out: AtomicU64::new(0),
             parks: AtomicBool::new(false),
             held: AtomicU32::new(0),
-            finish_collection: OnceLock::new(),
+            finish_leak_recovery: OnceLock::new(),
             finish_walks: OnceLock::new(),
             events: OnceLock::new(),
             heir: OnceLock::new(),
@@ -155,8 +155,8 @@ impl<M: Media> Space<M> {
         })
     }
 
-    /// Reads all that [`mount`](Self::mount) decides by, and writes nothing: what it refuses can be
-    /// refused before a session begins.
+    /// Reads all on which the result of [`mount`](Self::mount) depends, and writes nothing, so that a pool that cannot
+    /// be mounted is refused before a session begins.
     ///
     /// # Errors
     ///
@@ -167,10 +167,10 @@ impl<M: Media> Space<M> {
         Directory::load(media, session, allocator.pages()).map(|_| Inspected(()))
     }
 
-    /// Tells `events` from now on.
+    /// Reports events to `events` from now on.
     pub(crate) fn set_listener(&self, events: Events) {
         self.allocator.pages().set_listener(events.clone());
-        // Once in a session, by the thread that opens the pool.
+        // Called once in a session, by the thread that opens the pool.
         let _ = self.events.set(events);
     }
 
@@ -182,7 +182,7 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Waits, with a bound, until the listener has heard of all events that were reported before.
+    /// Waits, for a limited time, until the listener has handled all events that were reported before.
     pub(crate) fn wait_for_listener(&self) {
         self.events.get().into_iter().for_each(Events::wait_for_listener);
     }
@@ -197,19 +197,19 @@ impl<M: Media> Space<M> {
         self.session
     }
 
-    /// The tag of a node in DRAM that the caller has just made unreachable, for the
-    /// [arena](crate::runtime::arena) to tell when it may be used again.
+    /// The tag of a node in DRAM that the caller has just made unreachable. By it the [arena](crate::runtime::arena)
+    /// knows when the node may be reused.
     pub(crate) fn tag(&self) -> RetireTag {
         self.epochs.tag()
     }
 
-    /// The reclamation epoch, for figures and for nodes in DRAM. Nothing else is decided by it: what is
-    /// remembered after a pin lies in a `Seat`, which knows until when.
+    /// The reclamation epoch, for statistics and for nodes in DRAM. No other decision may depend on it: places that are
+    /// remembered after a pin are kept in a `Seat`, which knows how long they are valid.
     pub fn now(&self) -> u64 {
         self.epochs.now()
     }
 
-    /// As if the calling thread's pin had slept between the epoch and its slot; see
+    /// Makes it look as if the calling thread's pin had slept between reading the epoch and writing its slot; see
     /// [`Slot::fall_behind`](crate::runtime::epoch::Slot::fall_behind).
     #[cfg(all(test, not(loom)))]
     pub(crate) fn fall_behind(&self, epochs: u64) {
@@ -222,7 +222,7 @@ impl<M: Media> Space<M> {
         self.session.generation
     }
 
-    /// The turn of this session's generation, of which lock words hold the lower bits.
+    /// The turn of this session's generation: its upper bits. Lock words have only the lower ones.
     pub(crate) fn lock_turn(&self) -> u64 {
         self.session.generation >> LOCK_TURN_SESSIONS
     }
@@ -233,30 +233,30 @@ impl<M: Media> Space<M> {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the medium has no such word.
     pub(crate) fn has_voided_locks(&self) -> Result<bool> {
-        // Acquire: pairs with the Release of the open that has voided them.
+        // Acquire: pairs with the Release of the open that voided them.
         let turn = Region::new(&self.media, LOCK_TURN, 1)?.load(0, Ordering::Acquire);
         Ok(turn == self.lock_turn())
     }
 
-    /// Says that a lock word at the start of the line at `at` is about to be set for the first time in this
-    /// session, or made.
+    /// Notes that a lock word at the start of the line at `at` is about to be made, or to be set for the first time in
+    /// this session.
     pub(crate) fn note_lock(&self, at: u64) {
         self.stamps.note(at);
     }
 
-    /// Whether a lock word of this session at `at` was set in it, and not there before. To be asked after
-    /// the word was loaded.
+    /// Whether the lock word at `at`, which has this session's generation, was set in this session, and did not have it
+    /// before. To be called after the word was loaded.
     pub(crate) fn has_set_lock(&self, at: u64) -> bool {
         at.is_multiple_of(LINE) && self.stamps.has(at)
     }
 
-    /// How far the collection of what the last session stranded has come.
-    pub fn collection(&self) -> LeakRecovery {
+    /// The progress of the leak recovery of what the last session stranded.
+    pub fn leak_recovery(&self) -> LeakRecovery {
         self.allocator.marks().map_or(LeakRecovery::NOT_NEEDED, |marks| marks.progress())
     }
 
-    /// Says that there will be no collection in this session.
-    pub(crate) fn give_up_collection(&self) {
+    /// Records that there will be no leak recovery in this session.
+    pub(crate) fn give_up_leak_recovery(&self) {
         if let Some(marks) = self.allocator.marks() {
             marks.give_up();
             self.tell(|| Event::LeakRecoveryEnded {
@@ -266,20 +266,20 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Work that damage has stopped without making an operation fail, in sentences for a person.
+    /// Warnings about work that damage has stopped although no operation failed, in sentences for a person.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &'static str> {
         let spoiled = self.allocator.is_spoiled().then_some(
             "the headers of pages and spans contradict each other, or the list of free space, so that free space was not taken \
              over: the pool is damaged; run `endura check` on a copy of it",
         );
-        let gave_up = (self.collection().state == LeakRecoveryState::Failed).then_some(
+        let gave_up = (self.leak_recovery().state == LeakRecoveryState::Failed).then_some(
             "the search for space that an unclean end stranded met damage, or a map of an unknown kind, and \
              was given up: run `endura check` on a copy of the pool",
         );
         spoiled.into_iter().chain(gave_up)
     }
 
-    /// Of each size of chunk that has spans, their bytes, and those of free chunks in them.
+    /// For each chunk size that has spans: the bytes of the spans, and of the free chunks in them.
     pub fn sizes(&self) -> Vec<SizeUse> {
         self.allocator.sizes()
     }

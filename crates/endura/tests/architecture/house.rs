@@ -13,7 +13,7 @@ use super::rules;
 
 /// The modules of the library, each above those that it may use; what stands in one row may not
 /// use its neighbours.
-const LAYERS: [&[&str]; 15] = [
+pub(super) const LAYERS: [&[&str]; 15] = [
     &["kind", "settings", "types"],
     &["error"],
     &["sync"],
@@ -81,6 +81,11 @@ fn edges(sources: &BTreeMap<String, String>) -> BTreeSet<Edge> {
     read(sources).iter().flat_map(Crate::edges).collect()
 }
 
+/// The uses of files of the library by others.
+pub(super) fn edges_of_library() -> BTreeSet<Edge> {
+    edges(&crates()["endura"])
+}
+
 /// The uses of the library that do not go down.
 fn upward(edges: &BTreeSet<Edge>) -> Vec<String> {
     let room = |path: &str| path.split(['/', '.']).next().unwrap_or_default().to_owned();
@@ -96,7 +101,7 @@ fn upward(edges: &BTreeSet<Edge>) -> Vec<String> {
 
 #[test]
 fn the_library_uses_only_what_lies_below() {
-    let edges = edges(&crates()["endura"]);
+    let edges = edges_of_library();
     assert!(edges.len() > 400, "the uses were found: {}", edges.len());
     let found = upward(&edges);
     assert!(found.is_empty(), "not a use of what lies below:\n{}", found.join("\n"));

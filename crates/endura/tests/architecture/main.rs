@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod circles;
+mod drawing;
 mod errors;
 mod house;
 mod names;

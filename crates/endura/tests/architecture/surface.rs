@@ -102,6 +102,23 @@ impl Surface {
                 parsed.items.iter().for_each(|item| surface.item(item));
             }
         }
+        // What a public module has is reached by its name.
+        for item in &root.items {
+            if let Item::Mod(module) = item
+                && is_public(&module.vis)
+                && !is_hidden(&module.attrs)
+            {
+                let file = src.join(format!("{}.rs", module.ident));
+                let parsed = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
+                for item in &parsed.items {
+                    if let Item::Fn(item) = item
+                        && is_public(&item.vis)
+                    {
+                        surface.line(format!("{}::{}", module.ident, text!(&item.sig)));
+                    }
+                }
+            }
+        }
         surface
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use endura::lab::media::{Heap, Media, Region};
-use endura::lab::pool::{Collector, PAGE, Session, Space};
+use endura::lab::pool::{LeakRecoverer, PAGE, Session, Space};
 use endura::lab::tree::roart::Tree;
 use endura::{Error, Result};
 use endura_variants::handles::ByteMap;
@@ -139,11 +139,11 @@ fn trial(image: &[(usize, u64)], seed: u64) {
     let trees: Vec<Tree<_, Tiny>> =
         ["one", "other"].into_iter().filter_map(|name| Tree::open(&space, name).ok()).collect();
     let walks = trees.iter().map(|tree| tree.marking()).collect();
-    let collector = Collector::new(&space, walks, 64);
+    let recoverer = LeakRecoverer::new(&space, walks, 64);
     for tree in trees {
         every_operation(&ByteMap::over(tree.clone()), &mut random);
         let _ = tree.check(&mut |_, _| ());
-        let _ = collector.finish();
+        let _ = recoverer.finish();
     }
     let _ = (space.stats(), space.relieve(), space.close(), space.save());
 }

@@ -8,7 +8,7 @@ use endura::lab::tree::roart::Full;
 use endura::lab::tree::{LONGEST_KEY, LONGEST_VALUE};
 use endura::{Error, Result};
 
-use endura::lab::pool::{Collector, PAGE};
+use endura::lab::pool::{LeakRecoverer, PAGE};
 use endura_variants::media::Stop;
 
 use crate::races::{at_every, stopped};
@@ -106,9 +106,9 @@ fn a_writer_that_gives_up_leaves_nothing() {
     }
 }
 
-/// A process that is killed in the middle leaves the old value; the chunk is found by the collection.
+/// A process that is killed in the middle leaves the old value; the chunk is found by the leak recovery.
 #[test]
-fn a_writer_that_is_killed_leaves_nothing_but_work_for_the_collection() {
+fn a_writer_that_is_killed_leaves_nothing_but_work_for_the_leak_recovery() {
     const LEN: usize = 3_000;
     let stops = at_every(Stop::at_store, |stop| {
         let world = World::<Full>::of_pages(24).with(["key", "other"]);
@@ -118,7 +118,7 @@ fn a_writer_that_is_killed_leaves_nothing_but_work_for_the_collection() {
             let value = next.map().get("key").unwrap().unwrap();
             assert!(value == b"key" || is_whole(&next, "key", LEN));
             let walks = vec![next.map().index().marking()];
-            assert!(Collector::new(next.space(), walks, 64).finish().unwrap());
+            assert!(LeakRecoverer::new(next.space(), walks, 64).finish().unwrap());
             assert_eq!(next.verify().1.leaked, 0);
             assert_eq!(next.keys(), [&b"key"[..], b"other"]);
         })

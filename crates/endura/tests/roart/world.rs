@@ -21,7 +21,7 @@ pub(crate) type MapOf<T> = ByteMap<Tree<Medium, T>>;
 /// The session word that says how many pages were ever taken (`docs/design.md`).
 const NEXT_PAGE: u64 = 8192;
 
-/// Room for many sessions: what a crash leaves half used is not used again before a collection.
+/// Room for many sessions: what a crash leaves half used is not used again before a leak recovery.
 const PAGES: u64 = 512;
 
 pub(crate) struct World<T: Techniques> {

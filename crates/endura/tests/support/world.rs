@@ -111,7 +111,7 @@ pub(crate) type Slots63 = Blocks<128, 64>;
 const NEXT_PAGE: u64 = 8192;
 
 /// Room for the pool's own pages and for some thousand tiny nodes. What a crash leaves half used is
-/// not used again before a collection, so every session may need pages of its own.
+/// not used again before a leak recovery, so every session may need pages of its own.
 const BYTES: u64 = 64 * PAGE;
 
 pub(crate) struct World<S: Shape> {

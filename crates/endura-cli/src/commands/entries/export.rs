@@ -154,7 +154,8 @@ fn file_name(map: &str, style: Style) -> String {
     // A file name has at most 255 bytes; the number distinguishes names with the same start.
     if name.len() > 200 {
         name.truncate(180);
-        let hash = map.bytes().fold(0_u64, |hash, byte| crate::mixed::key(hash ^ u64::from(byte)));
+        let hash =
+            map.bytes().fold(0_u64, |hash, byte| endura_console::keys::key(hash ^ u64::from(byte)));
         name.push_str(&format!("%{hash:016x}"));
     }
     format!("{name}.{}", style.ending())

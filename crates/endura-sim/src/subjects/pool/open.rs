@@ -10,7 +10,7 @@ use endura::Error;
 use endura::lab::media::{Media, Ordering, Region, STEP};
 use endura::lab::pool::{Counted, MapState, PAGE, Session, Space, Worker};
 
-use super::super::collect::{Collection, complete};
+use super::super::leak_recovery::{Recovery, complete};
 use super::ops::{PoolModel, PoolOp, SIZES, SLOTS, UNIT};
 use super::walk::{Links, NODE_BYTES, chunk};
 use crate::model::Domain;
@@ -58,7 +58,7 @@ pub struct OpenPool {
 struct OpenSession {
     space: Arc<Space<Sim>>,
     links: Arc<MapState>,
-    collection: Collection,
+    leak_recovery: Recovery,
 }
 
 fn told<T, E: Debug>(result: Result<T, E>) -> Result<T, Finding> {
@@ -104,9 +104,9 @@ impl OpenSession {
         let space = Arc::new(told(Space::mount(medium, session))?);
         let links = told(space.open_map("links", 1, 0, |_, _| Ok(0)))?;
         let walk = Links { links: Arc::clone(&links), next: 0 };
-        let collection = Collection::of(&space, vec![Box::new(walk)]);
+        let leak_recovery = Recovery::of(&space, vec![Box::new(walk)]);
         let is_tight = before == 0 || before & 0xFF == CLOSED_TIGHT;
-        Ok((Self { space, links, collection }, is_tight))
+        Ok((Self { space, links, leak_recovery }, is_tight))
     }
 
     fn slot(&self, slot: usize) -> u64 {
@@ -272,7 +272,7 @@ impl OpenPool {
         if self.is_tight && recorded + 1 != session.space.session().generation {
             return Err("a clean close forgets how many maps there are".to_owned());
         }
-        if self.is_tight && !session.space.collection().is_done() {
+        if self.is_tight && !session.space.leak_recovery().is_done() {
             return Err("a clean close forgets what is free".to_owned());
         }
         complete(&session.space, &session.reached()?).map(drop)
@@ -317,7 +317,7 @@ impl OpenPool {
             PoolOp::Spend(count, size) => session.spend(count, SIZES[size]).map(|()| true)?,
             PoolOp::Soil(units) => session.soil(units).map(|()| true)?,
             PoolOp::Probe => session.probe().map(|()| true)?,
-            PoolOp::Collect => session.collection.step().map(|_| true)?,
+            PoolOp::Collect => session.leak_recovery.step().map(|_| true)?,
             PoolOp::Relieve | PoolOp::Reopen => told(session.space.relieve()).map(|_| true)?,
         };
         match session.space.is_poisoned() {
@@ -374,7 +374,7 @@ impl OpenPool {
 
     pub(super) fn verify(&self, model: &PoolModel) -> Result<(), Finding> {
         let session = self.session.borrow();
-        session.collection.check(&session.space, &session.reached()?)?;
+        session.leak_recovery.check(&session.space, &session.reached()?)?;
         let names: BTreeMap<String, u64> = told(session.space.maps())?
             .iter()
             .map(|map| (map.name().to_string(), map.entry()))

@@ -1,10 +1,10 @@
-//! A walk over what the links of a pool lead to, for its collection.
+//! A walk over what the links of a pool lead to, for its leak recovery.
 
 use std::sync::Arc;
 
 use endura::Result;
 use endura::lab::media::{Ordering, Region};
-use endura::lab::pool::{GcWalk, Guard, MapState};
+use endura::lab::pool::{Guard, LeakWalk, MapState};
 
 use super::ops::{SIZES, SLOTS};
 use crate::sim::Sim;
@@ -31,7 +31,7 @@ impl Links {
     }
 }
 
-impl GcWalk<Sim> for Links {
+impl LeakWalk<Sim> for Links {
     fn step(
         &mut self,
         guard: &Guard<'_, Sim>,

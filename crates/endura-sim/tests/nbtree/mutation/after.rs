@@ -1,5 +1,5 @@
 //! Threads that go on where a process was killed in the middle of something. They use the tree without its
-//! collection, so that nothing is made durable but by whoever relies on it; or they collect, and then use
+//! leak recovery, so that nothing is made durable but by whoever relies on it; or they collect, and then use
 //! what was freed in another partition, so that nothing is made durable but by the walks.
 
 use std::ops::Range;

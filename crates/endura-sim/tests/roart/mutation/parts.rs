@@ -199,7 +199,7 @@ pub(crate) fn all() -> Vec<Part> {
         parts.extend([false, true].map(|is_streamed| Part::Collected { number, is_streamed }));
     }
     parts.extend((0..plans::kills().len()).map(Part::Killed));
-    let families = Family::ALL.into_iter().chain([Family::Collection]);
+    let families = Family::ALL.into_iter().chain([Family::Recovery]);
     parts.extend(families.flat_map(|of| (0..SCHEDULES).map(move |seed| Part::Family(of, seed))));
     parts
 }

@@ -1,6 +1,6 @@
 //! A set of small numbers, as bits.
 
-/// One bit for each number up to the largest one in the set, and a few more.
+/// A set of numbers, with one bit for each number up to the largest one, and a few more.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bits {
     words: Vec<u64>,
@@ -13,7 +13,7 @@ impl Bits {
         self.count
     }
 
-    /// Behind all numbers of the set: a multiple of 64.
+    /// The end of the bits: a multiple of 64 above all numbers of the set.
     pub(crate) fn end(&self) -> u32 {
         u32::try_from(64 * self.words.len()).unwrap_or(u32::MAX)
     }
@@ -43,7 +43,7 @@ impl Bits {
         }
     }
 
-    /// The first number of the set from `from` on. A step for each 64 numbers before it.
+    /// The first number of the set from `from` on. Takes a step for each 64 numbers before it.
     pub(crate) fn first_in(&self, from: u32) -> Option<u32> {
         self.find(from, 0)
     }

@@ -1,4 +1,4 @@
-//! One file of checkpoints: opening it, and reading the newest one.
+//! One file of checkpoints: opening it, and reading the newest checkpoint.
 
 use std::collections::BTreeMap;
 
@@ -9,50 +9,52 @@ use crate::checkpoint::file::slots::Slots;
 use crate::checkpoint::file::table::{Entry, Place, Table, hash_of, is_zeros};
 use crate::os::door::DiskFile;
 
-/// A file of checkpoints, of which the newest is known. One thread at a time writes to it.
+/// A file of checkpoints, of which the newest can be read. One thread at a time writes to it.
 ///
 /// In memory it takes about 16 bytes for each page that is not zeros, and a bit for each slot of the file.
 #[derive(Debug)]
 pub struct CheckpointFile<F> {
     pub(super) file: F,
-    /// Pages that a pool of this file may have.
+    /// The most pages that a pool with this checkpoint file can have.
     pub(super) most_pages: u32,
     /// The newest checkpoint, if there is one.
     pub(super) root: Option<Root>,
     pub(super) table: Table,
     pub(super) slots: Slots,
-    /// Slots that the file has room for.
+    /// Slots for which the file has space.
     pub(super) room: u32,
-    /// The first root of the file gets the number behind this one.
+    /// The first root of the file gets the number after this one.
     pub(super) follows: u64,
-    /// Whether the newest root was synced through this handle. One that was only read may be in the page cache alone: its
-    /// process was killed before the sync, or the sync failed.
+    /// Whether the newest root was synced through this handle. A root that was only read may be in the page cache
+    /// alone: its process was killed before the sync, or the sync failed.
     pub(super) is_durable: bool,
-    /// It is not known what is durable.
+    /// Set after a failed sync, or a failed write of a root: it is not known what is durable, so no further round may
+    /// begin.
     pub(super) is_given_up: bool,
 }
 
 impl<F: DiskFile> CheckpointFile<F> {
-    /// Reads the newest root of a file, and all of its runs. A file that has none holds no checkpoint yet. Writes nothing.
+    /// Reads the newest root of a file, and all of its runs. A file without a root holds no checkpoint yet. Writes
+    /// nothing.
     ///
-    /// `most_pages` is how many pages of 4 KiB a pool of this file can ever have: those of its largest size. The memory that
-    /// this takes is bounded by the length of the file as well, whatever the file says.
+    /// `most_pages` is the most pages of 4 KiB that a pool of this file can ever have: those of its largest size. The
+    /// memory that this takes is also bounded by the length of the file, whatever the file contains.
     ///
-    /// If one root is torn, a power loss may have ended the round that wrote it, and then the other root is the newest.
-    /// Or it was whole and has rotted. Then later rounds may have written over pages of the other. So the hashes of all pages
-    /// are checked before the other root is believed.
+    /// If one root is torn, there are two cases. A power loss may have ended the round that wrote it, and then the
+    /// other root is the newest. Or it was whole and has rotted, and then later rounds may have overwritten pages of
+    /// the other root. So the hashes of all its pages are checked before the other root is believed.
     ///
     /// O(pages of the pool); reads every page of the checkpoint if a root is torn.
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] if what the file says was not written so, [`Failure::Version`], [`Failure::TooLarge`] if it is of a
-    /// pool with more pages, [`Failure::Io`].
+    /// [`Failure::Damaged`] if the contents cannot have been written by a correct run; [`Failure::Version`];
+    /// [`Failure::TooLarge`] if the pool has more pages; [`Failure::Io`].
     pub fn open(file: F, most_pages: u32) -> Result<Self, Failure> {
         let length = file.length()?;
         let room = u32::try_from(length / SLOT as u64).map_err(|_| Failure::TooLarge)?;
         let newest = newest_of(read_roots(&file, length)?)?;
-        // One bit for each slot: what is almost nothing but holes must not take memory for them.
+        // One bit for each slot takes memory, which a file that is almost nothing but holes must not cause.
         if u64::from(room) / 8 > file.allocated()? {
             return Err(Failure::Damaged("a file of checkpoints that is almost empty"));
         }
@@ -78,8 +80,8 @@ impl<F: DiskFile> CheckpointFile<F> {
         Ok(found)
     }
 
-    /// Reads the runs, the newest first: so the first entry of a page counts, and each slot that is found belongs to the
-    /// checkpoint. The table then never takes more memory than the slots of the file.
+    /// Reads the runs, the newest first. So the first entry of a page counts, each slot that is found belongs to the
+    /// checkpoint, and the table never takes more memory than the slots of the file.
     fn read_runs(&mut self, root: &Root) -> Result<(), Failure> {
         let damaged = |what| Err(Failure::Damaged(what));
         let (pages, room) = (root.moment.pages, self.room);
@@ -121,19 +123,20 @@ impl<F: DiskFile> CheckpointFile<F> {
         Ok(())
     }
 
-    /// Says that the pool has made so many checkpoints elsewhere: the first of an empty file gets the number behind them.
+    /// Records that the pool has made `newest` checkpoints elsewhere: the first one of an empty file gets the next
+    /// number.
     pub(crate) fn follow(&mut self, newest: u64) {
         self.follows = newest;
     }
 
-    /// The newest checkpoint: of what it is, and its number. O(1).
+    /// The moment and the number of the newest checkpoint. O(1).
     ///
-    /// One that was found when the file was opened is durable once a round was begun.
+    /// A checkpoint that was found when the file was opened is durable only after a round was begun.
     pub fn newest(&self) -> Option<(Moment, u64)> {
         self.root.as_ref().map(|root| (root.moment, root.sequence))
     }
 
-    /// Bytes of the file that the newest checkpoint takes, with both roots. The file may be longer. O(1).
+    /// Bytes of the file that the newest checkpoint takes, including both roots. The file may be longer. O(1).
     pub fn bytes(&self) -> u64 {
         self.slots.in_use() * SLOT as u64
     }
@@ -143,12 +146,12 @@ impl<F: DiskFile> CheckpointFile<F> {
         self.table.entries().map(|entry| entry.page)
     }
 
-    /// Reads a page of the newest checkpoint, and checks its hash. A page that the checkpoint does not have is zeros.
-    /// One read of 4 KiB, or none for zeros.
+    /// Reads a page of the newest checkpoint, and checks its hash. A page that the checkpoint does not have is all
+    /// zeros. One read of 4 KiB, or none for zeros.
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] if it is not what was written, [`Failure::Io`]. `bytes` may have changed then.
+    /// [`Failure::Damaged`] if the page is not what was written, [`Failure::Io`]. `bytes` may have changed then.
     pub fn read(&self, page: u32, bytes: &mut [u8; SLOT]) -> Result<(), Failure> {
         let place = self.table.get(page);
         if place.is_of_zeros() {
@@ -162,12 +165,12 @@ impl<F: DiskFile> CheckpointFile<F> {
         }
     }
 
-    /// Reads pages of the newest checkpoint, in the given order, as [`read`](Self::read) does. Those whose slots are near
-    /// each other are read together.
+    /// Reads pages of the newest checkpoint, in the given order, as [`read`](Self::read) does. Pages whose slots are
+    /// near each other are read together.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`read`](Self::read).
     pub(crate) fn read_pages(
         &self,
         pages: &[u32],
@@ -207,26 +210,26 @@ impl<F: DiskFile> CheckpointFile<F> {
     }
 }
 
-/// Of what the newest checkpoint of a file is, and its number, by its roots alone: whether all of it can be read, only
-/// [`CheckpointFile::open`] finds out. O(1).
+/// The moment and the number of the newest checkpoint of a file, by its roots alone. Only [`CheckpointFile::open`]
+/// finds out whether all of the checkpoint can be read. O(1).
 ///
 /// # Errors
 ///
-/// As there.
+/// As for [`CheckpointFile::open`].
 pub(crate) fn newest_moment(file: &impl DiskFile) -> Result<Option<(Moment, u64)>, Failure> {
     let newest = newest_of(read_roots(file, file.length()?)?)?;
     Ok(newest.map(|(root, _)| (root.moment, root.sequence)))
 }
 
-/// Entries of all runs of a checkpoint of so many pages.
+/// The most entries in all runs of a checkpoint of `pages` pages.
 pub(super) fn most_entries(pages: u32) -> u64 {
     u64::from(pages) + u64::from(slots_of(pages))
 }
 
-/// Slots between two pages that are read as well, rather than beginning another read.
+/// The distance in slots up to which two pages are read together, with what lies between them, rather than one by one.
 const NEAR: u32 = 4;
 
-/// Whether a page lies so shortly behind another that both are read together. Pages of zeros lie nowhere.
+/// Whether page `b` lies so shortly after page `a` that both are read together. Pages of zeros lie nowhere.
 fn are_near(a: &Place, b: &Place) -> bool {
     match (a.is_of_zeros(), b.is_of_zeros()) {
         (true, true) => true,
@@ -246,7 +249,7 @@ fn read_roots(file: &impl DiskFile, length: u64) -> Result<Roots, Failure> {
             *root = Root::decode(&bytes);
         }
     } else {
-        // An allocation that failed may leave so few bytes, but a root does not.
+        // An allocation that failed may leave this few bytes, but a root never does.
         let mut bytes = vec![0; length as usize];
         file.read_at(&mut bytes, 0)?;
         if bytes.iter().any(|&byte| byte != 0) {
@@ -256,7 +259,7 @@ fn read_roots(file: &impl DiskFile, length: u64) -> Result<Roots, Failure> {
     Ok(roots)
 }
 
-/// The newest root, and whether it is surely the last one that was written. None if none was.
+/// The newest root, and whether it is surely the last one that was written. `None` if no root was written.
 fn newest_of(roots: Roots) -> Result<Option<(Root, bool)>, Failure> {
     for (slot, root) in (0..).zip(&roots) {
         match root {
@@ -274,12 +277,12 @@ fn newest_of(roots: Roots) -> Result<Option<(Root, bool)>, Failure> {
             let is_last = old.sequence == new.previous;
             Ok(Some((new, is_last)))
         }
-        // The other slot is empty before the second round.
+        // The other slot is empty until the second round.
         [Ok(root), Err(other)] | [Err(other), Ok(root)] => {
             let is_last = other == NoRoot::Empty && root.previous == 0;
             Ok(Some((root, is_last)))
         }
-        // The second root is not written before the first one is durable, which stays whole.
+        // The second root is written only after the first one is durable, and that one stays whole.
         [Err(NoRoot::Torn), Err(NoRoot::Torn)] => {
             Err(Failure::Damaged("both roots of a checkpoint"))
         }

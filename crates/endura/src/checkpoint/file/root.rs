@@ -1,15 +1,15 @@
-//! The root of a checkpoint: of which pool and session it is, and which runs say where its pages lie.
+//! The root of a checkpoint: its pool and session, and the runs that say where its pages lie.
 //!
 //! | bytes | what |
 //! | --- | --- |
 //! | 0..8 | magic |
 //! | 8..12, 12..16 | version of the file; zero |
 //! | 16..24 | when it was made, in nanoseconds since 1970 |
-//! | 24..32 | sequence: which checkpoint of the pool it is; each has the next number |
+//! | 24..32 | sequence: the number of the checkpoint; each gets the next number |
 //! | 32..40, 40..48 | pages of the pool; number of runs |
 //! | 48..56 | hash of the pool's path, zero if it is not known |
 //! | 56..64 | sequence of the root before it in this file, zero if it is the first one |
-//! | 64..320 | the superblock at that moment: of which pool and session it is |
+//! | 64..320 | the superblock at that moment, which names pool and session |
 //! | 320.. | runs: slot, entries (4 bytes each), hash of its entries (8 bytes) |
 //! | 4088..4096 | hash of bytes 0..4088 |
 
@@ -17,9 +17,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a slot, and of a page of the pool.
 pub const SLOT: usize = 4096;
-/// Roots lie in the first slots.
+/// The number of roots. They lie in the first slots.
 pub(crate) const ROOTS: u32 = 2;
-/// Runs of a root. When there would be more, or as many entries as the pool has pages, one run of all replaces them.
+/// The most runs of a root. If there would be more, or more entries than the pool has pages, one run of all pages
+/// replaces them.
 pub(crate) const MOST_RUNS: usize = 200;
 
 const MAGIC: [u8; 8] = *b"\x89ENDCKP\n";
@@ -29,23 +30,23 @@ const HASH: usize = 4088;
 
 const _: () = assert!(RUNS + 16 * MOST_RUNS <= HASH);
 
-/// Where a run lies: in how many slots follows from its entries.
+/// Where a run lies. The number of its slots follows from the number of its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) slot: u32,
     pub(crate) entries: u32,
-    /// Of the bytes of its entries.
+    /// The hash of the bytes of its entries.
     pub(crate) hash: u64,
 }
 
-/// What a checkpoint is of.
+/// The moment of a checkpoint: what it is a checkpoint of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// When it was, in nanoseconds since 1970.
+    /// When the checkpoint was made, in nanoseconds since 1970.
     pub made: u64,
     /// Pages of 4 KiB of the pool.
     pub pages: u32,
-    /// The superblock.
+    /// The superblock of the pool at that moment.
     pub superblock: [u8; 256],
     /// Hash of the path of the pool; zero if it is not known.
     pub path: u64,
@@ -55,26 +56,26 @@ pub struct Moment {
 pub(crate) struct Root {
     pub(crate) moment: Moment,
     pub(crate) sequence: u64,
-    /// That of the root that it follows in the file; 0 for the first.
+    /// The sequence of the root before it in the file; 0 for the first.
     pub(crate) previous: u64,
     pub(crate) runs: Vec<Run>,
 }
 
-/// What a slot of a root holds in place of one.
+/// What the slot of a root holds in place of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoRoot {
-    /// Zeros: none was written yet.
+    /// Zeros: no root was written yet.
     Empty,
     /// A root of another version of the file.
     Version(u32),
-    /// A part of one, or anything else.
+    /// A part of a root, or anything else.
     Torn,
-    /// What has the right hash, and was never written.
+    /// Contents with the right hash that no correct run writes.
     Wrong,
 }
 
 impl Root {
-    /// The slot it is written to, by turns.
+    /// The slot to which it is written: the two in turn.
     pub(crate) fn slot(&self) -> u32 {
         (self.sequence % u64::from(ROOTS)) as u32
     }
@@ -138,7 +139,7 @@ impl Root {
     }
 }
 
-/// Whether a slot can hold a page: it is none of the roots.
+/// Whether a slot can hold a page. The slots of the roots cannot.
 pub(crate) fn can_hold_a_page(slot: u32) -> bool {
     slot >= ROOTS
 }

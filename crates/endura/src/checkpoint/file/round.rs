@@ -11,10 +11,10 @@ use crate::checkpoint::file::runs::{self, slots_of};
 use crate::checkpoint::file::table::{Entry, Place, hash_of, is_zeros};
 use crate::os::door::DiskFile;
 
-/// The file grows by so many slots at least.
+/// The least number of slots by which the file grows.
 const GROWTH: u32 = 64;
 
-/// Where a page was before the round: an [`Entry`] in 16 bytes.
+/// Where a page lay before the round: an [`Entry`] in 16 bytes.
 #[derive(Debug)]
 struct Before {
     page: u32,
@@ -24,7 +24,7 @@ struct Before {
 
 const _: () = assert!(size_of::<Before>() == 16);
 
-/// The next checkpoint, while its pages are written. What the newest one consists of is not touched before
+/// The next checkpoint, while its pages are written. The slots of the newest checkpoint are not touched before
 /// [`commit`](Self::commit). A round that is dropped, or whose `commit` fails, changes nothing.
 ///
 /// In memory it takes 16 to 40 bytes for each page that was added, and a bit for each page of the pool.
@@ -34,7 +34,7 @@ pub struct Round<'f, F: DiskFile> {
     file: &'f mut CheckpointFile<F>,
     /// Pages whose places this round has changed. Their slots are new, and belong to no root.
     changed: Bits,
-    /// Where they were before, each once.
+    /// Where those pages lay before, each once.
     before: Vec<Before>,
     /// Slots that are taken for the run. They belong to no root.
     run: Range<u32>,
@@ -43,15 +43,15 @@ pub struct Round<'f, F: DiskFile> {
 }
 
 impl<F: DiskFile> CheckpointFile<F> {
-    /// Begins the next checkpoint. The round is taken back when it is dropped without [`commit`](Round::commit).
+    /// Begins the next checkpoint. A round that is dropped without [`commit`](Round::commit) is undone.
     ///
-    /// The first round of a handle makes the newest checkpoint durable first, with one write of 4 KiB and a sync. Later ones
-    /// do nothing here.
+    /// The first round of a handle makes the newest checkpoint durable first, with one write of 4 KiB and a sync. In
+    /// later rounds this does nothing.
     ///
     /// # Errors
     ///
-    /// [`Failure::Io`] if the write fails; the newest checkpoint is what it was. [`Failure::GivenUp`] if the sync fails, or the
-    /// file was given up before: no round can be begun any more, and the newest checkpoint can still be read.
+    /// [`Failure::Io`] if the write fails; the newest checkpoint is unchanged. [`Failure::GivenUp`] if the sync fails,
+    /// or the file was given up before: no further round can begin, but the newest checkpoint can still be read.
     pub fn begin(&mut self) -> Result<Round<'_, F>, Failure> {
         if self.is_given_up {
             return Err(Failure::GivenUp(io::Error::other("an earlier round failed at its end")));
@@ -61,9 +61,10 @@ impl<F: DiskFile> CheckpointFile<F> {
         Ok(Round { file: self, changed, before, run: 0..0, written: 0 })
     }
 
-    /// Before slots are written that the other root may name: makes the newest root durable if another process may have left
-    /// it in the page cache. It is forgotten there and written again, because after a sync that failed the kernel takes it for
-    /// written. Each of its sectors has these bytes already, or those of an older root: a power loss finds this root, or the other one whole.
+    /// Makes the newest root durable, if another process may have left it in the page cache only. This comes before
+    /// slots are written that the other root may name. The root is dropped from the page cache and written again,
+    /// because after a failed sync the kernel considers it written. Each of its sectors has these bytes already, or
+    /// those of an older root: a power loss leaves this root, or the other one, whole.
     fn secure_newest(&mut self) -> Result<(), Failure> {
         if let Some(root) = self.root.as_ref().filter(|_| !self.is_durable) {
             self.file.forget(at(root.slot()), SLOT as u64);
@@ -77,8 +78,8 @@ impl<F: DiskFile> CheckpointFile<F> {
         Ok(())
     }
 
-    /// Makes the file at least `end` slots long, and long enough for both roots: else a power loss could leave a part of the
-    /// first one in a file that is too short for it.
+    /// Makes the file at least `end` slots long, and long enough for both roots. Otherwise a power loss could leave a
+    /// part of the first root in a file that is too short for it.
     fn make_room(&mut self, end: u32) -> Result<(), Failure> {
         let end = end.max(ROOTS);
         if end > self.room {
@@ -91,16 +92,17 @@ impl<F: DiskFile> CheckpointFile<F> {
 }
 
 impl<F: DiskFile> Round<'_, F> {
-    /// K1: sees to it that the file has room for `pages` more pages, and for the run that will name them. Then
-    /// [`add`](Self::add) of as many, in any number of calls, does not make the file grow, and neither does
-    /// [`commit`](Self::commit). A page that is added again counts again, and so does one of zeros.
+    /// K1: makes sure that the file has space for `pages` more pages, and for the run that will name them. Then
+    /// [`add`](Self::add) of as many pages, in any number of calls, does not make the file grow, and neither does
+    /// [`commit`](Self::commit). A page that is added again counts again, and so does a page of zeros.
     ///
-    /// It may be called at any time in a round, and changes nothing but the length of the file. A step for each 64 slots of
-    /// the file; one `fallocate`, if it must grow. Nothing is synced.
+    /// It may be called at any time in a round, and changes nothing but the length of the file. Takes a step for each
+    /// 64 slots of the file, and one `fallocate` if the file must grow. Nothing is synced.
     ///
     /// # Errors
     ///
-    /// [`Failure::Io`] where there is no room, [`Failure::TooLarge`]. The round can go on, as if this had not been called.
+    /// [`Failure::Io`] if there is no space, [`Failure::TooLarge`]. The round can continue as if this had not been
+    /// called.
     pub fn reserve(&mut self, pages: u32) -> Result<(), Failure> {
         // The run may have to name all pages.
         let named = self.changed.count().max(self.file.table.count().into()) + u64::from(pages);
@@ -126,20 +128,20 @@ impl<F: DiskFile> Round<'_, F> {
         Ok(())
     }
 
-    /// K2, K5: writes pages into free slots. `pages` are their numbers, ascending, and `bytes` what they hold, one after the
-    /// other. A page may be added again in a later call: then the later one counts.
+    /// K2, K5: writes pages into free slots. `pages` are their numbers, ascending, and `bytes` has their contents, one
+    /// after the other. A page may be added again in a later call, and then the later call counts.
     ///
-    /// Hashes each page, and writes neighbours at once: a call looks at each free gap of the file, so that a few calls of many
-    /// pages are better than many of few. Nothing is synced, and nothing of it counts before the round is committed.
+    /// Hashes each page, and writes neighbours together. A call looks at each free gap of the file, so that a few calls
+    /// of many pages are better than many of few. Nothing is synced, and no page counts before the round is committed.
     ///
     /// # Errors
     ///
-    /// [`Failure::Io`] if a write fails, or the file has to grow and cannot; [`Failure::TooLarge`] if a page is behind the last
-    /// one that the file may have. The round then has what it had before the call, and can go on.
+    /// [`Failure::Io`] if a write fails, or the file has to grow and cannot; [`Failure::TooLarge`] if a page lies
+    /// beyond the last one that the file may have. The round then has what it had before the call, and can continue.
     ///
     /// # Panics
     ///
-    /// If there are not 4 KiB for each page.
+    /// If `bytes` does not have 4 KiB for each page.
     pub fn add(&mut self, pages: &[u32], bytes: &[u8]) -> Result<(), Failure> {
         assert_eq!(pages.len() * SLOT, bytes.len(), "the bytes of these pages");
         debug_assert!(pages.is_sorted_by(|a, b| a < b), "pages in order, each once");
@@ -174,26 +176,28 @@ impl<F: DiskFile> Round<'_, F> {
         self.file.has(page, bytes)
     }
 
-    /// The rest of K5, then K6 and K7: writes the run, syncs, writes the root, syncs. `moment` says how many pages the pool
-    /// has. Pages behind them are in the checkpoint no more, also those that were added. Gives the bytes that were written in
-    /// the whole round. On return the checkpoint is durable, and the newest.
+    /// The rest of K5, then K6 and K7: writes the run, syncs, writes the root, syncs. `moment` says how many pages the
+    /// pool has. Pages beyond them are no longer in the checkpoint, even if they were added in this round. Returns the
+    /// bytes that were written in the whole round. On return the checkpoint is durable, and the newest.
     ///
     /// O(pages that were added); each 200th time, and when the pool became shorter, O(pages of the pool).
     ///
     /// # Errors
     ///
-    /// The newest checkpoint is what it was. [`Failure::Io`] if there is no room for the run or its write fails,
-    /// [`Failure::TooLarge`] if the pool has more pages than the file may have: another round can be tried.
-    /// [`Failure::GivenUp`] if a sync or the write of the root fails: the next process may find the old or the new checkpoint.
+    /// The newest checkpoint stays what it was. [`Failure::Io`] if there is no space for the run or its write fails,
+    /// and [`Failure::TooLarge`] if the pool has more pages than the file may have: another round can be tried.
+    /// [`Failure::GivenUp`] if a sync or the write of the root fails: the next process may find the old or the new
+    /// checkpoint.
     pub fn commit(self, moment: Moment) -> Result<u64, Failure> {
         self.commit_unless(moment, || false)
     }
 
-    /// The same, unless something `is_wrong` after all is written but the root: nothing names it then.
+    /// As [`commit`](Self::commit), unless `is_wrong` returns `true` once everything but the root is written. No root
+    /// names the pages then.
     ///
     /// # Errors
     ///
-    /// As there; [`Failure::Io`] if it is.
+    /// As for [`commit`](Self::commit); [`Failure::Io`] if `is_wrong` returned `true`.
     pub(crate) fn commit_unless(
         mut self,
         moment: Moment,
@@ -219,7 +223,8 @@ impl<F: DiskFile> Round<'_, F> {
         if is_wrong() {
             return Err(Failure::Io(io::Error::other("what it would hold is in doubt")));
         }
-        // K6. A write that fails may have written all the same, and what that root names must then stay as it is.
+        // K6. A write that fails may have reached the disk all the same, so what that root names must then stay as it
+        // is.
         file.write_at(&root.encode(), at(root.slot())).map_err(Failure::GivenUp)?;
         file.sync().map_err(Failure::GivenUp)?;
         // K7
@@ -233,14 +238,14 @@ impl<F: DiskFile> Round<'_, F> {
         Ok(())
     }
 
-    /// Writes one more run, which says where the changed pages lie: or one of all pages. Gives the root that names it, and
-    /// the runs that it replaces.
+    /// Writes one more run, which says where the changed pages lie, or a run of all pages. Returns the root that names
+    /// it, and the runs that it replaces.
     fn write_run(&mut self, moment: Moment) -> Result<(Root, Vec<Run>), Failure> {
         self.free_run();
         let old = self.file.root.as_ref();
         let previous = old.map_or(0, |root| root.sequence);
         let sequence = old.map_or(self.file.follows, |root| root.sequence) + 1;
-        // The older runs may name pages that the pool has no more, and may have again.
+        // The older runs may name pages that the pool no longer has, and may have again later.
         let shrinks = old.is_some_and(|root| moment.pages < root.moment.pages);
         let mut runs = old.map_or_else(Vec::new, |root| root.runs.clone());
         let named = runs.iter().map(|run| u64::from(run.entries)).sum::<u64>();
@@ -269,13 +274,13 @@ impl<F: DiskFile> Round<'_, F> {
         Ok((Root { moment, sequence, previous, runs }, replaced))
     }
 
-    /// The pages that this round has changed, ascending.
+    /// The pages below `pages` that this round has changed, ascending.
     fn changed_below(&self, pages: u32) -> impl Iterator<Item = Entry> {
         let changed = self.changed.iter().take_while(move |&page| page < pages);
         changed.map(|page| Entry { page, place: self.file.table.get(page) })
     }
 
-    /// Writes the pages that are not zeros, neighbours at once.
+    /// Writes the pages that are not zeros, neighbours together.
     fn write_pages(&self, slots: &[u32], filled: &[usize], bytes: &[u8]) -> io::Result<()> {
         let mut from = 0;
         while from < slots.len() {
@@ -290,12 +295,13 @@ impl<F: DiskFile> Round<'_, F> {
         Ok(())
     }
 
-    /// Says where a page lies from now on. The slot of an earlier one of this round is free at once: no root names it.
+    /// Changes where a page lies. If an earlier call of this round had moved the page, that slot is free at once,
+    /// because no root names it.
     fn replace(&mut self, page: u32, place: Place) {
         let Place { slot, hash } = self.file.table.set(page, place);
         match self.changed.insert(page) {
             true => {
-                // By halves: with the old list, while it is copied, that is 40 bytes a page.
+                // Grows by halves. Together with the old list, while that is copied, it takes 40 bytes a page.
                 if self.before.len() == self.before.capacity() {
                     self.before.reserve_exact((self.before.len() / 2).max(64));
                 }
@@ -311,7 +317,7 @@ impl<F: DiskFile> Round<'_, F> {
 }
 
 impl<F: DiskFile> Drop for Round<'_, F> {
-    /// Puts everything in memory back as it was. After a commit there is nothing left to do.
+    /// Restores everything in memory to what it was. After a commit nothing is left to do.
     fn drop(&mut self) {
         self.free_run();
         for Before { page, slot, hash } in std::mem::take(&mut self.before) {

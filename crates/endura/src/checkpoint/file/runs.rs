@@ -1,4 +1,4 @@
-//! Runs in the file: written and read in pieces, so that no run is in memory as a whole.
+//! Runs in the file. They are written and read in pieces, so that no run is in memory as a whole.
 
 use std::io;
 
@@ -16,7 +16,7 @@ const PIECE: usize = 1 << 18;
 
 const _: () = assert!(PIECE.is_multiple_of(SLOT) && SLOT.is_multiple_of(ENTRY));
 
-/// Slots of a run of so many entries.
+/// Slots of a run of `entries` entries.
 pub(crate) fn slots_of(entries: u32) -> u32 {
     entries.div_ceil((SLOT / ENTRY) as u32)
 }
@@ -35,7 +35,7 @@ fn decode(bytes: &[u8; ENTRY]) -> Entry {
     Entry { page: four(0), place: Place { slot: four(4), hash } }
 }
 
-/// Writes a run into the slots from `slot` on. Gives its hash.
+/// Writes a run into the slots from `slot` on. Returns its hash.
 pub(crate) fn write(
     file: &impl DiskFile,
     slot: u32,
@@ -60,7 +60,7 @@ pub(crate) fn write(
     Ok(hash.digest())
 }
 
-/// Reads the entries of a run. It calls `each` before it knows whether the hash of the run is right.
+/// Reads the entries of a run. Calls `each` before it is known whether the hash of the run is right.
 ///
 /// # Errors
 ///
@@ -73,7 +73,7 @@ pub(crate) fn read(
     let damaged = Failure::Damaged("a run of a checkpoint");
     let (mut hash, mut from) = (Xxh3::new(), at(run.slot));
     let mut missing = run.entries as usize * ENTRY;
-    // Each round writes its pages in order: so a run has no page twice.
+    // Each round writes its pages in order, so a run has no page twice.
     let mut least = 0;
     let mut piece = vec![0; missing.min(PIECE)];
     while missing > 0 {

@@ -5,21 +5,21 @@ use std::ops::Range;
 use crate::checkpoint::file::bits::Bits;
 use crate::checkpoint::file::root::{ROOTS, can_hold_a_page};
 
-/// Slots of a gap that is worth writing to, but for the last ones.
+/// The least slots of a gap that is worth writing to, except for the last slots of a call.
 const LEAST_GAP: u32 = 16;
-/// Slots of the file for each one in use, from which on every gap is.
+/// If the file has more slots than this for each one in use, every gap is worth it.
 const MOST_SPARSE: u64 = 2;
 
-/// The slots in use. All others are free, also those behind the end of the file.
+/// The slots in use. All others are free, also those beyond the end of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Slots {
     used: Bits,
-    /// No slot below is free: a round of many calls does not look at all before it in each.
+    /// No slot below this one is free. So the calls of a round do not each look at all slots before it.
     lowest: u32,
 }
 
 impl Slots {
-    /// The roots are in use.
+    /// No slots but those of the roots are in use.
     pub(crate) fn new() -> Self {
         let mut used = Bits::default();
         (0..ROOTS).for_each(|slot| _ = used.insert(slot));
@@ -30,7 +30,7 @@ impl Slots {
         self.used.count()
     }
 
-    /// Says that a slot is in use; `false` if it is already.
+    /// Marks a slot as in use. Returns `false` if it is in use already.
     #[must_use]
     pub(crate) fn claim(&mut self, slot: u32) -> bool {
         let was_free = self.used.insert(slot);
@@ -40,7 +40,7 @@ impl Slots {
         was_free
     }
 
-    /// Frees a slot. The roots are never free: slot 0 stands for a page that has none.
+    /// Frees a slot. The slots of the roots are never free: slot 0 stands for a page that has no slot.
     pub(crate) fn free(&mut self, slot: u32) {
         if can_hold_a_page(slot) {
             self.used.remove(slot);
@@ -48,7 +48,7 @@ impl Slots {
         }
     }
 
-    /// The free runs of slots, lowest first; the last one does not end.
+    /// The free runs of slots, lowest first. The last one has no end.
     fn gaps(&self) -> impl Iterator<Item = Range<u32>> {
         let mut at = self.lowest;
         std::iter::from_fn(move || {
@@ -61,7 +61,7 @@ impl Slots {
         })
     }
 
-    /// Takes `count` slots that lie side by side: the first such gap.
+    /// Takes `count` slots in a row, from the first gap that is long enough.
     pub(crate) fn take_run(&mut self, count: u32) -> Option<Range<u32>> {
         let gap = self.gaps().find(|gap| gap.end - gap.start >= count)?;
         let taken = gap.start..gap.start + count;
@@ -69,15 +69,15 @@ impl Slots {
         Some(taken)
     }
 
-    /// Slots that a gap must have, to be worth writing to. Pages that stay for long may leave gaps everywhere that are all
-    /// too short: then any will do.
+    /// The number of slots that a gap must have to be worth writing to. Pages that stay for long may leave only short
+    /// gaps everywhere: then any gap will do.
     fn least_gap(&self) -> u32 {
         let is_sparse = u64::from(self.used.end()) > MOST_SPARSE * self.in_use();
         if is_sparse { 1 } else { LEAST_GAP }
     }
 
-    /// Where `count` slots are free, in as few pieces as there are gaps of at least `least` slots, lowest first. (A disk that
-    /// seeks writes a few long pieces in a tenth of the time of many short ones.)
+    /// Free places for `count` slots, lowest first, in gaps of at least `least` slots each. (A disk that seeks writes a
+    /// few long pieces in a tenth of the time of many short ones.)
     fn pieces(&self, count: u32, least: u32) -> Option<Vec<Range<u32>>> {
         let (mut pieces, mut missing) = (Vec::new(), count);
         for gap in self.gaps() {
@@ -94,13 +94,13 @@ impl Slots {
         (missing == 0).then_some(pieces)
     }
 
-    /// How many slots the file must have, so that `count` can be taken from gaps that are worth it.
+    /// The number of slots that the file must have, so that `count` slots can be taken from gaps that are worth it.
     pub(crate) fn room_for(&self, count: u32) -> Option<u32> {
         Some(end_of(&self.pieces(count, self.least_gap())?))
     }
 
-    /// Takes `count` slots, ascending. Where a file of `room` slots has so many only in short gaps, these will do: it must not
-    /// grow if there was [room](Self::room_for) for them.
+    /// Takes `count` slots, ascending. If a file of `room` slots has enough of them only in short gaps, takes these:
+    /// the file must not grow if there was [space](Self::room_for) for them.
     pub(crate) fn take(&mut self, count: u32, room: u32) -> Option<Vec<u32>> {
         let mut pieces = self.pieces(count, self.least_gap())?;
         if end_of(&pieces) > room {
@@ -130,7 +130,7 @@ mod tests {
         (20..40).for_each(|slot| slots.free(slot));
         assert_eq!(slots.in_use(), 79);
         assert_eq!(slots.take_run(2), Some(5..7));
-        // The last ones go wherever they fit.
+        // The last slots go wherever they fit.
         let count_and_end = |count| slots.pieces(count, 16).map(|all| (all.len(), end_of(&all)));
         assert_eq!([17, 20, 21].map(count_and_end), [Some((1, 37)), Some((1, 40)), Some((2, 103))]);
         assert_eq!(slots.room_for(21), Some(103));

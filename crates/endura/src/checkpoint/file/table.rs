@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::checkpoint::file::root::SLOT;
 
-/// Where a page lies. Slot 0 stands for a page of zeros, which lies nowhere.
+/// Where a page lies. Slot 0 stands for a page of zeros, which has no slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) slot: u32,
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     pub(crate) place: Place,
 }
 
-/// The hash that an entry has of its page.
+/// The hash of a page in its entry.
 pub(crate) fn hash_of(page: &[u8]) -> u64 {
     xxh3_64(page)
 }
@@ -36,11 +36,11 @@ pub(crate) fn is_zeros(page: &[u8]) -> bool {
     page == ZEROS
 }
 
-/// Pages whose places have memory together.
+/// The number of pages whose places share one piece of memory.
 const CHUNK: usize = 256;
 
-/// Of each page, where it lies. A chunk of pages that are all zeros takes no memory. So a table takes at most 4 KiB for each
-/// page that has a slot of 4 KiB: a file cannot make it take more memory than the file is long. Where the pages are close
+/// The place of each page. A chunk of pages that are all zeros takes no memory. So a table takes at most 4 KiB for each
+/// page that has a slot of 4 KiB: no file can make it take more memory than the file is long. If the pages are close
 /// together, it takes 16 bytes for each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
@@ -49,12 +49,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Pages that are not zeros.
+    /// The number of pages that are not zeros.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// Chunks that it has memory for.
+    /// The number of chunks for which it has memory.
     #[cfg(test)]
     pub(crate) fn chunks(&self) -> usize {
         self.chunks.len()
@@ -66,7 +66,7 @@ impl Table {
         chunk.map_or(Place::default(), |chunk| chunk[page as usize % CHUNK])
     }
 
-    /// Says where a page lies from now on, and gives where it lay.
+    /// Sets where a page lies from now on. Returns where it lay before.
     pub(crate) fn set(&mut self, page: u32, place: Place) -> Place {
         let number = page / CHUNK as u32;
         if !place.is_of_zeros() {

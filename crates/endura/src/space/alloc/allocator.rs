@@ -1,4 +1,4 @@
-//! The space of an open pool.
+//! The allocator: hands out chunks and spans of an open pool.
 
 use crate::media::{LINE, Media};
 use crate::space::alloc::bitmap::Bitmap;
@@ -11,20 +11,20 @@ use crate::space::alloc::slab::Slabs;
 use crate::space::layout::{DIRECTORY_UNITS, PAGE, UNIT};
 use crate::{Error, Result};
 
-/// The space of an open pool below the caches of threads.
+/// The allocator of an open pool, below the caches of threads.
 #[derive(Debug)]
 pub(crate) struct Allocator {
     pub(crate) pages: Pages,
     pub(crate) slabs: Slabs,
-    /// Marks of the chunks that are known to have an owner; none if all free space is known.
+    /// The marks of chunks that are known to have an owner. `None` if all free space is known.
     pub(crate) marks: Option<Marks>,
-    /// Whether the headers of pages contradict each other, so that the free space of an unclean end is
-    /// not known without a collection.
+    /// Whether the headers of pages contradict each other, so that after an unclean end the free space is not known
+    /// without a leak recovery.
     pub(crate) is_spoiled: bool,
 }
 
 impl Allocator {
-    /// The marks of the collection that this session began with, if it did.
+    /// The marks of the leak recovery, if this session needs one.
     #[inline(always)]
     pub(crate) fn marks(&self) -> Option<&Marks> {
         self.marks.as_ref()
@@ -40,7 +40,7 @@ impl Allocator {
         &self.pages
     }
 
-    /// Bytes that are in use, and of them those of free chunks.
+    /// Bytes that are in use, and how many of them belong to free chunks.
     pub(crate) fn usage(&self) -> (u64, u64) {
         let mut chunks = 0;
         self.slabs.for_each_partial(|class, _, _, bitmap| {
@@ -49,7 +49,8 @@ impl Allocator {
         (self.pages.bytes_in_use(), chunks)
     }
 
-    /// Calls `look` with every span that has free chunks: its units, its first unit, and which are free.
+    /// Calls `look` with every span that has free chunks: its class, its units, its first unit, and which chunks are
+    /// free.
     pub(crate) fn for_each_partial(&self, look: impl FnMut(Class, u64, u64, &Bitmap)) {
         self.slabs.for_each_partial(look);
     }
@@ -59,7 +60,7 @@ impl Allocator {
         self.slabs.sizes()
     }
 
-    /// Whether the next chunk of this kind makes the file longer.
+    /// Whether the file has to grow for the next chunk of this kind.
     pub(crate) fn would_grow(&self, room: Room) -> bool {
         match room {
             Room::Slab(class) => {
@@ -92,17 +93,17 @@ impl Allocator {
         self.slabs.give(media, &self.pages, class, chunks)
     }
 
-    /// A chunk that lies by itself: in a span of so many units.
+    /// A chunk with a span of its own, of `units` units.
     pub(crate) fn take_run<M: Media>(&self, media: &M, units: u64) -> Result<u64> {
         Ok(self.pages.take_span(media, Header { kind: SpanKind::Run, units })? * UNIT)
     }
 
-    /// The same in so many pages.
+    /// A chunk with `pages` pages of its own.
     pub(crate) fn take_large<M: Media>(&self, media: &M, pages: u64) -> Result<u64> {
         Ok(self.pages.take_large(media, pages)? * PAGE + LINE)
     }
 
-    /// Frees a chunk that lies by itself, and that is unreachable.
+    /// Frees a chunk that has a span or pages of its own, and that is unreachable.
     pub(crate) fn give_alone<M: Media>(&self, media: &M, at: u64, room: Room) -> Result<()> {
         match room {
             Room::Run(units) if at.is_multiple_of(UNIT) => {
@@ -115,11 +116,11 @@ impl Allocator {
         }
     }
 
-    /// Whether there is a chunk of this kind at `at` that may be in use, as far as headers tell.
+    /// Whether a chunk of this kind begins at `at` and may be in use, as far as headers tell.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if there is none.
+    /// [`Error::Corrupt`] if there is no such chunk.
     pub(crate) fn check<M: Media>(&self, media: &M, at: u64, room: Room) -> Result<()> {
         let damage = |what| Err(Error::Corrupt { offset: at, what });
         let alone = |is_one| {
@@ -153,13 +154,13 @@ impl Allocator {
         }
     }
 
-    /// A span for the map directory, not linked yet: its first byte.
+    /// Takes a span for the map directory, and returns its first byte. The span is not linked yet.
     pub(crate) fn take_directory_span<M: Media>(&self, media: &M) -> Result<u64> {
         let header = Header { kind: SpanKind::Directory, units: DIRECTORY_UNITS };
         Ok(self.pages.take_span(media, header)? * UNIT)
     }
 
-    /// Makes wholly free spans free for every class.
+    /// Releases the spans that are wholly free, so that every class can use their units.
     pub(crate) fn release_spares<M: Media>(&self, media: &M) -> Result<()> {
         self.slabs.release_spares(media, &self.pages)
     }

@@ -2,35 +2,35 @@
 
 /// One bit per chunk of the span, set where it is free.
 ///
-/// The lowest free chunk is handed out first, so that the memory behind the highest chunk in use stays
-/// untouched, and the span's tail (see [`table`](super::page::table)) long.
+/// The lowest free chunk is handed out first. So the memory after the highest chunk in use stays untouched, and the
+/// span's tail (see [`table`](super::page::table)) stays long.
 #[derive(Debug, Clone)]
 pub(crate) struct Bitmap {
     words: Box<[u64]>,
     /// Chunks of the span.
     chunks: u32,
     free: u32,
-    /// No word below this one has a bit.
+    /// No word below this one has a bit that is set.
     from: u32,
 }
 
 impl Bitmap {
-    /// Words of a bitmap of so many chunks.
+    /// How many words a bitmap of `chunks` chunks has.
     pub(crate) fn words_of(chunks: usize) -> usize {
         chunks.div_ceil(64)
     }
 
-    /// So many chunks, each in use.
+    /// A bitmap of `chunks` chunks, all in use.
     pub(crate) fn all_used(chunks: usize) -> Self {
         let words = Self::words_of(chunks);
         Self { words: vec![0; words].into(), chunks: chunks as u32, free: 0, from: words as u32 }
     }
 
-    /// So many chunks, each free.
+    /// A bitmap of `chunks` chunks, all free.
     pub(crate) fn all_free(chunks: usize) -> Self {
         let mut bitmap = Self::all_used(chunks);
         bitmap.words.fill(u64::MAX);
-        // Not those behind the last.
+        // Clears the bits after the last chunk.
         if let (Some(last), rest @ 1..) = (bitmap.words.last_mut(), chunks % 64) {
             *last &= !(u64::MAX << rest);
         }
@@ -38,7 +38,7 @@ impl Bitmap {
         bitmap
     }
 
-    /// So many chunks: those from number `from` on free, all others in use.
+    /// A bitmap of `chunks` chunks: those from number `from` on are free, all others in use.
     pub(crate) fn free_from(chunks: usize, from: usize) -> Self {
         let mut bitmap = Self::all_free(chunks);
         for (i, word) in bitmap.words.iter_mut().enumerate() {
@@ -49,7 +49,7 @@ impl Bitmap {
         bitmap
     }
 
-    /// The bitmap of so many chunks with these words; none if they mark more chunks.
+    /// The bitmap of `chunks` chunks with these words; `None` if they mark chunks beyond the last.
     pub(crate) fn from_words(chunks: usize, words: Box<[u64]>) -> Option<Self> {
         let all = Self::all_free(chunks);
         let fits = words.len() == all.words.len()
@@ -58,7 +58,7 @@ impl Bitmap {
         fits.then_some(Self { words, chunks: all.chunks, free, from: 0 })
     }
 
-    /// The chunks that are free in one of the two; `None` if some are in both.
+    /// The union of two bitmaps. `None` if a chunk is free in both.
     pub(crate) fn with(&self, other: &Self) -> Option<Self> {
         let pairs = || self.words.iter().zip(&other.words);
         if self.chunks != other.chunks || pairs().any(|(one, other)| one & other != 0) {

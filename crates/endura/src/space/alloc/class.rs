@@ -1,41 +1,41 @@
-//! The sizes of chunks, and what each of them lies in.
+//! The size classes of chunks, and in what a chunk of each size lies.
 
 use crate::media::LINE;
 use crate::space::layout::{PAGE, UNIT, UNITS};
 
-/// Bytes per chunk, ascending. Headers and saved space name a class by its size, so that the list
-/// can grow.
+/// Bytes per chunk, ascending. Headers and saved free space name a class by its size, so that the list can grow.
 ///
 /// Up to 512 bytes there is a class for every whole number of lines, so that a node, which takes whole lines, begins at
-/// one. Between these are sizes in steps of 16 and 32 bytes for records, which have any length. A chunk of 32 bytes never
-/// crosses a line; one of 48 would, so that size is left out. Above 512 bytes the steps waste at most a third; 704, 1344
-/// and 2112 are node sizes.
+/// a line. Between these are sizes in steps of 16 and 32 bytes for records, which have any length. A chunk of 32 bytes
+/// never crosses a line; one of 48 would, so that size is left out. Above 512 bytes the steps waste at most a third;
+/// 704, 1344 and 2112 are node sizes.
 const SIZES: [u16; 46] = [
     32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256, 288, 320, 352, 384, 416, 448,
     480, 512, 576, 640, 704, 768, 896, 1024, 1280, 1344, 1536, 1792, 2048, 2112, 2560, 3072, 3584,
     4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384,
 ];
 
-/// Bytes that a thread moves at once between its cache and the spans, roughly.
+/// Roughly how many bytes a thread moves at once between its cache and the spans.
 const BATCH_BYTES: u64 = 16 << 10;
 
-/// Units of a span that takes all of its page but the table.
+/// Units of a span that takes all of its page except the table.
 pub(crate) const WHOLE: u64 = UNITS - 1;
 
-/// Units that a class has before its spans are whole pages: 16 MiB. Spans of a few units waste little where few chunks
-/// of a size are in use; where there are many, an open after a kill has fewer of the long ones to look at.
+/// The number of units from which on a class takes spans of a whole page: 16 MiB. Spans of a few units waste little
+/// while few chunks of a size are in use. Once there are many, an open after a kill has fewer of the long spans to look
+/// at.
 pub(crate) const SMALL: u64 = 16 << 20 >> 12;
 
-/// One size of chunk. Chunk `i` of a span lies `i * size` bytes behind its start. So a size that is a power of two
-/// is also the chunk's alignment, up to a unit.
+/// One size of chunk. Chunk `i` of a span begins `i * size` bytes after the start of the span. So a size that is a
+/// power of two is also the chunk's alignment, up to a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Class(u8);
 
 impl Class {
-    /// How many there are.
+    /// How many classes there are.
     pub(crate) const COUNT: usize = SIZES.len();
 
-    /// The smallest class that holds `bytes`; none if that takes a run of units, or of pages.
+    /// The smallest class that holds `bytes`; `None` if a chunk of that size takes units or pages of its own.
     pub(crate) fn of(bytes: u64) -> Option<Self> {
         let index = SIZES.partition_point(|&size| u64::from(size) < bytes);
         (index < SIZES.len()).then_some(Self(index as u8))
@@ -60,8 +60,8 @@ impl Class {
         u64::from(SIZES[self.index()])
     }
 
-    /// Units of a span of a class with few chunks: so few that a size of which one chunk is in use costs little, so many
-    /// that at most an eighth of the span is too little for one more chunk.
+    /// Units of a span of a class with few chunks. They are few, so that a size of which one chunk is in use costs
+    /// little; and enough that at most an eighth of the span is left over after the last chunk.
     pub(crate) fn few_units(self) -> u64 {
         match self.size() {
             0..=1024 => 4,
@@ -70,38 +70,38 @@ impl Class {
         }
     }
 
-    /// Units of the next span of a class that has so many.
+    /// Units of the next span of a class that has `has` units.
     pub(crate) fn next_units(self, has: u64) -> u64 {
         if has < SMALL { self.few_units() } else { WHOLE }
     }
 
-    /// Whether a span of chunks of the class can have so many units.
+    /// Whether a span of chunks of the class can have `units` units.
     pub(crate) fn can_have(self, units: u64) -> bool {
         units == self.few_units() || units == WHOLE
     }
 
-    /// Chunks of a span of so many units.
+    /// Chunks of a span of `units` units.
     pub(crate) fn chunks(self, units: u64) -> usize {
         (units * UNIT / self.size()) as usize
     }
 
-    /// Where chunk `number` lies in its span, in bytes.
+    /// Where chunk `number` begins, in bytes from the start of its span.
     pub(crate) fn place(self, number: usize) -> u64 {
         number as u64 * self.size()
     }
 
-    /// The number of the first chunk that begins `inside` bytes behind the start of its span, or later.
+    /// The number of the first chunk that begins `inside` bytes after the start of its span, or later.
     pub(crate) fn first_from(self, inside: u64) -> usize {
         inside.div_ceil(self.size()) as usize
     }
 
-    /// The number of the chunk that begins `inside` bytes behind the start of its span, if one does.
+    /// The number of the chunk that begins `inside` bytes after the start of its span, if one does.
     pub(crate) fn number(self, inside: u64) -> Option<usize> {
         inside.is_multiple_of(self.size()).then(|| (inside / self.size()) as usize)
     }
 
-    /// Chunks that a thread moves at once between its cache and the spans: enough to make the lock
-    /// rare, few enough that many threads do not hold much memory.
+    /// Chunks that a thread moves at once between its cache and the spans: enough to take the lock rarely, and so few
+    /// that many threads do not hold much memory.
     pub(crate) fn batch(self) -> usize {
         (BATCH_BYTES / self.size()).clamp(4, 64) as usize
     }
@@ -112,9 +112,9 @@ impl Class {
 pub(crate) enum Room {
     /// A span of chunks of this class.
     Slab(Class),
-    /// A span of its own, of so many units.
+    /// A span of its own, of this many units.
     Run(u64),
-    /// So many pages of its own. It lies behind the header line of the first.
+    /// This many pages of its own. The chunk begins after the header line of the first page.
     Large(u64),
 }
 
@@ -128,7 +128,7 @@ impl Room {
         }
     }
 
-    /// Bytes of the chunk.
+    /// Bytes of a chunk that lies in this.
     pub(crate) fn bytes(self) -> u64 {
         match self {
             Self::Slab(class) => class.size(),

@@ -1,7 +1,7 @@
 //! Events of a pool.
 //!
-//! The thread that reports an event is inside an operation, and may hold a lock. So it only puts the event into a queue.
-//! If there is a listener, a thread of its own takes events out of the queue and calls it.
+//! The thread that reports an event is inside an operation, and may hold a lock. So it only puts the event into a
+//! queue. If there is a listener, a separate thread takes the events out of the queue and calls it.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, ThreadId};
@@ -9,31 +9,31 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
-/// The most events that wait; further ones are lost.
+/// The most events in the queue; further ones are lost.
 const QUEUE: usize = 1024;
-/// How long a close waits for the listener: it may wait for the caller.
+/// How long a close waits for the listener, which may itself be waiting for the closing thread.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// The pause before another attempt to put something into a full queue.
+/// The pause before the next attempt to put a message into a full queue.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The phase of a collection.
+/// The phase of a leak recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeakRecoveryState {
-    /// The last session left nothing to collect, or this one is read-only.
+    /// There is nothing to recover after the last session, or this session is read-only.
     NotNeeded,
-    /// It has not begun.
+    /// The leak recovery has not begun.
     Pending,
-    /// It finds out what is in use.
+    /// The leak recovery finds out what is in use.
     Marking,
-    /// It waits for operations that began before all was marked.
+    /// The leak recovery waits for operations that began before all was marked.
     Waiting,
-    /// It frees what is not in use.
+    /// The leak recovery frees what is not in use.
     Sweeping,
-    /// It has ended: every byte is in use, free, or waits for a grace period.
+    /// The leak recovery has ended: every byte is in use, free, or waits for a grace period.
     Complete,
-    /// It has met damage, or a map of a kind that this build does not know, and was given up. Nothing
-    /// is lost by that but the space.
+    /// The leak recovery has met damage, or a map of a kind that this build does not know, and was given up. Only the
+    /// stranded space is lost by that.
     Failed,
 }
 
@@ -43,44 +43,44 @@ pub enum LeakRecoveryState {
 pub enum Event {
     /// The session before this one did not close the pool: its process was killed, or the machine went down.
     OpenedUnclean {
-        /// How often the pool was opened for writing, this time included.
+        /// How many times the pool was opened for writing, including this time.
         generation: u64,
     },
-    /// The search for the space that an unclean end stranded began.
+    /// The search for the space that an unclean end has stranded began.
     LeakRecoveryBegan,
-    /// It ended.
+    /// That search ended.
     LeakRecoveryEnded {
-        /// [`Complete`](LeakRecoveryState::Complete), or [`Failed`](LeakRecoveryState::Failed): then what is stranded
-        /// stays so for this session.
+        /// [`Complete`](LeakRecoveryState::Complete), or [`Failed`](LeakRecoveryState::Failed): the stranded space then
+        /// stays stranded for this session.
         state: LeakRecoveryState,
-        /// Bytes that it found free.
+        /// Bytes that the search freed.
         freed_bytes: u64,
     },
     /// The file became longer.
     Grew {
-        /// Its length in bytes.
+        /// The new length of the file in bytes.
         file_bytes: u64,
     },
-    /// An operation ran out of space while freed memory waits for a thread that stays inside another one.
+    /// An operation ran out of space while freed memory waits for a thread that stays inside another operation.
     ReclaimStalled {
-        /// Bytes that wait.
+        /// Bytes of freed memory that wait.
         waiting_bytes: u64,
     },
     /// A checkpoint was made.
     CheckpointEnded {
-        /// For how long writers were held.
+        /// How long writers were held.
         held: Duration,
         /// Bytes that were written.
         written_bytes: u64,
-        /// Attempts that failed since the last one that succeeded: more than 0 for the first success after a failure.
+        /// Attempts that failed since the last success: more than 0 for the first success after a failure.
         failed_before: u32,
     },
-    /// None could be made: the one before stays, and it is tried again. [`CheckpointStats`](crate::CheckpointStats) has the reason in
-    /// a sentence while the pool is open.
+    /// A checkpoint could not be made. The one before stays, and the pool tries again.
+    /// [`CheckpointStats`](crate::CheckpointStats) has the reason in a sentence while the pool is open.
     CheckpointFailed {
         /// [`Error::code`] of the reason.
         code: &'static str,
-        /// How many attempts have failed since the last one that succeeded, this one included: 1 for the first failure.
+        /// Attempts that failed since the last success, including this one: 1 for the first failure.
         in_a_row: u32,
     },
     /// The last handle was dropped without [`Pool::close`](crate::Pool::close), and closing the pool failed.
@@ -88,24 +88,25 @@ pub enum Event {
         /// [`Error::code`] of what `close` would have returned.
         code: &'static str,
     },
-    /// A checkpoint took longer than the interval between two: a power loss costs more than the interval by that much.
+    /// A checkpoint took longer than the interval between two. By that much a power loss may cost more than the
+    /// interval.
     CheckpointSlow {
         /// How long it took.
         took: Duration,
     },
     /// Writers were held for more than 20 ms, because many pages had changed.
     WritersHeld {
-        /// For how long.
+        /// How long writers were held.
         held: Duration,
     },
-    /// A power loss had torn the pool, and the open took it back to its last checkpoint.
+    /// A power loss had torn the pool, and the open restored it from its last checkpoint.
     Restored {
-        /// How long ago that was made.
+        /// How long ago that checkpoint was made.
         age: Duration,
         /// Bytes that were written.
         written_bytes: u64,
     },
-    /// No operation begins any more: one panicked under a lock, or the system failed.
+    /// No operation begins any more: one panicked under a lock, the system failed, or damage was found.
     Poisoned,
 }
 
@@ -123,12 +124,12 @@ struct Queue {
 #[derive(Debug)]
 enum Message {
     Event(Event),
-    /// The receiver hears that the listener has returned from all events before this one.
+    /// The receiver gets a message when the listener has returned from all events before this one.
     AllBefore(SyncSender<()>),
 }
 
 impl Events {
-    /// Starts a thread that calls `listener` with all events, until the pool is gone.
+    /// Starts a thread that calls `listener` with all events, until the pool no longer exists.
     ///
     /// # Errors
     ///
@@ -152,8 +153,8 @@ impl Events {
         }
     }
 
-    /// Waits until the listener has returned from all events that were reported before, for a second at the most. The
-    /// listener itself does not wait.
+    /// Waits until the listener has returned from all events that were reported before, for a second at the most.
+    /// Returns at once if the listener itself calls it.
     pub(crate) fn wait_for_listener(&self) {
         let Some(queue) = self.0.as_ref().filter(|queue| queue.thread != thread::current().id())
         else {
@@ -174,12 +175,12 @@ impl Events {
     }
 }
 
-/// Calls the listener with all events, until nobody can report another one.
+/// Calls the listener with all events, until no thread can report another one.
 fn call_with_all(queue: &Receiver<Message>, listener: &impl Fn(&Event)) {
     for message in queue {
         match message {
             Message::Event(event) => listener(&event),
-            // Whoever waited may have given up.
+            // The thread that waited may have given up.
             Message::AllBefore(sender) => drop(sender.try_send(())),
         }
     }

@@ -1,23 +1,25 @@
-//! Growth of the file: by how much, and its limit while part of a pool's free space is not known.
+//! Growth of the file: by how much, and up to what length while part of the pool's free space is not known.
 //!
-//! The file grows by an eighth of its length, but by 64 KiB at the least and 2 MiB at the most: a small pool stays
-//! small, and a large one does not grow at each span. Where there is no room for that, it grows by what is needed.
+//! The file grows by an eighth of its length, but by 64 KiB at the least and 2 MiB at the most. So a small pool stays
+//! small, and a large one does not grow for each span. If the medium has too little space for that, the file grows by
+//! what is needed.
 //!
-//! After an unclean end most free space is stranded until the collection has ended. Sessions that are killed
-//! before that would each take new spans for their writes, and each would make the pool grow, however little is in use.
-//! So the word GROW_TO limits the length up to which such a session grows. An operation that needs space beyond finishes
-//! the collection first ([`Space::with_room`](super::super::Space::with_room)). From then on all free space is known,
-//! and growth is needed.
+//! After an unclean end most free space is stranded until the leak recovery has ended. Sessions that are killed before
+//! that would each take new spans for their writes, and each would make the pool grow, however little is in use. So the
+//! word GROW_TO limits the length up to which such a session grows the file. An operation that needs more first
+//! completes the leak recovery ([`Space::with_room`](super::super::Space::with_room)). From then on all free space is
+//! known, and the pool grows only if it must.
 //!
 //! | when | GROW_TO |
 //! | --- | --- |
-//! | a session grows that knows all free space; a collection has ended; a clean close with nothing stranded | twice what is in use, and [`SLACK`] |
-//! | a session grows that does not | as it was |
-//! | a new pool | 0: no limit, until one of the above |
+//! | with all free space known: growth, the end of a leak recovery, a clean close | twice what is in use, plus [`SLACK`] |
+//! | a session that does not know all free space grows | unchanged |
+//! | a new pool | 0: no limit, until one of the first |
 //!
-//! So a session takes space beyond that only in three cases: it knows all free space, the collection waits for a thread
-//! that stays inside an operation, or the call comes from inside an operation. The word is in the line of NEXT_PAGE and
-//! is written with it. It is a figure: any value of it is safe, and nothing waits for it to be durable.
+//! So a session grows the file beyond that in three cases only: it knows all free space, the leak recovery waits for a
+//! thread that stays inside an operation, or the call comes from inside an operation. The word is in the line of
+//! NEXT_PAGE and is written back with it. It is an estimate: any value of it is safe, and nothing waits for it to be
+//! durable.
 
 use crate::Result;
 use crate::media::{LINE, Media, Ordering, Region, STEP};
@@ -27,23 +29,23 @@ use crate::space::layout::{GROW_TO, LENGTH, NEXT_PAGE, PAGE};
 /// programs use.
 pub(crate) const SLACK: u64 = 1 << 20;
 
-// Flushed with it.
+// Both words are flushed together with GROW_TO.
 const _: () = assert!(GROW_TO / LINE == NEXT_PAGE / LINE && LENGTH / LINE == NEXT_PAGE / LINE);
 
-/// The length to which a file of `have` bytes should grow that has to have `need`, which is more.
+/// The length to which a file of `have` bytes should grow if it has to have `need` bytes, which are more.
 pub(crate) fn length_for(have: u64, need: u64) -> u64 {
     let step = (have / 8).clamp(STEP, PAGE);
-    // Where it grows by whole pages, each of them can be a huge page of the kernel.
+    // If the file grows by whole pages, the kernel can use a huge page for each of them.
     need.max(have + step).next_multiple_of(if step == PAGE { PAGE } else { STEP })
 }
 
-/// Stores how far the next session may grow without knowing its free space, given the bytes in use now. The caller
-/// flushes a word of the line if the value should survive.
+/// Stores how far the next session may grow the file without knowing its free space, given the bytes in use now. The
+/// caller flushes a word of the same line if the value should survive.
 pub(crate) fn allow<M: Media>(media: &M, in_use: u64) -> Result<()> {
     let bytes = in_use.saturating_mul(2).saturating_add(SLACK);
-    // Relaxed: nothing goes by it in this session, and the next open is alone.
+    // Relaxed: nothing depends on it in this session, and at the next open no other thread runs.
     // equivalent mutant, without: costs space or time: the next session may grow further, or has to wait for its
-    // collection sooner.
+    // leak recovery sooner.
     Region::new(media, GROW_TO, 1)?.store(0, bytes, Ordering::Relaxed);
     Ok(())
 }

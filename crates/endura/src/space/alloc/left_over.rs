@@ -1,9 +1,9 @@
-//! The spans and runs of pages that were in use when the pool was opened: what a collection looks at.
+//! The spans and runs of pages that were in use when the pool was opened. A leak recovery looks at these.
 
 use crate::space::alloc::class::Class;
 use crate::space::layout::{UNIT, UNITS};
 
-/// What such a span is.
+/// What a span that was in use at the open is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Old {
     Slab(Class),
@@ -13,7 +13,7 @@ pub(crate) enum Old {
     Directory,
 }
 
-/// A span, or a run of pages.
+/// A span, or a run of pages, that was in use at the open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OldSpan {
     pub(crate) first: u64,
@@ -21,17 +21,18 @@ pub(crate) struct OldSpan {
     pub(crate) kind: Old,
 }
 
-/// All of them, ascending.
+/// All spans that were in use at the open, ascending.
 #[derive(Debug, Default)]
 pub(crate) struct LeftOver {
     spans: Vec<OldSpan>,
-    /// Of each page, which span is the first that begins in it or in a later one; at the end, how many there are.
+    /// For each page, the index of the first span that begins in it or in a later page; the number of spans if none
+    /// does.
     by_page: Vec<u32>,
     units: u64,
 }
 
 impl LeftOver {
-    /// Adds a span behind all others.
+    /// Adds a span that begins after all others.
     pub(crate) fn push(&mut self, span: OldSpan) {
         let page = (span.first / UNITS) as usize;
         self.by_page.resize(self.by_page.len().max(page + 1), self.spans.len() as u32);
@@ -43,7 +44,7 @@ impl LeftOver {
         self.spans.len()
     }
 
-    /// Bytes of all.
+    /// Bytes of all spans.
     pub(crate) fn bytes(&self) -> u64 {
         self.units * UNIT
     }
@@ -52,7 +53,8 @@ impl LeftOver {
         self.spans.get(index).copied()
     }
 
-    /// The span that a chunk in this unit can be part of, and its number. (A chunk of a run of pages is in the first.)
+    /// The span that a chunk in this unit can be part of, and its index. (A chunk of a run of pages begins in the run's
+    /// first page.)
     #[inline]
     pub(crate) fn at(&self, unit: u64) -> Option<(usize, OldSpan)> {
         let page = (unit / UNITS) as usize;

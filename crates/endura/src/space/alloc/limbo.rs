@@ -8,22 +8,22 @@ use crate::runtime::retired::Retired;
 /// Chunks in one block of the queue.
 const BLOCK: usize = 512;
 
-/// A chunk: its offset, and its bytes as requested.
+/// A retired chunk: its offset, and its bytes as requested.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chunk {
     pub(crate) at: u64,
     pub(crate) bytes: u64,
 }
 
-/// The chunks that one thread has retired, oldest first; tags never fall.
+/// The chunks that one thread has retired, oldest first. Their tags never decrease.
 ///
-/// It is a queue in blocks, because it may hold millions of chunks while a thread stays inside an operation. A queue in
-/// one piece would be copied whole each time it grows, which some operation would have to wait for, and would keep its
-/// memory afterwards.
+/// The queue consists of blocks, because it may hold millions of chunks while a thread stays inside an operation. A
+/// queue in one piece would be copied as a whole each time it grows, and some operation would have to wait for that. It
+/// would also keep its memory afterwards.
 #[derive(Debug, Default)]
 pub(crate) struct Limbo {
     blocks: VecDeque<Vec<Retired<Chunk>>>,
-    /// How many of the first block are gone.
+    /// How many chunks of the first block were taken.
     gone: usize,
     bytes: u64,
 }
@@ -42,7 +42,7 @@ impl Limbo {
         }
     }
 
-    /// Takes the oldest, if it has expired at epoch `now`.
+    /// Takes the oldest chunk, if it has expired at epoch `now`.
     pub(crate) fn pop_expired(&mut self, now: u64) -> Option<Chunk> {
         let block = self.blocks.front_mut()?;
         let oldest = *block.get(self.gone)?.expired(now)?;

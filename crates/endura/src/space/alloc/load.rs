@@ -10,8 +10,8 @@ use crate::space::alloc::slab::Slabs;
 use crate::space::session::Session;
 
 impl Allocator {
-    /// The space of a formatted medium: every page below NEXT_PAGE is in use, except for the free space that a clean
-    /// close wrote down.
+    /// Loads the allocator of a formatted medium. Every page below NEXT_PAGE is in use, except for the free space that
+    /// a clean close recorded, or that the headers show.
     pub(crate) fn load<M: Media>(media: &M, session: Session) -> Result<Self> {
         let mut allocator = Self {
             pages: Pages::load(media)?,
@@ -30,7 +30,7 @@ impl Allocator {
             _ => allocator.survey(media),
         };
         if left.as_ref().is_some_and(|left| left.len() == 0) {
-            // A new pool, or one whose last session had freed all.
+            // A new pool, or one whose last session had freed everything.
             allocator.pages.know_all();
             return Ok(allocator);
         }

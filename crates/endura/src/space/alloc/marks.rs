@@ -1,4 +1,4 @@
-//! Marks: the chunks of an earlier session that are known to have an owner.
+//! Marks: which chunks of earlier sessions are known to have an owner.
 
 use crate::media::LINE;
 use crate::space::alloc::bitmap::Bitmap;
@@ -10,19 +10,19 @@ use crate::space::layout::{UNIT, UNITS};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, OnceLock, Ordering};
 use crate::{Error, Result};
 
-/// How far the collection after an unclean end has come.
+/// The progress of the leak recovery after an unclean end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeakRecovery {
-    /// Its phase.
+    /// The phase of the leak recovery.
     pub state: LeakRecoveryState,
-    /// Bytes of all spans that were in use when the pool was opened: those that are looked at.
+    /// Bytes of all spans that were in use when the pool was opened. These are looked at.
     pub bytes: u64,
-    /// Chunks in them that were found in use, or freed by their owners.
+    /// Chunks in those spans that were found in use, or freed by their owners.
     pub chunks_marked: u64,
     /// Bytes of the spans that were swept.
     pub bytes_swept: u64,
-    /// Bytes that were given back.
+    /// Bytes that were freed.
     pub bytes_freed: u64,
 }
 
@@ -41,16 +41,16 @@ impl LeakRecovery {
     }
 }
 
-/// One bit for each chunk of the spans that were in use when the pool was opened. A bit is set once
-/// and for all. Takes between 1/2048 and 1/256 of the memory of a span, from the first mark in it on.
+/// One bit for each chunk of the spans that were in use when the pool was opened. A bit is never cleared. The bits take
+/// between 1/2048 and 1/256 of the memory of a span, from the first mark in it on.
 #[derive(Debug)]
 pub(crate) struct Marks {
     spans: LeftOver,
-    /// By the number of the span.
+    /// The bits of each span, by the index of the span.
     words: Box<[OnceLock<Box<[AtomicU64]>>]>,
     state: AtomicU32,
     is_claimed: AtomicBool,
-    /// Whether the walks over all maps have ended well.
+    /// Whether the walks over all maps have ended without finding damage.
     has_met_all: AtomicBool,
     visits: AtomicU64,
     marked: AtomicU64,
@@ -63,7 +63,7 @@ fn chunks(span: OldSpan) -> usize {
     if let Old::Slab(class) = span.kind { class.chunks(span.units) } else { 1 }
 }
 
-/// The number in this span of a chunk of this room at `at`; none if the span cannot have one there.
+/// The number in this span of a chunk of this room at `at`; `None` if the span cannot have such a chunk there.
 fn number(span: OldSpan, at: u64, room: Room) -> Option<usize> {
     let inside = at - span.first * UNIT;
     match (span.kind, room) {
@@ -79,7 +79,7 @@ fn number(span: OldSpan, at: u64, room: Room) -> Option<usize> {
 }
 
 impl Marks {
-    /// No mark in any of these.
+    /// Marks for these spans. No chunk is marked yet.
     pub(crate) fn new(spans: LeftOver) -> Self {
         Self {
             words: (0..spans.len()).map(|_| OnceLock::new()).collect(),
@@ -107,8 +107,7 @@ impl Marks {
     pub(crate) fn reach(&self, pages: &Pages, at: u64, bytes: u64) -> Result<()> {
         let damage = |what| Err(Error::Corrupt { offset: at, what });
         let found = self.spans.at(at / UNIT);
-        // Of new spans there may be any number while others write.
-        // Relaxed: a count.
+        // Only visits of old spans count: new spans may have any number of chunks while others write. Relaxed: a count.
         let most = (self.spans.bytes() / 32).saturating_mul(MOST_VISITS);
         if found.is_some() && self.visits.fetch_add(1, Ordering::Relaxed) > most {
             return damage("a map that does not end");
@@ -116,14 +115,14 @@ impl Marks {
         let fits = found.is_some_and(|(index, span)| {
             number(span, at, Room::of(bytes)).is_some_and(|number| self.set(index, number))
         });
-        // A span that was free in between may be any other.
+        // If the units were free since the open, they may be part of any newer span.
         match fits || !pages.is_left_over(at / UNIT) {
             true => Ok(()),
             false => damage("a reached chunk that is none"),
         }
     }
 
-    /// Marks a chunk whose owner is about to free it, or to take it from where it can be reached.
+    /// Marks a chunk whose owner is about to free it, or to remove it from where it can be reached.
     #[inline]
     pub(crate) fn keep(&self, at: u64, bytes: u64) {
         // Relaxed: a mark that is not needed any more does no harm.
@@ -131,7 +130,7 @@ impl Marks {
             && let Some((index, span)) = self.spans.at(at / UNIT)
             && let Some(number) = number(span, at, Room::of(bytes))
         {
-            // A chunk that does not fit is not of an old span, or the error shows when it is freed.
+            // A chunk that does not fit belongs to a newer span, or the error shows when it is freed.
             self.set(index, number);
         }
     }
@@ -145,7 +144,7 @@ impl Marks {
         }
     }
 
-    /// Marks the chunks of the span at `first` that are known to be free: to be handed out, not to be freed.
+    /// Marks the chunks of the span at `first` that are known to be free. They are handed out, and need not be freed.
     pub(crate) fn keep_free(&self, first: u64, free: &Bitmap) {
         let Some((index, span)) = self.spans.at(first) else { return };
         for (marks, free) in self.words(index, span).iter().zip(free.words()) {
@@ -158,7 +157,7 @@ impl Marks {
         self.words[index].get_or_init(new)
     }
 
-    /// Sets a bit; `true`.
+    /// Sets a bit. Returns `false` only if there is no span `index`.
     fn set(&self, index: usize, number: usize) -> bool {
         let Some(span) = self.spans.get(index) else { return false };
         let (word, mask) = (&self.words(index, span)[number / 64], 1 << (number % 64));
@@ -171,13 +170,13 @@ impl Marks {
         true
     }
 
-    /// Whether a span of one piece is marked.
+    /// Whether the span `index`, which has one chunk, is marked.
     pub(crate) fn has(&self, index: usize) -> bool {
         let words = self.words.get(index).and_then(OnceLock::get);
         words.is_some_and(|words| words[0].load(Ordering::Relaxed) != 0)
     }
 
-    /// The chunks of the span at `first` that have no mark, as free ones; `None` if there was no span of chunks.
+    /// The chunks of the span at `first` that have no mark, as free ones; `None` if no old span begins there.
     pub(crate) fn unmarked(&self, first: u64) -> Option<Bitmap> {
         let (index, span) = self.spans.at(first)?;
         let all = Bitmap::all_free(chunks(span));
@@ -187,36 +186,36 @@ impl Marks {
         Bitmap::from_words(all.chunks(), words)
     }
 
-    /// Whether the caller is the first that wants to collect. A second sweep would free what was
-    /// handed out since the first.
+    /// Whether the caller is the first that wants to recover. A second sweep would free chunks that were handed out
+    /// since the first.
     pub(crate) fn claim(&self) -> bool {
-        // Relaxed: the collection has its own lock.
+        // Relaxed: the leak recovery has its own lock.
         !self.is_claimed.swap(true, Ordering::Relaxed)
     }
 
-    /// Says that the walks have met all that was there at the open, and found it sound.
+    /// Records that the walks have met all that was in use at the open, and found it sound.
     pub(crate) fn end_walks(&self) {
-        // Relaxed: nothing is read by it.
+        // Relaxed: no other data depends on it.
         self.has_met_all.store(true, Ordering::Relaxed);
     }
 
-    /// Whether they have.
+    /// Whether the walks have met all that was in use at the open.
     pub(crate) fn has_met_all(&self) -> bool {
         self.has_met_all.load(Ordering::Relaxed)
     }
 
-    /// Whether that is another state than before.
+    /// Enters a phase of the leak recovery. Returns whether it is another one than before.
     pub(crate) fn enter(&self, state: LeakRecoveryState) -> bool {
-        // Release: a thread that sees that all is done sees the counts.
+        // Release: a thread that sees the last phase sees the counts.
         self.state.swap(state as u32, Ordering::Release) != state as u32
     }
 
-    /// Gives the collection up: unmarked chunks will not be freed.
+    /// Gives the leak recovery up: unmarked chunks are not freed in this session.
     pub(crate) fn give_up(&self) {
         let _ = self.enter(LeakRecoveryState::Failed);
     }
 
-    /// Counts bytes of spans that were swept, and bytes that were found free in them.
+    /// Counts bytes of spans that were swept, and bytes that the sweep freed in them.
     pub(crate) fn note_swept(&self, swept: u64, freed: u64) {
         self.swept.fetch_add(swept, Ordering::Relaxed);
         self.freed.fetch_add(freed, Ordering::Relaxed);
@@ -235,7 +234,7 @@ impl Marks {
         states[self.state.load(Ordering::Acquire) as usize]
     }
 
-    /// How far the collection has come.
+    /// How far the leak recovery has come.
     pub(crate) fn progress(&self) -> LeakRecovery {
         LeakRecovery {
             state: self.state(),
@@ -247,9 +246,9 @@ impl Marks {
     }
 }
 
-/// How often walks come to each 32 bytes of old spans, at the most. Chunks that are
-/// met again count. More are met only where words lead to one place in many ways.
+/// The most visits for each 32 bytes of old spans. Chunks that are met again count again. Walks come to more only if
+/// words lead to one place in many ways, which no correct run writes.
 const MOST_VISITS: u64 = 1024;
 
-/// From this state on marks are not looked at any more.
+/// From this state on, marks are no longer used.
 const ENDED: u32 = LeakRecoveryState::Complete as u32;

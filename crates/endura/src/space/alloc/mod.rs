@@ -9,57 +9,62 @@
 //! | [`slab`] | chunks of one size in a span | a bitmap per span in DRAM | a lock per class |
 //! | caches (`thread_cache`) | a few chunks per thread and class | DRAM | a lock per thread, uncontended |
 //!
-//! Locks are taken from the bottom row to the top one. No chunk has metadata in the pool, so that
-//! freeing one costs no flush, except for the last one of a span: its header then says FREE, durably.
-//! Taking a chunk costs nearly none: a span costs two fences, and one
-//! for each part of it that is used for the first time (its *tail* becomes shorter, see [`table`](page::table)).
+//! Locks are taken from the bottom row to the top one. No chunk has metadata in the pool. So freeing a chunk costs no
+//! flush, except for the last one of a span, whose header then becomes FREE, durably. Taking a chunk costs nearly none:
+//! a span costs two fences, and one more for each of its parts that is used for the first time (its *tail* becomes
+//! shorter, see [`table`](page::table)).
 //!
-//! A span has few units where a size has few chunks, and all of a page where it has many: so a small pool
-//! stays small, and a large one has few spans to look at when it is opened after a kill. A value above 16 KiB has a span
-//! of its own, one that no page holds a run of pages.
+//! A span has few units while its size has few chunks, and takes a whole page once there are many. So a small pool
+//! stays small, and a large one has few spans to look at when it is opened after a kill. A value above 16 KiB has a
+//! span of its own, and one that does not fit into a page has a run of pages.
 //!
 //! # What a crash leaves
 //!
-//! Bitmaps, caches and the lists of what is free are gone. After an unclean end [`tails`] finds the pages and spans
-//! that are FREE, and what was never handed out of the others; all else counts as used:
-//! what was free in it, and what was allocated and not yet linked, is stranded until a collection
-//! ([`collect`](crate::space::collect)) has found it. (After a clean close [`saved`] brings the free space back.)
-//! So a chunk can have two owners after a crash only if a span that something durable links is in no chain of
-//! spans, or if a header says something false about it.
+//! Bitmaps, caches and the lists of free space are lost. After an unclean end [`tails`] finds the pages and spans that
+//! are FREE, and the parts of other spans that were never handed out. Everything else counts as used: chunks that were
+//! free in it, and chunks that were allocated and not linked yet, are stranded until a leak recovery
+//! ([`leak_recovery`](crate::space::leak_recovery)) has found them. (After a clean close [`saved`] brings the free space back.)
+//!
+//! So a chunk can have two owners after a crash only if something durable links into a span that is in no chain of
+//! spans, or if the header of a span is wrong.
 //!
 //! | step | a crash after it | what the next open sees |
 //! | --- | --- | --- |
 //! | growing: medium grown | length | bytes at and above LENGTH, never looked at |
 //! | growing inside the last page: LENGTH stored | old or new LENGTH | units that are free, whether or not the file has them |
-//! | growing by pages: headers FREE stored | some headers above NEXT_PAGE | the same; they are written again before they count |
-//! | growing by pages: fenced; LENGTH and then NEXT_PAGE stored, in one line | neither, LENGTH, or both | LENGTH alone: free pages above NEXT_PAGE; both: pages with durable FREE headers, and a LENGTH that reaches into the last |
+//! | growing by pages: headers FREE stored | some headers above NEXT_PAGE | the same; written again before they count |
+//! | growing by pages: fenced; LENGTH, then NEXT_PAGE stored, in one line | neither, LENGTH, or both | see below |
 //! | growing by pages: fenced | new NEXT_PAGE | empty pages |
 //! | cutting a free page: its table stored, the first span and the free rest | FREE | a free page, whose table is not read |
 //! | cutting: fenced; CUT stored | FREE or CUT | a free page, or a page with one span, whose chunks are all unlinked |
 //! | cutting: drained | CUT | chunks of the first part of the span may be linked from here on |
-//! | taking a span from a gap: FREE(rest) stored behind it | the old chain | the rest's word lies inside the free span in front, and is not read |
-//! | taking: fenced; SLAB, RUN or DIRECTORY stored | FREE or the new word | a free gap, or a span without a linked chunk and the rest. Both chains end where the gap ends |
+//! | taking a span from a gap: FREE(rest) stored after it | the old chain | the rest's word lies inside a free span: not read |
+//! | taking: fenced; SLAB, RUN or DIRECTORY stored | FREE or the new word | a free gap, or an unlinked span and the rest |
 //! | taking: drained | the new word | chunks of its first part may be linked from here on |
-//! | shortening a tail: header stored | the longer tail, or the shorter one | nothing of the part is linked; the longer: it is handed out first, the shorter: it waits for a collection |
+//! | shortening a tail: header stored | the longer or the shorter tail | the part, unlinked: handed out first, or stranded |
 //! | shortening a tail: drained | the shorter one | chunks of the part may be linked from here on |
-//! | a span becomes free: FREE(units) stored | the old header, or FREE | the span, unlinked in both: stranded until a collection, or free |
+//! | a span becomes free: FREE(units) stored | the old header, or FREE | an unlinked span: stranded, or free |
 //! | a span becomes free: drained | FREE | a free span. Several in a row are one gap |
-//! | the last span of a page becomes free: the page's FREE stored | CUT, with the old chain, or FREE | the span, unlinked, or a free page |
+//! | the last span of a page: the page's FREE stored | CUT, with the old chain, or FREE | the span, unlinked, or a free page |
 //! | the last span of a page: drained | FREE | a free page |
-//! | taking pages: header LARGE(n) stored | old or new first header | old: n pages with valid headers; new: one run. Nothing is linked |
+//! | taking pages: header LARGE(n) stored | old or new first header | n pages with headers, or one run: nothing is linked |
 //! | taking pages: drained | LARGE(n) | data may overwrite the later headers, which no walk reads now |
-//! | freeing pages: later headers FREE stored | LARGE(n), data or FREE behind it | one run, unlinked: a leak |
+//! | freeing pages: later headers FREE stored | LARGE(n), data or FREE after it | one run, unlinked: a leak |
 //! | freeing pages: fenced; first header FREE stored | LARGE(n) or FREE first | one run, unlinked, or n free pages |
 //! | freeing pages: drained | n headers FREE | n free pages |
 //! | a sweep: as where a span, a page or a run becomes free | | |
-//! | the next open, killed or crashed: headers, tables, NEXT_PAGE and LENGTH flushed | what was visible, or durable | the same: nothing was stored |
-//! | growing, or a sweep ends: GROW_TO stored | any of its values | how far the next session grows before its collection has ended ([`growth`]) |
+//! | the next open: headers, tables, NEXT_PAGE, LENGTH flushed | what was visible, or durable | the same: nothing was stored |
+//! | growing, or a sweep ends: GROW_TO stored | any of its values | how far the next session may grow ([`growth`]) |
 //!
-//! A killed process may leave any of these words visible and not durable. The next open flushes all that it reads before
-//! it allocates, so that a row's "durable" holds from then on for what it has found.
+//! After a growth that stored only LENGTH, there are free pages above NEXT_PAGE. After one that stored both words,
+//! there are pages with durable FREE headers, and a LENGTH that reaches into the last of them. While a span is taken
+//! from a gap, the old chain and the new one end where the gap ends.
 //!
-//! A pool that was damaged by something else is met with checks wherever its words decide: page
-//! numbers, headers, positions of freed chunks. They give [`Error::Corrupt`](crate::Error::Corrupt).
+//! A killed process may leave any of these words visible and not durable. The next open flushes all that it reads
+//! before it allocates. From then on, what it has found is as durable as the rows say.
+//!
+//! Damage of any other cause is caught by checks, wherever a word of the pool decides something: page numbers, headers,
+//! positions of freed chunks. They return [`Error::Corrupt`](crate::Error::Corrupt).
 
 pub(crate) mod allocator;
 pub(crate) mod bitmap;

@@ -1,19 +1,19 @@
-//! The pages of a pool and the units of those that are cut: what is free of them, and growth.
+//! The pages of a pool, and the units of those that are cut: which of them are free, and how the pool grows.
 //!
-//! A page is born FREE: its header is made durable as such *before* NEXT_PAGE comes to cover it. It becomes CUT when its
-//! table is durable, and LARGE when it begins a run. Hence every page below NEXT_PAGE that is no continuation of a run
-//! has a valid header in every crash state, every page that is cut has a table that is one chain of spans, and nothing
-//! can be linked that a crash takes back.
+//! A page starts FREE: its header is made durable *before* NEXT_PAGE covers the page. It becomes CUT when its table is
+//! durable, and LARGE when it begins a run. So in every crash state each page below NEXT_PAGE that does not continue a
+//! run has a valid header, each page that is cut has a table that is one chain of spans, and nothing that a crash takes
+//! back can be linked.
 //!
-//! All of this happens under one lock. A thread can therefore never find NEXT_PAGE already large
-//! enough but not yet durable, and link into a page that a crash makes free again. Who walks a table holds that lock.
+//! All of this happens under one lock. So a thread never finds a NEXT_PAGE that is large enough but not durable yet,
+//! and never links into a page that a crash makes free again. A thread that walks a table holds that lock.
 //!
 //! # Free is durable
 //!
-//! A page or a span says FREE, durably, before its units come to be free in DRAM. What a killed process left visible is
-//! flushed by the next open, before its first operation ([`tails`](super::tails)). So at the start of each run of free
-//! units stands a durable FREE, and the chain from there ends where the run ends. Units are always taken from the
-//! start of a run: the words behind stay as they are, or are not read.
+//! A page or a span says FREE, durably, before its units become free in DRAM. What a killed process left visible is
+//! flushed by the next open, before its first operation ([`tails`](super::tails)). So each run of free units starts
+//! with a durable FREE, and the chain from there ends where the run ends. Units are always taken from the start of a
+//! run: the words after them stay as they are, or are not read.
 
 use crate::media::{Mark, Media, Ordering, Region, STEP};
 use crate::space::alloc::events::{Event, Events};
@@ -30,26 +30,26 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct Pages {
     pub(crate) free: Mutex<FreeSpace>,
-    /// Bytes of free chunks in spans that are in use, as the slabs count them.
+    /// Bytes of free chunks in spans that are in use, as counted by the slabs.
     pub(crate) loose: AtomicU64,
 }
 
 #[derive(Debug)]
 pub(crate) struct FreeSpace {
-    /// The number of pages ever taken; NEXT_PAGE says the same, durably.
+    /// The number of pages ever taken; NEXT_PAGE has the same value, durably.
     pub(crate) next: u64,
-    /// How long the file is at least; LENGTH says the same.
+    /// The least length of the file; LENGTH has the same value.
     pub(crate) length: u64,
-    /// How long it may become for now: see [`growth`].
+    /// The length up to which the file may grow for now: see [`growth`].
     pub(crate) limit: u64,
-    /// Whether all free space is known, so that growth is a need.
+    /// Whether all free space is known, so that the pool grows only if it must.
     pub(crate) knows_all: bool,
     pub(crate) pages: Runs,
     pub(crate) units: FreeUnits,
-    /// One bit for each unit that was there at the open, if a collection is to come: set once it was free in this
-    /// session.
+    /// One bit for each unit that the pool had at the open, if a leak recovery will follow: set once the unit has been
+    /// free in this session.
     given: Box<[[u64; UNITS as usize / 64]]>,
-    /// Receives growth.
+    /// Receives an event each time the file grows.
     events: Events,
 }
 
@@ -72,14 +72,14 @@ impl Pages {
         Ok(Self { free: Mutex::new(free), loose: AtomicU64::new(0) })
     }
 
-    /// Whether there are no pages that NEXT_PAGE does not count: the first of them would be taken a second time.
+    /// Fails if there are pages that NEXT_PAGE does not count. The first of them would be taken a second time.
     pub(crate) fn check_end<M: Media>(&self, media: &M, is_clean: bool) -> Result<()> {
         let free = self.free.lock();
         if free.length <= free.next * PAGE {
             return Ok(());
         }
-        // A close leaves no such length. A growth that is cut short leaves free pages there: their headers are durable
-        // before LENGTH is stored.
+        // A close leaves no such length. A growth that was cut short leaves free pages there, because their headers are
+        // durable before LENGTH is stored.
         let used = matches!(header::read(media, free.next), Ok(PageKind::Cut | PageKind::Large(_)));
         if is_clean || used {
             let what = "a length that is more than that of all pages";
@@ -88,39 +88,39 @@ impl Pages {
         Ok(())
     }
 
-    /// Pages ever taken, page 0 included.
+    /// The number of pages ever taken, including page 0.
     pub(crate) fn next(&self) -> u64 {
         self.free.lock().next
     }
 
-    /// How long the file is at least, in bytes.
+    /// The least length of the file in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.free.lock().length
     }
 
-    /// Bytes of the pool that are in use: all but free pages and free units.
+    /// Bytes of the pool that are in use: all except free pages and free units.
     pub(crate) fn bytes_in_use(&self) -> u64 {
         self.free.lock().bytes_in_use()
     }
 
-    /// Whether `count` neighbouring pages can be had only by growing.
+    /// Whether the file has to grow for `count` neighbouring pages.
     pub(crate) fn would_grow(&self, count: u64) -> bool {
         let free = self.free.lock();
         free.pages.fit(count).is_none_or(|first| (first + count) * PAGE > free.length)
     }
 
-    /// The runs of free pages, as units: first and end, ascending.
+    /// The runs of free pages in units, as first unit and end, ascending.
     pub(crate) fn free_pages(&self) -> Vec<(u64, u64)> {
         let runs = |(first, count)| (first * UNITS, (first + count) * UNITS);
         self.free.lock().pages.iter().map(runs).collect()
     }
 
-    /// The runs of free units in pages that are cut: first and end, ascending.
+    /// The runs of free units in pages that are cut, as first unit and end, ascending.
     pub(crate) fn free_units(&self) -> Vec<(u64, u64)> {
         self.free.lock().units.runs().collect()
     }
 
-    /// Bytes of the longest piece of free space, if the file can grow by `growth` bytes. O(pieces).
+    /// Bytes of the longest piece of free space, if the file can grow by `growth` bytes. O(number of pieces).
     pub(crate) fn longest_piece(&self, growth: u64) -> u64 {
         let (file, next) = (self.length().saturating_add(growth), self.next() * UNITS);
         let length = |(first, end): (u64, u64)| (end * UNIT).min(file).saturating_sub(first * UNIT);
@@ -133,7 +133,7 @@ impl Pages {
         pages.map(length).map(whole).chain(units).max().unwrap_or(0)
     }
 
-    /// From now on it is told of each unit that is there now whether it was free since.
+    /// Begins to record, for each unit that the pool has now, whether the unit has been free since.
     pub(crate) fn watch(&self) {
         let mut free = self.free.lock();
         free.given = vec![[0; UNITS as usize / 64]; free.next as usize].into();
@@ -143,14 +143,14 @@ impl Pages {
         units.into_iter().for_each(|(first, end)| free.note(first, end));
     }
 
-    /// Whether the unit was there at the open and has not been free in this session.
+    /// Whether the unit was in use at the open and has not been free in this session.
     pub(crate) fn is_left_over(&self, unit: u64) -> bool {
         self.free.lock().is_left_over(unit)
     }
 
-    /// Takes `count` neighbouring pages for one chunk; the first header says so, durably, on return.
+    /// Takes `count` neighbouring pages for one chunk. Their first header is durable on return.
     pub(crate) fn take_large<M: Media>(&self, media: &M, count: u64) -> Result<u64> {
-        // Relaxed: a figure for `growth`.
+        // Relaxed: an estimate for `growth`.
         let loose = self.loose.load(Ordering::Relaxed);
         let mut free = self.free.lock();
         let first = match free.pages.fit(count) {
@@ -167,15 +167,15 @@ impl Pages {
         };
         header::write(media, first, PageKind::Large(count))?;
         media.mark(Mark::Step("pool.large.take"));
-        // Before the chunk can be linked: after a crash a walk over the pages must see the run that
-        // the link refers to. A drain, because another thread may link it, which got the chunk through locks in DRAM:
-        // nothing else says that this thread's stores are out.
+        // Before the chunk can be linked: after a crash a walk over the pages must see the run that the link refers to.
+        // A drain, because another thread may link the chunk. It gets the chunk through locks in DRAM, which do not
+        // make this thread's stores durable.
         media.drain();
         free.pages.remove(first, count);
         Ok(first)
     }
 
-    /// How many pages the run has that begins at page `first`, which is in use.
+    /// The number of pages of the run that begins at page `first`, which is in use.
     pub(crate) fn find_large<M: Media>(&self, media: &M, first: u64) -> Result<u64> {
         let free = self.free.lock();
         let damage = |what| Err(Error::Corrupt { offset: first.saturating_mul(PAGE), what });
@@ -191,10 +191,10 @@ impl Pages {
         }
     }
 
-    /// Gives back the run of one large chunk.
+    /// Frees the run of one large chunk.
     ///
-    /// Its later pages have data in place of headers. Their headers become FREE first, while the first header still
-    /// covers them. When those are durable, the first header becomes FREE.
+    /// The later pages of the run have data in place of headers. Their headers become FREE first, while the first
+    /// header still covers them. Once those are durable, the first header becomes FREE.
     pub(crate) fn give_large<M: Media>(&self, media: &M, first: u64, count: u64) -> Result<()> {
         let mut free = self.free.lock();
         let damage = |what| Err(Error::Corrupt { offset: first.saturating_mul(PAGE), what });
@@ -213,16 +213,16 @@ impl Pages {
         media.fence();
         header::write(media, first, PageKind::Free)?;
         media.mark(Mark::Step("pool.large.free.first"));
-        // Before another thread can take a page: with a store buffer in front of the durable memory, this header
-        // would otherwise come behind the next owner's, which a lock in DRAM alone puts after it. Pairs with
-        // the store of the header in `take_large` and of the table in `take_span`.
+        // Before another thread can take a page. With a store buffer in front of the durable memory, this header could
+        // otherwise become durable after the next owner's, because only a lock in DRAM orders the two stores. Pairs
+        // with the store of the header in `take_large` and of the table in `take_span`.
         media.drain();
         free.insert_pages(first, count);
         Ok(())
     }
 
-    /// Makes pages free that a previous session left free, by their headers or by the list of its close;
-    /// `false` and no change if they are not pages or already free.
+    /// Makes pages free that a previous session left free, by their headers or by the list of its close. Returns
+    /// `false` and changes nothing if there are no such pages, or if they are free already.
     #[must_use]
     pub(crate) fn restore_pages(&self, first: u64, count: u64) -> bool {
         let mut free = self.free.lock();
@@ -236,7 +236,7 @@ impl Pages {
         sound
     }
 
-    /// The same for units `first..end` of a page that is cut.
+    /// As [`restore_pages`](Self::restore_pages), for the units `first..end` of a page that is cut.
     #[must_use]
     pub(crate) fn restore_units(&self, first: u64, end: u64) -> bool {
         let mut free = self.free.lock();
@@ -253,7 +253,7 @@ impl Pages {
         sound
     }
 
-    /// Takes back all that is free, as if nothing were.
+    /// Forgets all free space, as if none were free.
     pub(crate) fn forget(&self) {
         let mut free = self.free.lock();
         free.pages.clear();
@@ -262,7 +262,7 @@ impl Pages {
     }
 }
 
-/// Whether a file of `have` bytes can have so many pages, and this length.
+/// Whether a file of `have` bytes can hold `next` pages, and a pool of this length.
 pub(crate) fn check(have: u64, next: u64, length: u64) -> Result<()> {
     let damage = |offset, what| Err(Error::Corrupt { offset, what });
     // All pages but the last are whole.
@@ -282,7 +282,7 @@ pub(crate) fn check(have: u64, next: u64, length: u64) -> Result<()> {
 }
 
 impl FreeSpace {
-    /// All but what is free.
+    /// Bytes of all pages that are not free.
     pub(crate) fn bytes_in_use(&self) -> u64 {
         ((self.next - self.pages.count()) * UNITS - self.units.count()) * UNIT
     }
@@ -295,7 +295,7 @@ impl FreeSpace {
         })
     }
 
-    /// Notes that units came to be free.
+    /// Notes that the units `first..end` became free.
     fn note(&mut self, first: u64, end: u64) {
         for unit in first..end {
             let Some(page) = self.given.get_mut((unit / UNITS) as usize) else { return };
@@ -313,7 +313,7 @@ impl FreeSpace {
         self.units.set(first, end, true);
     }
 
-    /// Lets the file reach to byte `end`, which no more than the last page covers. `loose`: bytes of free chunks.
+    /// Makes the file reach to byte `end`, which lies in the last page at the most. `loose`: bytes of free chunks.
     pub(crate) fn reach<M: Media>(&mut self, media: &M, end: u64, loose: u64) -> Result<()> {
         if end <= self.length {
             return Ok(());
@@ -329,7 +329,7 @@ impl FreeSpace {
         Ok(())
     }
 
-    /// Makes the file longer: so long that byte `end` is in it, and up to `most` if there is room.
+    /// Makes the file longer, so that it has byte `end`, and has up to `most` bytes if the medium has space.
     fn grow<M: Media>(&mut self, media: &M, end: u64, most: u64) -> Result<()> {
         let need = end.saturating_sub(self.length);
         let at_least = end.next_multiple_of(STEP).min(most);
@@ -350,15 +350,15 @@ impl FreeSpace {
         Ok(())
     }
 
-    /// Stores how long the file is; the caller flushes a word of the line.
+    /// Stores the length of the file. The caller flushes a word of the line.
     fn store_length<M: Media>(&self, media: &M) -> Result<()> {
-        // Relaxed: the lock is held, and the next open is alone.
+        // Relaxed: the lock is held, and at the next open no other thread runs.
         Region::new(media, LENGTH, 1)?.store(0, self.length, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Lets the pool grow by `count` free pages, the last of which the file need not have beyond byte `end`. `loose`:
-    /// bytes of free chunks in the others.
+    /// Appends `count` free pages to the pool. The file need not have the last of them beyond byte `end`. `loose`:
+    /// bytes of free chunks in the other pages.
     pub(crate) fn append<M: Media>(
         &mut self,
         media: &M,
@@ -384,28 +384,28 @@ impl FreeSpace {
             growth::allow(media, self.in_use(loose).saturating_add(more))?;
         }
         let word = Region::new(media, NEXT_PAGE, 1)?;
-        // Release, and in the line of LENGTH: it is not durable before that. Its flush takes along what `growth` has
-        // stored there.
+        // Release, and in the line of LENGTH: so it is not durable before LENGTH is. Its flush covers what `growth` has
+        // stored in that line.
         word.store(0, next, Ordering::Release);
         word.flush(0, 1);
         media.mark(Mark::Step("pool.grow.next_page"));
         // Before anything in these pages can be linked. No other thread has seen the new value, because the lock is
-        // held: a thread that sees it sees it durable.
+        // held. A thread that sees the value later sees a durable one.
         media.fence();
         let first = std::mem::replace(&mut self.next, next);
         self.insert_pages(first, count);
         Ok(())
     }
 
-    /// Bytes in use, caches of threads and what waits in limbo among them; `loose` are free chunks.
+    /// Bytes in use, including caches of threads and chunks in limbo, without the `loose` bytes of free chunks.
     fn in_use(&self, loose: u64) -> u64 {
-        // The counts of other threads may be a little behind.
+        // The counts of other threads may lag a little.
         self.bytes_in_use().saturating_sub(loose)
     }
 }
 
 impl Pages {
-    /// From now on the pool grows up to GROW_TO only.
+    /// Limits the growth of the pool to GROW_TO from now on.
     pub(crate) fn hold_back<M: Media>(&self, media: &M) -> Result<()> {
         // Relaxed: it was written by another session, or by this thread.
         let limit = Region::new(media, GROW_TO, 1)?.load(0, Ordering::Relaxed);
@@ -414,7 +414,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Whether the pool is held back: see [`hold_back`](Self::hold_back).
+    /// Whether the growth of the pool is limited: see [`hold_back`](Self::hold_back).
     pub(crate) fn is_held_back(&self) -> bool {
         self.free.lock().limit != u64::MAX
     }
@@ -424,27 +424,27 @@ impl Pages {
         self.free.lock().events = events;
     }
 
-    /// Lets the pool grow as it must.
+    /// Lifts the limit of growth.
     pub(crate) fn let_grow(&self) {
         self.free.lock().limit = u64::MAX;
     }
 
-    /// Says that all free space is known in this session.
+    /// Records that all free space is known in this session.
     pub(crate) fn know_all(&self) {
         let mut free = self.free.lock();
         (free.knows_all, free.limit) = (true, u64::MAX);
     }
 
-    /// Stores how far the next session may grow if this one, which knows all free space, ends here.
+    /// Stores how far the next session may grow the file if this one, which knows all free space, ends here.
     pub(crate) fn allow_growth<M: Media>(&self, media: &M) -> Result<()> {
         let free = self.free.lock();
-        // Relaxed: a figure.
+        // Relaxed: an estimate.
         growth::allow(media, free.in_use(self.loose.load(Ordering::Relaxed)))
     }
 
-    /// Counts bytes of chunks that came to be free in a span in use, or no longer are.
+    /// Counts the free chunks of spans in use: `before` and `after` a change, in bytes.
     pub(crate) fn count_loose(&self, before: u64, after: u64) {
-        // Relaxed: a figure.
+        // Relaxed: an estimate.
         if after > before {
             self.loose.fetch_add(after - before, Ordering::Relaxed);
         } else if before > after {

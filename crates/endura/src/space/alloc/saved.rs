@@ -1,16 +1,15 @@
-//! Free space that outlives a clean close.
+//! The list of free space that a clean close leaves to the next session.
 //!
-//! The close writes which pages and units are free, and which chunks of partly used spans are, in blocks that have no
-//! other use: one in page 0, then, if that is not enough, in pages and units that are free
-//! themselves. So the list takes no space that a later session would have to give back, and never
-//! makes the pool grow. If even that is not enough the rest is left out, and UNCOLLECTED says so: the
-//! next session finds it by a collection.
+//! The close records which pages and units are free, and which chunks of partly used spans are, in blocks that have no
+//! other use: one in page 0, and if that is not enough, in pages and units that are free themselves. So the list takes
+//! no space that a later session would have to give back, and never makes the pool grow. If even that is not enough,
+//! the rest is left out, and UNRECOVERED records it: the next session finds the rest by a leak recovery.
 //!
 //! # The end of the file
 //!
-//! What lies behind the last unit in use is given back to the file system, if it is an eighth of the file or more. The
-//! close notes the shorter length, and fewer pages. The file itself is cut after the superblock says that the
-//! pool was closed.
+//! What lies after the last unit in use is given back to the file system, if it is an eighth of the file or more. The
+//! close records the shorter length, and fewer pages. The file itself is cut after the superblock says that the pool
+//! was closed.
 //!
 //! # A block
 //!
@@ -32,17 +31,18 @@
 //!
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
-//! | save: NEXT_PAGE, then LENGTH lowered | old or new; not the new LENGTH with the old NEXT_PAGE | the superblock says unclean; pages behind the new NEXT_PAGE were free |
-//! | save: blocks, GROW_TO, UNCOLLECTED and SAVED_FREE stored | 0, the list, or a torn one | the superblock says unclean: no list |
+//! | save: NEXT_PAGE, then LENGTH lowered | old or new; not LENGTH alone | the superblock says unclean; later pages were free |
+//! | save: blocks, GROW_TO, UNRECOVERED, SAVED_FREE stored | 0, the list, or a torn one | superblock unclean: no list |
 //! | save: fenced; the superblock says clean | the list | free space as it was |
-//! | close: the file is cut | longer or shorter | the same: what is behind LENGTH is not looked at |
+//! | close: the file is cut | longer or shorter | the same: bytes after LENGTH are not looked at |
 //! | open: list read; SAVED_FREE = 0 stored | 0 or the list | the superblock says unclean: no list |
 //! | open: fenced | 0 | no list; only now is anything allocated |
 //!
-//! A list with a wrong checksum or generation is no list. A stale one is thus refused three times over (unclean, another
-//! generation, a word of 0): two owners of one chunk are the worst that a list can do. A list that is right in itself, and
-//! calls free what the headers call used, means damage of one of them. Then nothing is known to be free, and nothing is
-//! collected: what is in use may be what either says.
+//! A list with a wrong checksum or generation is no list. So a stale list, which could give one chunk two owners, is
+//! refused for three reasons: the unclean end, the generation, and a word of 0.
+//!
+//! A list that is whole, but calls free what the headers call used, means that one of the two is damaged. Then nothing
+//! counts as known to be free, and nothing is recovered, because either of the two may be right about what is in use.
 
 use crate::Result;
 use crate::media::{LINE, Mark, Media, Ordering, Region};
@@ -55,7 +55,7 @@ use crate::space::alloc::page::header::PageKind;
 use crate::space::alloc::page::table;
 use crate::space::alloc::page::table::{Header, SpanKind};
 use crate::space::layout::{
-    LENGTH, PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE, UNCOLLECTED, UNIT, UNITS,
+    LENGTH, PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE, UNIT, UNITS, UNRECOVERED,
 };
 use crate::space::session::Session;
 
@@ -64,11 +64,12 @@ const PARTIAL: u64 = 2;
 const FREE_UNITS: u64 = 3;
 const CLASS: u64 = 4;
 
-// Flushed with it.
+// Both words are flushed together with SAVED_FREE.
 const _: () =
-    assert!(LENGTH / LINE == SAVED_FREE / LINE && UNCOLLECTED / LINE == SAVED_FREE / LINE);
+    assert!(LENGTH / LINE == SAVED_FREE / LINE && UNRECOVERED / LINE == SAVED_FREE / LINE);
 
-/// The fewest units of a gap in which a block is put: the bitmap of a whole page of the smallest chunks fits.
+/// The fewest units of a gap that a block is put into. The bitmap of a whole page of the smallest chunks fits into
+/// them.
 const LEAST_UNITS: u64 = 4;
 
 const CHECK: usize = 0;
@@ -85,11 +86,11 @@ pub(crate) enum Known {
     Listed,
     /// There is no list.
     Nothing,
-    /// There is one, whole and of the last session, and the headers say otherwise: one of the two is damaged.
+    /// There is a list, whole and of the last session, but the headers contradict it: one of the two is damaged.
     Contradicted,
 }
 
-/// A block as words in DRAM, `CHECK` not filled in.
+/// A block as words in DRAM. Its word `CHECK` is not filled in yet.
 struct Block {
     at: u64,
     words: Vec<u64>,
@@ -105,10 +106,10 @@ impl Block {
         self.words[NEXT] = next;
         self.words[CHECK] = checksum(&self.words);
         let region = Region::new(media, self.at, self.words.len())?;
-        // A leaf that a cursor remembers may have been where this block is.
+        // A cursor may remember a leaf that was where this block is now.
         before_reuse();
         for (i, &word) in self.words.iter().enumerate() {
-            // Relaxed, as all stores of the list: a fence stands before what makes it count.
+            // Relaxed, as all stores of the list: a fence comes before the store that makes the list count.
             region.store(i, word, Ordering::Relaxed);
         }
         region.flush(0, self.words.len());
@@ -116,7 +117,7 @@ impl Block {
     }
 }
 
-/// The right value of word 0.
+/// The right value of word 0 of a block.
 fn checksum(words: &[u64]) -> u64 {
     let count = words.len() as u64;
     let body = words[NEXT..].iter().fold(crc32c::crc32c(&count.to_le_bytes()), |sum, word| {
@@ -129,7 +130,7 @@ fn session_word<M: Media>(media: &M) -> Result<Region<'_, M>> {
     Region::new(media, SAVED_FREE, 1)
 }
 
-/// Stores SAVED_FREE, durable on return.
+/// Stores SAVED_FREE. Durable on return.
 fn commit<M: Media>(media: &M, at: u64) -> Result<()> {
     let word = session_word(media)?;
     word.store(0, at, Ordering::Relaxed);
@@ -139,20 +140,20 @@ fn commit<M: Media>(media: &M, at: u64) -> Result<()> {
 }
 
 impl Allocator {
-    /// Writes down what is free, and shortens the pool to what it needs; to how many bytes. Nothing may be allocated or
-    /// freed any more in this session.
+    /// Records the free space, and shortens the pool if much of its end is free. Returns the new length in bytes.
+    /// Nothing may be allocated or freed in this session afterwards.
     pub(crate) fn save<M: Media>(&self, media: &M, generation: u64) -> Result<u64> {
         let mut words = self.records().iter().map(Vec::len).sum::<usize>() as u64;
         if words <= SAVED_BLOCK_BYTES / 8 - RECORDS as u64 {
             words = 0;
         }
-        // Twice, because no record crosses the end of a block.
+        // Twice the words, because no record crosses the end of a block.
         let length = self.pages.shorten(media, 2 * 8 * words)?;
-        // The highest first: they are the last to be used again.
+        // The highest places first, because they are the last to be used again.
         let mut vacant = self.vacant(length).into_iter().rev();
         let mut block = Block::new(SAVED_BLOCK, SAVED_BLOCK_BYTES, generation);
-        // Whether something is free, or stranded, that the next open will not know of.
-        let mut uncollected = self.marks().is_some_and(|marks| !marks.progress().is_done());
+        // Whether something is free, or stranded, that the next open will not find in the list.
+        let mut unrecovered = self.marks().is_some_and(|marks| !marks.progress().is_done());
         for record in self.records() {
             while block.words.len() + record.len() > block.capacity {
                 let Some((at, bytes)) = vacant.next() else { break };
@@ -160,26 +161,26 @@ impl Allocator {
                 std::mem::replace(&mut block, next).write(media, at)?;
             }
             if block.words.len() + record.len() > block.capacity {
-                uncollected = true;
+                unrecovered = true;
                 break;
             }
             block.words.extend(record);
         }
         block.write(media, 0)?;
-        // One fence for the blocks and the word that names them: they count only when the
-        // superblock says that the pool was closed, which comes later.
+        // One fence covers the blocks and the word that names them. They count only once the superblock says that the
+        // pool was closed, which comes later.
         media.mark(Mark::Step("pool.save.list"));
-        if !uncollected {
+        if !unrecovered {
             self.pages.allow_growth(media)?;
         }
-        let word = Region::new(media, UNCOLLECTED, 1)?;
-        // In one line with the others: flushed with them.
-        word.store(0, u64::from(uncollected), Ordering::Relaxed);
+        let word = Region::new(media, UNRECOVERED, 1)?;
+        // In one line with SAVED_FREE, and flushed with it.
+        word.store(0, u64::from(unrecovered), Ordering::Relaxed);
         commit(media, SAVED_BLOCK)?;
         Ok(length)
     }
 
-    /// All that the list says.
+    /// The records of the list.
     fn records(&self) -> Vec<Vec<u64>> {
         let classes = Class::all().map(|class| (class.size(), self.slabs.units(class)));
         let classes = classes.filter(|&(_, units)| units > 0);
@@ -198,7 +199,8 @@ impl Allocator {
         records
     }
 
-    /// Where blocks can be, in a pool of so many bytes: from which byte, and how many, ascending.
+    /// Where blocks can be put in a pool of `length` bytes: the first byte and the number of bytes of each place,
+    /// ascending.
     fn vacant(&self, length: u64) -> Vec<(u64, u64)> {
         let of_page = |page: u64| (page * PAGE + LINE, (page + 1) * PAGE);
         let pages = self.pages.free_pages().into_iter();
@@ -213,7 +215,7 @@ impl Allocator {
         vacant
     }
 
-    /// Takes over what the last session left free, and makes sure that no later one does.
+    /// Takes over the free space of the last session's list, and makes sure that no later session does.
     pub(crate) fn restore<M: Media>(&self, media: &M, session: Session) -> Result<Known> {
         let at = session_word(media)?.load(0, Ordering::Acquire);
         if at == 0 {
@@ -222,12 +224,12 @@ impl Allocator {
         let mut known = Known::Nothing;
         if session.clean {
             let list = read(media, at, session.generation.wrapping_sub(1), self.pages.next());
-            let uncollected = Region::new(media, UNCOLLECTED, 1)?.load(0, Ordering::Acquire) != 0;
+            let unrecovered = Region::new(media, UNRECOVERED, 1)?.load(0, Ordering::Acquire) != 0;
             if let Some(list) = list {
-                // A walk over all tables, which comes where something is uncollected, looks at LENGTH by itself.
+                // If something is unrecovered, a walk over all tables follows, which checks LENGTH itself.
                 let is_sound = self.take_over(media, list)
-                    && (uncollected || self.pages.free.lock().has_all_in_file());
-                known = match (is_sound, uncollected) {
+                    && (unrecovered || self.pages.free.lock().has_all_in_file());
+                known = match (is_sound, unrecovered) {
                     (false, _) => Known::Contradicted,
                     (true, true) => Known::Listed,
                     (true, false) => Known::All,
@@ -240,7 +242,7 @@ impl Allocator {
         }
         if !session.read_only {
             media.mark(Mark::Step("pool.open.list"));
-            // Durable before anything is allocated: after a crash the list would be wrong.
+            // Durable before anything is allocated, because after a crash the list would be wrong.
             commit(media, 0)?;
         }
         Ok(known)
@@ -259,7 +261,7 @@ impl Allocator {
         if !counted {
             return false;
         }
-        // Free pages and units first: a partly used span must then not be among them.
+        // Free pages and units first: a partly used span must not lie among them.
         pages.into_iter().all(|(first, count)| {
             self.pages.restore_pages(first, count)
                 && (first..first + count)
@@ -300,10 +302,10 @@ struct List {
     partials: Vec<(u64, Header, Bitmap)>,
 }
 
-/// The list that starts at `at`, if it is one.
+/// The list that starts at `at`; `None` if there is none.
 fn read<M: Media>(media: &M, mut at: u64, generation: u64, pages: u64) -> Option<List> {
     let mut list = List::default();
-    // No word is part of two blocks: a longer chain leads back into itself.
+    // No word is part of two blocks. A chain with more words leads back into itself.
     let mut left = pages.saturating_mul(PAGE) / 8;
     loop {
         let words = read_block(media, at)?;

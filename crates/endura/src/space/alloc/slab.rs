@@ -1,16 +1,16 @@
 //! Slabs: spans of chunks of one size class.
 //!
-//! Per class one lock protects the bitmaps of its spans. A chunk outside every bitmap is in use as
-//! far as the span is concerned, whether a map links it, a thread has it in its cache, or it waits
-//! for a grace period. So a span whose bitmap is full has no chunk anywhere else, and can become free: a cache cannot
-//! still hold a chunk of a span that was given away.
+//! One lock per class protects the bitmaps of its spans. For its span, a chunk that is in no bitmap is in use, whether
+//! a map links it, a thread has it in its cache, or it waits for a grace period. So a span all of whose chunks are free
+//! in the bitmap has no chunk anywhere else, and can become free: no cache can still hold a chunk of a span that was
+//! given away.
 //!
-//! Spans that this session has not met (they are older than the last crash, or were full at the
-//! last close) have no bitmap. All their chunks count as used. The first chunk of such a span that
-//! is freed brings the span in.
+//! A span that this session has not met (it is older than the last crash, or was full at the last close) has no bitmap.
+//! All its chunks count as used. The first of its chunks that is freed adds the span.
 //!
-//! A chunk in the tail of its span is allocated only after the header's tail has become shorter, durably. That holds
-//! whatever made the chunk free: a new span, the tails of an open after a kill, the list of a clean close, or a sweep.
+//! A chunk in the tail of its span is allocated only after the tail in the header has become shorter, durably. That
+//! holds for every way in which the chunk became free: a new span, the tails of an open after a kill, the list of a
+//! clean close, or a sweep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,36 +25,37 @@ use crate::space::layout::UNIT;
 use crate::sync::{AtomicBool, Mutex, Ordering};
 use crate::{Error, Result};
 
-/// Wholly free spans that a class keeps, so that a program which frees and allocates at the edge of
-/// a span does not rewrite its header each time.
+/// Wholly free spans that a class keeps. Without them a program that frees and allocates at the edge of a span would
+/// rewrite its header each time.
 const SPARES: usize = 1;
-/// Spans of few units that a class must have to keep one: in a small pool a spare of each size would be a large part.
+/// The least size of a class that keeps a spare, in spans of few units. In a small pool, a spare of each class would
+/// take a large part.
 const KEEPS_SPARES: u64 = 8;
 
 /// All spans of chunks.
 #[derive(Debug)]
 pub(crate) struct Slabs {
-    /// On the heap: an open may run in a thread with a small stack.
+    /// On the heap, because a thread that opens a pool may have a small stack.
     classes: Box<[Mutex<ClassSpans>]>,
-    /// Of each class, whether it [is sparse](ClassSpans::is_sparse); written under its lock.
+    /// For each class, whether it [is sparse](ClassSpans::is_sparse); written under the lock of the class.
     sparse: [AtomicBool; Class::COUNT],
 }
 
 #[derive(Debug, Default)]
 struct ClassSpans {
-    /// By first unit.
+    /// The spans, by their first unit.
     slabs: BTreeMap<u64, Slab>,
-    /// Those of them with a free chunk. The lowest is used first: the highest become empty.
+    /// The spans with a free chunk. The lowest is used first, so that the highest become empty.
     partial: BTreeSet<u64>,
-    /// How many are wholly free.
+    /// How many spans are wholly free.
     empty: usize,
-    /// Free chunks in all of them.
+    /// Free chunks in all spans.
     free: usize,
-    /// Chunks of all of them.
+    /// Chunks of all spans.
     chunks: usize,
-    /// Units of all spans of the class, those that were not met yet among them, as far as is known.
+    /// Units of all spans of the class, including those that were not met yet, as far as they are known.
     units: u64,
-    /// Those in spans of few units. After an open all that a class has at first are taken for such.
+    /// Units in spans of few units. After an open, the first units of a class are assumed to be such.
     in_few: u64,
 }
 
@@ -64,11 +65,11 @@ struct ClassSpans {
 pub struct SizeUse {
     /// Bytes of a chunk.
     pub chunk_bytes: u64,
-    /// Bytes of the spans that have chunks of this size. (A session that only reads a pool which was not closed does not
-    /// know of them.)
+    /// Bytes of the spans that have chunks of this size. (They are unknown in a read-only session of a pool that was
+    /// not closed.)
     pub span_bytes: u64,
-    /// Bytes of the free chunks in them, without those in caches of threads. Only requests of this size can use them,
-    /// until all chunks of a span are free.
+    /// Bytes of the free chunks in those spans, without chunks in caches of threads. Only requests of this size can use
+    /// them, until all chunks of a span are free.
     pub free_bytes: u64,
 }
 
@@ -77,7 +78,7 @@ pub struct SizeUse {
 struct Slab {
     units: u64,
     bitmap: Bitmap,
-    /// Chunks from this number on lie in the tail: none of them was ever handed out.
+    /// Chunks from this number on lie in the tail, and were never handed out.
     tail: usize,
 }
 
@@ -89,7 +90,7 @@ impl Slabs {
         }
     }
 
-    /// Changes the spans of a class, under its lock, and counts what came to be free by it, or in use.
+    /// Changes the spans of a class under its lock, and counts the chunks that the change made free, or used.
     fn change<R>(
         &self,
         pages: &Pages,
@@ -102,28 +103,27 @@ impl Slabs {
         if own.free != before {
             let bytes = |chunks| chunks as u64 * class.size();
             pages.count_loose(bytes(before), bytes(own.free));
-            // Relaxed: a hint, which may be out of date.
+            // Relaxed: a hint that may be out of date.
             self.sparse[class.index()].store(own.is_sparse(class), Ordering::Relaxed);
         }
         result
     }
 
-    /// Whether some spans of the class would be wholly free if its chunks lay side by side, and so many
-    /// of its chunks are free that it is worth while to let them come to do so.
+    /// Whether some spans of the class would be wholly free if its chunks lay side by side, and enough of its chunks
+    /// are free to make it worth while to gather the chunks in use.
     #[inline]
     pub(crate) fn is_sparse(&self, class: Class) -> bool {
-        // Relaxed, as where it is written.
+        // Relaxed, as where the flag is written.
         self.sparse[class.index()].load(Ordering::Relaxed)
     }
 
-    /// Units of the span that the class needs for its next chunk; none if it has a free one.
+    /// Units of the span that the class needs for its next chunk; `None` if it has a free chunk.
     pub(crate) fn lacks(&self, pages: &Pages, class: Class) -> Option<u64> {
         let own = self.classes[class.index()].lock();
         own.partial.is_empty().then(|| own.next_units(pages, class))
     }
 
-    /// Adds between one and `want` free chunks to `out`. Takes a new span, or of the tail of one, only
-    /// if it must.
+    /// Adds between one and `want` free chunks to `out`. Takes a new span, or a part of a tail, only if it must.
     pub(crate) fn take<M: Media>(
         &self,
         media: &M,
@@ -147,8 +147,8 @@ impl Slabs {
         })
     }
 
-    /// Frees chunks. One that turns out not to be in use is left alone; the first such error is returned after all others
-    /// have been freed.
+    /// Frees chunks. A chunk that turns out not to be in use is left alone; the first such error is returned after all
+    /// others have been freed.
     pub(crate) fn give<M: Media>(
         &self,
         media: &M,
@@ -166,15 +166,15 @@ impl Slabs {
         })
     }
 
-    /// Gives wholly free spans back, the spare ones included.
+    /// Gives back the wholly free spans, including the spare ones.
     pub(crate) fn release_spares<M: Media>(&self, media: &M, pages: &Pages) -> Result<()> {
         Class::all().try_for_each(|class| {
             self.change(pages, class, |own| own.release_spares(media, pages, class))
         })
     }
 
-    /// Brings in a span that the last session left partly used, as its header describes it; `false` if it was brought in
-    /// before.
+    /// Adds a span that the last session left partly used, as its header describes it. Returns `false` if the span was
+    /// added before.
     #[must_use]
     pub(crate) fn restore(&self, pages: &Pages, class: Class, found: Found, free: Bitmap) -> bool {
         self.change(pages, class, |own| {
@@ -186,26 +186,26 @@ impl Slabs {
         })
     }
 
-    /// Counts units of spans of the class that are there.
+    /// Adds to the count of units of the spans that the class has.
     pub(crate) fn count_units(&self, class: Class, units: u64) {
         let mut own = self.classes[class.index()].lock();
         own.units += units;
         own.in_few = own.units.min(SMALL);
     }
 
-    /// The spans of the class have so many units.
+    /// Sets how many units the spans of the class have.
     pub(crate) fn set_units(&self, class: Class, units: u64) {
         let mut own = self.classes[class.index()].lock();
         (own.units, own.in_few) = (units, units.min(SMALL));
     }
 
-    /// Units of all spans of the class, as far as is known.
+    /// Units of all spans of the class, as far as they are known.
     pub(crate) fn units(&self, class: Class) -> u64 {
         self.classes[class.index()].lock().units
     }
 
-    /// Makes the chunks of a span free that have no mark; gives their bytes. Nothing happens if the span
-    /// is no longer what the last session left: it leaves its class under this lock only.
+    /// Frees the chunks of a span that have no mark, and returns their bytes. Does nothing if the span is no longer the
+    /// one that the last session left: a span leaves its class only under this lock.
     pub(crate) fn sweep<M: Media>(
         &self,
         media: &M,
@@ -224,7 +224,7 @@ impl Slabs {
         }
     }
 
-    /// The classes that have spans.
+    /// The use of each class that has spans.
     pub(crate) fn sizes(&self) -> Vec<SizeUse> {
         let use_of = |class: Class| {
             let own = self.classes[class.index()].lock();
@@ -237,7 +237,8 @@ impl Slabs {
         Class::all().map(use_of).filter(|class| class.span_bytes > 0).collect()
     }
 
-    /// Calls `look` with the units and the first unit of every span that has a free chunk, and which are free.
+    /// Calls `look` with each span that has a free chunk: its class, its units, its first unit, and which chunks are
+    /// free.
     pub(crate) fn for_each_partial(&self, mut look: impl FnMut(Class, u64, u64, &Bitmap)) {
         for class in Class::all() {
             let own = self.classes[class.index()].lock();
@@ -251,7 +252,7 @@ impl Slabs {
 }
 
 impl ClassSpans {
-    /// Adds a span whose chunks are counted in `units` already.
+    /// Adds a span that `units` counts already.
     fn insert(&mut self, class: Class, found: Found, bitmap: Bitmap) {
         let tail = class.first_from(found.tail);
         if bitmap.free() > 0 {
@@ -271,9 +272,9 @@ impl ClassSpans {
         Some(slab)
     }
 
-    /// Units of the next span. The pool does not grow for a span that takes a page while it has a gap for one of few units,
-    /// of which the class has given some back. (It has no more of them than it began with, for an open after a kill reads
-    /// the header of each span.)
+    /// Units of the next span. The pool does not grow for a span of a whole page while it has a gap for one of few
+    /// units, if the class has given some of those back. (A class has no more of them than it began with, because an
+    /// open after a kill reads the header of each span.)
     fn next_units(&self, pages: &Pages, class: Class) -> u64 {
         let (units, few) = (class.next_units(self.units), class.few_units());
         let fills_gap = units == WHOLE
@@ -283,7 +284,7 @@ impl ClassSpans {
         if fills_gap { few } else { units }
     }
 
-    /// Takes a new span. Where there is no room for one that takes a page, one of few units.
+    /// Takes a new span. If there is no space for one of a whole page, takes one of few units.
     fn take_span<M: Media>(&mut self, media: &M, pages: &Pages, class: Class) -> Result<()> {
         let header = |units| Header { kind: SpanKind::Slab(class), units };
         let units = self.next_units(pages, class);
@@ -300,7 +301,7 @@ impl ClassSpans {
         Ok(())
     }
 
-    /// Gives a span away, none of whose chunks is in use.
+    /// Gives back a span none of whose chunks is in use.
     fn give_span<M: Media>(
         &mut self,
         media: &M,
@@ -314,7 +315,7 @@ impl ClassSpans {
         pages.give_span(media, first, Header { kind: SpanKind::Slab(class), units })
     }
 
-    /// More than half of the chunks, and a whole span of them: with less nothing could be gained.
+    /// More than half of the chunks are free, and enough for a whole span: with fewer nothing could be gained.
     fn is_sparse(&self, class: Class) -> bool {
         self.free >= class.chunks(class.few_units()) && 2 * self.free > self.chunks
     }
@@ -361,7 +362,7 @@ impl ClassSpans {
                 what: "a free chunk without a mark",
             })?,
         };
-        // Not wholly free before: `unmarked` was not in it.
+        // The span was not wholly free before, because the `unmarked` chunks were not in its bitmap.
         self.remove(first);
         let found = table::read(media, first)?;
         match free.is_empty() {
@@ -371,8 +372,8 @@ impl ClassSpans {
         Ok(bytes)
     }
 
-    /// Adds up to `want` chunks to `out`, the lowest free ones of one span; of a tail only the first
-    /// part, and only if it `must`. Gives how many.
+    /// Adds up to `want` chunks to `out`, the lowest free ones of one span. Takes only the first part of a tail, and
+    /// only if it `must`. Returns how many chunks it added.
     fn take<M: Media>(
         &mut self,
         media: &M,
@@ -390,7 +391,8 @@ impl ClassSpans {
             let place = class.place(chunk);
             if chunk >= slab.tail {
                 if !must || out.len() > before {
-                    // A kill loses the chunks of a cache: so no further part of the span for the rest of a batch.
+                    // A kill loses the chunks of a cache. So the rest of a batch does not use a further part of the
+                    // span.
                     break;
                 }
                 let header = Header { kind: SpanKind::Slab(class), units: slab.units };
@@ -409,7 +411,7 @@ impl ClassSpans {
         Ok(taken)
     }
 
-    /// The first unit of the span that has a chunk at `at`; the span is brought in if it was not met yet.
+    /// The first unit of the span that has a chunk at `at`. Adds the span if this session has not met it yet.
     fn meet<M: Media>(&mut self, media: &M, pages: &Pages, class: Class, at: u64) -> Result<u64> {
         let unit = at / UNIT;
         if let Some((&first, slab)) = self.slabs.range(..=unit).next_back()

@@ -1,7 +1,7 @@
 //! Spans: taken from runs of free units, and given back to them.
 //!
-//! A span is taken from the start of a run of free units, or from a free page, which is cut. What is left of either is
-//! one free span, whose header is durable before the first word says that the span ends in front of it.
+//! A span is taken from the start of a run of free units, or from a free page, which is cut. The rest of either becomes
+//! one free span. The header of that is durable before the header of the new span, which ends before it, is stored.
 
 use crate::media::{Mark, Media, Ordering, Region, STEP};
 use crate::space::alloc::class::WHOLE;
@@ -13,19 +13,19 @@ use crate::space::alloc::pages::{FreeSpace, Pages};
 use crate::space::layout::{LENGTH, NEXT_PAGE, PAGE, UNIT, UNITS, first_unit};
 use crate::{Error, Result};
 
-/// Where a span can be had.
+/// A place from which a span can be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// At the start of the run of free units that begins at this unit.
     Gap(u64),
     /// In this free page.
     Page(u64),
-    /// Nowhere yet.
+    /// Nowhere yet: the pool has to grow by a page.
     New,
 }
 
 impl Place {
-    /// The unit at which it begins, if the pool has `next` pages.
+    /// The unit at which the place begins, if the pool has `next` pages.
     fn first(self, next: u64) -> u64 {
         match self {
             Self::Gap(first) => first,
@@ -36,9 +36,9 @@ impl Place {
 }
 
 impl Pages {
-    /// Takes a span, whose header says what it is, durably, on return.
+    /// Takes a span. Its header is durable on return.
     pub(crate) fn take_span<M: Media>(&self, media: &M, header: Header) -> Result<u64> {
-        // Relaxed: a figure for `growth`.
+        // Relaxed: an estimate for `growth`.
         let loose = self.loose.load(Ordering::Relaxed);
         let mut free = self.free.lock();
         let place = free.place(header.units);
@@ -55,19 +55,19 @@ impl Pages {
         Ok(first)
     }
 
-    /// Whether a span of so many units can be had only by making the file longer.
+    /// Whether the file has to grow for a span of `units` units.
     pub(crate) fn span_would_grow(&self, units: u64) -> bool {
         let free = self.free.lock();
         let place = free.place(units);
         place == Place::New || (place.first(free.next) + units) * UNIT > free.length
     }
 
-    /// Gives a span back that begins at unit `first` and is in use. Its header, or that of its page if nothing else is in
-    /// use there, says FREE from now on.
+    /// Gives back a span that begins at unit `first` and is in use. Its header says FREE from now on; if nothing else
+    /// in its page is in use, the header of the page does.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`], and nothing is changed, if there is no such span.
+    /// [`Error::Corrupt`] if there is no such span. Nothing is changed then.
     pub(crate) fn give_span<M: Media>(&self, media: &M, first: u64, header: Header) -> Result<()> {
         let mut free = self.free.lock();
         let found = free.find(media, first)?;
@@ -79,7 +79,7 @@ impl Pages {
         if header.units + free.units.count_in(page) == WHOLE {
             page_header::write(media, page, PageKind::Free)?;
             media.mark(Mark::Step("pool.page.free"));
-            // Before the page can be taken: its table is written then, which this header must be ahead of.
+            // Before the page can be taken: its table is written then, and this header must be durable before that.
             media.drain();
             free.units.forget(page);
             free.insert_pages(page, 1);
@@ -87,15 +87,15 @@ impl Pages {
         }
         table::write(media, first, Header { kind: SpanKind::Free, units: header.units })?;
         media.mark(Mark::Step("pool.span.free"));
-        // Before another thread can take the units: with a store buffer in front of the durable memory, this word
-        // would otherwise come behind the next owner's, which a lock in DRAM alone puts after it. Pairs with
-        // the stores of `take_from_gap`.
+        // Before another thread can take the units. With a store buffer in front of the durable memory, this word could
+        // otherwise become durable after the next owner's, because only a lock in DRAM orders the two stores. Pairs
+        // with the stores of `take_from_gap`.
         media.drain();
         free.insert_units(first, first + header.units);
         Ok(())
     }
 
-    /// The span in use that unit `unit` is part of. O(spans of the page).
+    /// The span in use that contains unit `unit`. O(spans of the page).
     pub(crate) fn find_span<M: Media>(&self, media: &M, unit: u64) -> Result<Found> {
         // Under the lock, so that the chain is whole.
         self.free.lock().find(media, unit)
@@ -110,16 +110,16 @@ impl Pages {
         table::read(media, first)
     }
 
-    /// Gives up what lies behind the last unit in use and `spare` bytes more, if it is an eighth of the file or more.
-    /// How many bytes the pool has from now on. Both words are in the line of SAVED_FREE and are flushed with that.
+    /// Gives up what lies more than `spare` bytes after the last unit in use, if it is an eighth of the file or more.
+    /// Returns the new length of the pool in bytes. Both words are in the line of SAVED_FREE and are flushed with it.
     pub(crate) fn shorten<M: Media>(&self, media: &M, spare: u64) -> Result<u64> {
         let mut free = self.free.lock();
         let end = free.end() * UNIT;
         if end > free.length {
-            // Damage: a length that is too short must not cost what lies behind it.
+            // Damage: LENGTH is too short. Nothing that lies after it may be lost.
             return Ok(end);
         }
-        // What a growth was killed after may reach behind the last page.
+        // A growth during which the process was killed may have left a LENGTH that reaches beyond the last page.
         let most = free.length.min(free.next * PAGE);
         let need = end.saturating_add(spare).next_multiple_of(STEP);
         let need = if need > most - most / 8 { most } else { need };
@@ -128,7 +128,7 @@ impl Pages {
         }
         let next = need.div_ceil(PAGE);
         if next < free.next {
-            // Relaxed: the pool is being closed, and LENGTH comes behind it.
+            // Relaxed: the pool is being closed, and LENGTH is stored after it, with Release.
             Region::new(media, NEXT_PAGE, 1)?.store(0, next, Ordering::Relaxed);
             media.mark(Mark::Step("pool.save.next_page"));
             let gone = free.next - next;
@@ -136,23 +136,23 @@ impl Pages {
             free.next = next;
         }
         free.length = need;
-        // Release: LENGTH must reach into the last page. Both words lie in one line, so that this is an order in which
-        // they become durable, whatever a fence does.
+        // Release: LENGTH must reach into the last page. Both words lie in one line, so that they become durable in
+        // this order, whatever a fence does.
         Region::new(media, LENGTH, 1)?.store(0, need, Ordering::Release);
         Ok(need)
     }
 }
 
 impl FreeSpace {
-    /// One more than the last unit in use.
+    /// The unit after the last one in use.
     fn end(&self) -> u64 {
         let page = self.next - self.pages.count_before(self.next);
         let last = self.units.last_run();
         last.filter(|&(_, end)| end == page * UNITS).map_or(page * UNITS, |(first, _)| first)
     }
 
-    /// Where a span of so many units is taken from: from the lowest gap, if the file has it, then from the lowest free
-    /// page, then from a gap that the file does not have yet.
+    /// Where a span of `units` units is taken from: the lowest gap, if the file has it, else the lowest free page, else
+    /// a gap that the file does not have yet.
     fn place(&self, units: u64) -> Place {
         let gap = self.units.fit(units);
         let in_file = gap.filter(|gap| (gap + units) * UNIT <= self.length).map(Place::Gap);
@@ -168,20 +168,20 @@ impl FreeSpace {
         if rest < end {
             table::write(media, rest, Header { kind: SpanKind::Free, units: end - rest })?;
             media.mark(Mark::Step("pool.span.rest"));
-            // Before the word in front says that a span begins there. Until then the unit lies inside a free span, and
-            // its word is not read.
+            // Before the header of the new span says that a span begins at `rest`. Until then that unit lies inside a
+            // free span, and its word is not read.
             media.fence();
         }
         table::write(media, first, header)?;
         media.mark(Mark::Step("pool.span.take"));
-        // Before any chunk of the span can be linked: after a crash a walk must see the span that the link refers
-        // to. A drain, because another thread may link it, which got the chunk through locks in DRAM.
+        // Before any chunk of the span can be linked: after a crash a walk must see the span that the link refers to. A
+        // drain, because another thread may link the chunk, which it gets through locks in DRAM.
         media.drain();
         self.units.set(first, rest, false);
         Ok(())
     }
 
-    /// Makes a free page one of spans, of which this is the first.
+    /// Turns a free page into a page of spans, with a first span of this header.
     fn cut<M: Media>(&mut self, media: &M, page: u64, header: Header) -> Result<()> {
         let first = first_unit(page);
         let (rest, end) = (first + header.units, (page + 1) * UNITS);
@@ -190,7 +190,7 @@ impl FreeSpace {
         }
         table::write(media, first, header)?;
         media.mark(Mark::Step("pool.page.cut.table"));
-        // Before the page's header says that the table counts.
+        // Before the page's header says that the table is valid.
         media.fence();
         page_header::write(media, page, PageKind::Cut)?;
         media.mark(Mark::Step("pool.page.cut"));
@@ -214,7 +214,7 @@ impl FreeSpace {
         table::find(media, unit)
     }
 
-    /// Whether the unit can be part of a span in use.
+    /// Fails if the unit cannot be part of a span in use.
     fn check<M: Media>(&self, media: &M, unit: u64) -> Result<()> {
         let damage = |what| Err(Error::Corrupt { offset: unit.saturating_mul(UNIT), what });
         let page = unit / UNITS;

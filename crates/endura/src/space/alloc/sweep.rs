@@ -1,7 +1,7 @@
-//! Freeing what a collection has not marked, span by span (C4 of [`collect`](crate::space::collect)).
+//! Freeing the chunks that a leak recovery has not marked, span by span (C4 of [`leak_recovery`](crate::space::leak_recovery)).
 //!
-//! The header of a span that is wholly free then says FREE. Otherwise the next open after an unclean end would not know
-//! that, and each killed session would cost the spans that it has used.
+//! The header of a span that becomes wholly free says FREE. Otherwise the next open after an unclean end would not find
+//! that space, and each killed session would cost the spans that it has used.
 
 use crate::media::{LINE, Mark, Media, Region};
 use crate::space::alloc::allocator::Allocator;
@@ -12,16 +12,17 @@ use crate::space::layout::{GROW_TO, UNIT, UNITS};
 use crate::{Error, Result};
 
 impl Allocator {
-    /// Frees what has no mark in one of the spans that were there at the open; how many bytes that were.
+    /// Frees what has no mark in the old span `index`, one that was in use at the open. Returns how many bytes it
+    /// freed.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`], also if the headers of all spans are not known.
+    /// [`Error::Corrupt`], also if the headers contradict each other, so that the old spans are not known.
     pub(crate) fn sweep<M: Media>(&self, media: &M, marks: &Marks, index: usize) -> Result<u64> {
         if self.is_spoiled {
             return Err(Error::Corrupt { offset: 0, what: "headers that contradict each other" });
         }
-        media.mark(Mark::Step("collect.sweep"));
+        media.mark(Mark::Step("leak_recovery.sweep"));
         let Some(OldSpan { first, units, kind }) = marks.spans().get(index) else { return Ok(0) };
         let give = |kind| self.pages.give_span(media, first, Header { kind, units });
         match kind {
@@ -36,14 +37,14 @@ impl Allocator {
         Ok(units * UNIT - if kind == Old::Large { LINE } else { 0 })
     }
 
-    /// Ends the collection: all free space is known. Its stores are durable on return.
+    /// Ends the leak recovery: from now on all free space is known. The stores are durable on return.
     pub(crate) fn end_sweep<M: Media>(&self, media: &M) -> Result<()> {
         self.pages.know_all();
         self.pages.allow_growth(media)?;
         // equivalent mutant, without: costs space or time, as the store itself.
         Region::new(media, GROW_TO, 1)?.flush(0, 1);
-        media.mark(Mark::Step("collect.end"));
-        // So that the next session need not grow by less than it could.
+        media.mark(Mark::Step("leak_recovery.end"));
+        // So that the next session may grow as far as it should.
         // equivalent mutant, without: costs time, as the store itself.
         media.fence();
         Ok(())

@@ -1,24 +1,24 @@
-//! What an open finds out by a walk over all tables: pages and spans that are FREE, the tails of spans of chunks, which
-//! were never allocated, and what is in use.
+//! The survey of an open: a walk over all tables finds the pages and spans that are FREE, the tails of spans of chunks,
+//! which were never allocated, and what is in use.
 //!
-//! After an unclean end the first two are free space that is known without a collection. Otherwise each session that is
-//! killed before its collection has ended would cost a span for each size of which it took a chunk. With them the next
-//! session continues in the same span, one part further on.
+//! After an unclean end, free pages, free spans and tails are free space that is known without a leak recovery. Without
+//! them, each session that is killed before its leak recovery has ended would cost a span for each size of which it took a
+//! chunk. With them, the next session continues in the same span, one part further on.
 //!
 //! # Why this space has no owner
 //!
-//! A page or a span says FREE from when its last chunk was retired by its owner, until it is taken.
-//! A tail loses a part before a chunk of it is handed out. The header that takes either away is durable before something
-//! that is durable can lead to it.
+//! A page or a span says FREE from the time when its last chunk was freed until it is taken. A tail loses a part before
+//! a chunk of that part is handed out. The header that ends either state is durable before anything durable can lead to
+//! the space.
 //!
-//! The stores of a killed process may be visible and not durable. So this module flushes each word that it goes by, and
-//! the fence of the directory's own flushes at an open (`Directory::load`) covers them, before the first
-//! operation is admitted. NEXT_PAGE and LENGTH are flushed with the directory's first link, which lies in the same line.
-//! From then on what this module found is durable, and the session may rely on it as on its own stores.
+//! The stores of a killed process may be visible and not durable. So this module flushes each word on which it relies.
+//! The fence after the directory's own flushes at an open (`Directory::load`) covers them, before the first operation
+//! is admitted. NEXT_PAGE and LENGTH are flushed with the directory's first link, which lies in the same line. From
+//! then on what this module found is durable, and the session may rely on it as on its own stores.
 //!
 //! # Cost
 //!
-//! An open after an unclean end reads a word of each span, most of them one a page, and flushes their lines.
+//! An open after an unclean end reads one word of each span, and flushes its line. Most spans take a whole page.
 
 use crate::media::{LINE, Media};
 use crate::space::alloc::allocator::Allocator;
@@ -35,29 +35,29 @@ use crate::space::layout::{DIRECTORY_NEXT, LENGTH, NEXT_PAGE, UNIT, UNITS};
 const _: () =
     assert!(NEXT_PAGE / LINE == DIRECTORY_NEXT / LINE && LENGTH / LINE == NEXT_PAGE / LINE);
 
-/// What one walk over all headers finds.
+/// The findings of one walk over all headers.
 struct Survey {
     in_use: LeftOver,
     free_pages: Vec<u64>,
     /// Runs of free units: first and end.
     free_units: Vec<(u64, u64)>,
-    /// Spans that have a tail with a chunk in it, and which chunks these are.
+    /// Spans that have a tail with a chunk in it, and the chunks of that tail.
     tails: Vec<(Class, Found, Bitmap)>,
     /// Units of the spans of each class.
     units: [u64; Class::COUNT],
 }
 
 impl Allocator {
-    /// Frees the space that the headers call free, as far as it is not known to be free, and lists what is in use. If one
-    /// header is impossible it frees nothing and lists nothing, because all headers before a page are needed to
-    /// distinguish headers from the data of runs; then there is no answer.
+    /// Frees the space that the headers call free, except what is known to be free already, and lists what is in use.
+    /// If one header is impossible, it frees nothing and returns `None`: all headers before a page are needed to
+    /// distinguish a header from the data of a run.
     pub(crate) fn survey<M: Media>(&self, media: &M) -> Option<LeftOver> {
         let (next, length) = {
             let free = self.pages.free.lock();
             (free.next, free.length)
         };
         let found = Survey::of(media, next, length)?;
-        // Not what the list of a close knows of.
+        // The list of a clean close may have these already; then the calls change nothing.
         for page in found.free_pages {
             let _ = self.pages.restore_pages(page, 1);
         }
@@ -73,8 +73,8 @@ impl Allocator {
 }
 
 impl Survey {
-    /// Looks at all pages below `next`; none if one of them has an impossible header, or a span in use lies behind byte
-    /// `length`.
+    /// Looks at all pages below `next`. `None` if one of them has an impossible header, or if a span in use lies beyond
+    /// byte `length`.
     fn of<M: Media>(media: &M, next: u64, length: u64) -> Option<Self> {
         let mut survey = Self {
             in_use: LeftOver::default(),
@@ -90,7 +90,7 @@ impl Survey {
         Some(survey)
     }
 
-    /// Looks at page `page`; the next page that has a header.
+    /// Looks at page `page`. Returns the next page that has a header.
     fn look_at_page<M: Media>(
         &mut self,
         media: &M,

@@ -7,54 +7,55 @@ use crate::space::alloc::allocator::Allocator;
 use crate::space::alloc::class::{Class, Room};
 use crate::space::alloc::limbo::{Chunk, Limbo};
 
-/// After so many retired chunks, or so many bytes of them, a thread tries to move the epoch and
-/// frees what has expired.
+/// After this many retired chunks, or this many bytes of them, a thread tries to advance the epoch and frees what has
+/// expired.
 const FREE_EVERY: usize = 64;
 const FREE_EVERY_BYTES: u64 = 1 << 20;
 
-/// How much is freed at once. After a thread has stayed inside an operation any amount may wait: no operation may have to
-/// free all of it, nor hold a lock so long.
+/// A limit on what is freed at once. After one thread has stayed inside an operation, any amount may wait. No operation
+/// should have to free all of it, nor hold a lock for that long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bite {
     /// Chunks.
     pub(crate) chunks: usize,
-    /// Bytes; the last chunk may go beyond. Chunks of whole pages are freed page by page.
+    /// Bytes; the last chunk may exceed the limit. Chunks of whole pages are freed page by page.
     pub(crate) bytes: u64,
 }
 
 impl Bite {
-    /// Of its own by a thread that retires: four times what came since the last time, so that it catches up.
+    /// For the own limbo of a thread that retires: four times as many chunks as it has retired since the last time, so
+    /// that it catches up.
     pub(crate) const OWN: Self = Self { chunks: 4 * FREE_EVERY, bytes: 64 * FREE_EVERY_BYTES };
-    /// Of each other thread's that it then looks at.
+    /// For the limbos of other threads that it then looks at. The chunks count together, the bytes for each limbo.
     pub(crate) const OTHERS: Self = Self { chunks: FREE_EVERY, bytes: 64 * FREE_EVERY_BYTES };
-    /// Of all threads' where space is short: about a millisecond. The bytes are those of each.
+    /// For all limbos when space is short: about a millisecond. The chunks count together, the bytes for each limbo.
     pub(crate) const SHORT: Self = Self { chunks: 8 << 10, bytes: 1 << 30 };
-    /// All there is.
+    /// Without a limit.
     pub(crate) const ALL: Self = Self { chunks: usize::MAX, bytes: u64::MAX };
 }
 
 /// Free chunks of one size.
 #[derive(Debug, Default)]
 struct Cache {
-    /// To be handed out, from the end.
+    /// Chunks to be handed out, from the end of the list.
     ready: Vec<u64>,
-    /// Freed since these were taken. They may be in any span. If the class is sparse when they are needed, they go back
-    /// to their spans instead, so that new entries of an emptied pool gather in few of its spans, and do not keep one
-    /// in each.
+    /// Chunks that were freed since the `ready` ones were taken, of any spans. If the class is sparse when they are
+    /// needed, they go back to their spans instead. So the new entries of an emptied pool gather in few of its spans,
+    /// and do not keep one entry in each.
     returned: Vec<u64>,
 }
 
-/// One thread's cache and limbo. It outlives the thread: the next thread with its number continues with it. Any thread
-/// may empty it, because all of it is under the slot's lock.
+/// One thread's cache and limbo. They outlive the thread: the next thread with its number continues with them. Any
+/// thread may empty them, because all of it is under the lock of the slot.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCache {
-    /// By class; made when first used.
+    /// The caches by class; allocated when first used.
     caches: Vec<Cache>,
     limbo: Limbo,
-    /// Retired since the last attempt to free.
+    /// Chunks and bytes that were retired since the last attempt to free.
     fresh: usize,
     fresh_bytes: u64,
-    /// How many times it was the owner's turn to look at another thread's.
+    /// How many times the owner has looked at other threads' limbos.
     looks: usize,
 }
 
@@ -102,14 +103,14 @@ impl ThreadCache {
         let cache = self.cache(class);
         if !cache.returned.is_empty() {
             if !allocator.is_sparse(class) {
-                // The newest is handed out first, for it is warm.
+                // The newest is handed out first, because it is still in the processor's cache.
                 std::mem::swap(&mut cache.ready, &mut cache.returned);
                 return Ok(cache.ready.pop());
             }
             allocator.give(media, class, cache.returned.drain(..))?;
         }
         allocator.take(media, class, &mut cache.ready)?;
-        // The lowest chunk goes first, and the next one lies behind it.
+        // The lowest chunk is handed out first, and the next one lies after it.
         cache.ready.reverse();
         Ok(cache.ready.pop())
     }
@@ -135,11 +136,11 @@ impl ThreadCache {
         if allocator.is_sparse(class) {
             return allocator.give(media, class, ready.drain(..).chain(returned.drain(..)));
         }
-        // The oldest, which are the coldest.
+        // The oldest ones, which are least likely to be in the processor's cache.
         allocator.give(media, class, returned.drain(..batch))
     }
 
-    /// Keeps a chunk until its tag expires; `true` if it is time to look for such.
+    /// Keeps a chunk until its tag expires. Returns `true` if it is time to look for chunks that have expired.
     #[must_use]
     pub(crate) fn retire(&mut self, tag: RetireTag, at: u64, bytes: u64) -> bool {
         self.limbo.push(tag, Chunk { at, bytes });
@@ -148,7 +149,7 @@ impl ThreadCache {
         self.fresh >= FREE_EVERY || self.fresh_bytes >= FREE_EVERY_BYTES
     }
 
-    /// Frees what has expired at epoch `now`, at most a bite of it; how many chunks that were.
+    /// Frees at most a bite of what has expired at epoch `now`. Returns how many chunks it freed.
     pub(crate) fn free_expired<M: Media>(
         &mut self,
         media: &M,
@@ -170,7 +171,7 @@ impl ThreadCache {
         result.map(|()| freed)
     }
 
-    /// Takes out what has expired at epoch `now`, at most a bite of it, for the caller to free.
+    /// Takes at most a bite of what has expired at epoch `now` out of limbo, for the caller to free.
     pub(crate) fn take_expired(&mut self, now: u64, bite: Bite, expired: &mut Vec<(u64, u64)>) {
         let mut taken_bytes = 0_u64;
         while expired.len() < bite.chunks
@@ -182,13 +183,13 @@ impl ThreadCache {
         }
     }
 
-    /// Whose turn it is to be looked at: counts up.
+    /// Counts the looks at other threads' limbos; the number tells whose turn it is.
     pub(crate) fn next_look(&mut self) -> usize {
         self.looks = self.looks.wrapping_add(1);
         self.looks
     }
 
-    /// Gives all cached chunks back to their spans.
+    /// Frees all cached chunks to their spans.
     pub(crate) fn empty_caches<M: Media>(
         &mut self,
         media: &M,
@@ -204,7 +205,7 @@ impl ThreadCache {
         result
     }
 
-    /// Whether nothing is in it.
+    /// Whether it has neither cached nor retired chunks.
     pub(crate) fn is_empty(&self) -> bool {
         self.limbo.is_empty() && self.cached().next().is_none()
     }
@@ -214,7 +215,7 @@ impl ThreadCache {
         self.limbo.bytes()
     }
 
-    /// Chunks that wait for a grace period: where, and how many bytes.
+    /// Chunks that wait for a grace period, as offset and bytes.
     pub(crate) fn limbo(&self) -> impl Iterator<Item = (u64, u64)> {
         self.limbo.iter().map(|chunk| (chunk.at, chunk.bytes))
     }

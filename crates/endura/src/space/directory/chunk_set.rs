@@ -1,4 +1,4 @@
-//! A set of chunks, one bit each.
+//! A set of chunks, with one bit for each.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +8,36 @@ use crate::space::layout::UNIT;
 /// Words of a group of bits.
 const WORDS: usize = 16;
 
-/// Chunks anywhere in the pool: takes 1/100 of their memory, or less.
+/// A set of chunks anywhere in the pool. It takes at most 1/100 of their memory.
 #[derive(Default)]
 pub(crate) struct ChunkSet {
-    /// By class, then by the number of the group: a bit for each place at which a chunk of the class can begin.
+    /// By class, then by the number of the group: one bit for each place at which a chunk of the class can begin.
     slabs: BTreeMap<(Class, u64), [u64; WORDS]>,
-    /// Chunks that lie by themselves, with their bytes as requested.
+    /// Chunks with a span or pages of their own, and their bytes as requested.
     alone: BTreeMap<u64, u64>,
 }
 
-/// The distance in bytes at which chunks of the class can begin: spans begin at whole units, chunks behind one another.
+/// The distance in bytes between places at which chunks of the class can begin: spans begin at units, and the chunks of
+/// a span follow each other without a gap.
 fn distance(class: Class) -> u64 {
     // The largest power of two in the size.
     UNIT.min(1 << class.size().trailing_zeros())
 }
 
-/// The group of a chunk at `at`, its word in there, and its bit.
+/// The group of a chunk at `at`, the chunk's word in the group, and its bit.
 fn place(class: Class, at: u64) -> (u64, usize, u64) {
     let number = at / distance(class);
     let group = number / (64 * WORDS as u64);
     (group, (number / 64) as usize % WORDS, 1 << (number % 64))
 }
 
-/// Where the chunk lies that has this bit.
+/// The offset of the chunk with this bit.
 fn at(class: Class, group: u64, word: usize, bit: u32) -> u64 {
     (64 * (group * WORDS as u64 + word as u64) + u64::from(bit)) * distance(class)
 }
 
 impl ChunkSet {
-    /// Adds a chunk of `bytes` bytes, as requested, which is one; whether it was not in the set.
+    /// Adds a chunk of `bytes` bytes, as requested, which must be one. Returns whether it was not in the set.
     pub(crate) fn insert(&mut self, at: u64, bytes: u64) -> bool {
         let Room::Slab(class) = Room::of(bytes) else {
             return self.alone.insert(at, bytes).is_none();
@@ -48,7 +49,7 @@ impl ChunkSet {
         is_new
     }
 
-    /// Takes about so many out, each with its bytes.
+    /// Removes about `count` chunks, and returns them with their bytes.
     pub(crate) fn take(&mut self, count: usize) -> Vec<(u64, u64)> {
         let mut chunks = Vec::with_capacity(count);
         while chunks.len() < count {
@@ -72,7 +73,7 @@ impl ChunkSet {
         chunks
     }
 
-    /// All of them, each with its bytes.
+    /// All chunks, each with its bytes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         let in_group = |(&(class, group), words): (&(Class, u64), &[u64; WORDS])| {
             let words = *words;

@@ -1,22 +1,22 @@
-//! Counters of a map, sharded so that no two threads share one.
+//! The counters of a map, sharded so that the first threads of a program have a shard each.
 //!
-//! The shards are in groups, each for a few threads with neighbouring numbers, and made when the first of these counts. So
-//! a map that is only read has none, and one that few threads write to has a group or two.
+//! The shards are in groups, each for a few threads with neighbouring numbers. A group is allocated when the first of
+//! its threads counts. So a map that is only read has none, and a map that few threads write to has a group or two.
 
 use crate::runtime::once_box::OnceBox;
 use crate::runtime::thread;
 use crate::sync::{AtomicU64, Ordering};
 
-/// Threads of a group. (Numbers are given out from 0 on, so that a program with few threads has few groups.)
+/// Threads of a group. (Thread numbers are assigned from 0 on, so that a program with few threads has few groups.)
 const IN_GROUP: usize = if cfg!(all(test, loom)) { 2 } else { 4 };
-/// Threads beyond these groups share one shard.
+/// The number of groups. All further threads share one shard.
 const GROUPS: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
-/// How often [`Counters::sum`] counts before it takes the best of what it got.
+/// How many times [`Counters::sum`] counts before it takes the best result.
 const MOST_COUNTS: usize = 64;
 
-/// How many entries came and how many went, and how many leaves or nodes were retired, by one thread. None of
-/// them ever goes down.
+/// The counts of one thread: entries that came, entries that went, and leaves or nodes that were retired. No count ever
+/// decreases.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard {
@@ -29,14 +29,14 @@ struct Shard {
 #[derive(Debug)]
 pub(crate) struct Counters {
     groups: [OnceBox<[Shard; IN_GROUP]>; GROUPS],
-    /// Of all other threads.
+    /// The shard of all further threads.
     rest: OnceBox<Shard>,
-    /// Entries from before the first count.
+    /// Entries that the map had when these counters were made.
     before: u64,
 }
 
 impl Counters {
-    /// Of a map that has so many entries.
+    /// The counters of a map that has `entries` entries now.
     pub(crate) fn new(entries: u64) -> Self {
         let groups = [const { OnceBox::new() }; GROUPS];
         Self { groups, rest: OnceBox::new(), before: entries }
@@ -67,7 +67,7 @@ impl Counters {
         }
     }
 
-    /// The same for a thread without a shard of its own, or before there is its group.
+    /// The same for a thread without a shard of its own, or whose group does not exist yet.
     #[cold]
     #[inline(never)]
     fn add_first(&self, thread: usize, counter: fn(&Shard) -> &AtomicU64, n: u64) {
@@ -79,12 +79,12 @@ impl Counters {
         }
     }
 
-    /// The sum of one counter over all threads, without `before`. With a group that is not there yet the sum is right for a
-    /// moment of the call, as with counters of 0: a thread that has seen the effect of a counted operation sees the shard
-    /// of the counting thread.
+    /// The sum of one counter over all threads, without `before`. A group that does not exist yet counts as zeros,
+    /// which is right for a moment of the call: a thread that has seen the effect of a counted operation sees the shard
+    /// of the thread that counted it.
     fn total(&self, counter: fn(&Shard) -> &AtomicU64) -> u64 {
         let shards = self.groups.iter().filter_map(OnceBox::get).flatten().chain(self.rest.get());
-        // Acquire: what is read later is no older. Pairs with the Release of `add_to`.
+        // Acquire: no later read is older than the counts. Pairs with the Release of `add_alone` and `add_first`.
         shards.map(|shard| counter(shard).load(Ordering::Acquire)).fold(0, u64::wrapping_add)
     }
 
@@ -93,11 +93,11 @@ impl Counters {
         self.total(|shard| &shard.retired)
     }
 
-    /// How many entries there are, of those that are counted.
+    /// How many entries the map has, of those that are counted.
     ///
-    /// Exact when no operation is running. Beside writers it is the number at one moment of the call, except for operations
-    /// that were running then. (If entries came and went during each of many short counts in a row, it is off by no more
-    /// than came and went in one of them.)
+    /// Exact when no operation is running. Beside writers it is the number at one moment of the call, except for
+    /// operations that were running then. (If entries came and went during each of many short counts in a row, it is
+    /// off by no more than came and went in one of them.)
     pub(crate) fn sum(&self) -> u64 {
         let (mut best, mut error) = self.count();
         for _ in 1..MOST_COUNTS {
@@ -109,16 +109,18 @@ impl Counters {
                 (best, error) = again;
             }
         }
-        // Some that go are counted before they do.
+        // The difference may be negative, because some entries are counted as gone before they go.
         u64::try_from(best).unwrap_or(0)
     }
 
-    /// The entries that came less those that went, and by how much more that may be than at any moment.
+    /// The entries that came minus those that went, and by how much this may exceed the number at one moment of the
+    /// call.
     ///
-    /// Those that came are summed up twice, and those that went before and after the second time. Entries go one by one,
-    /// so at some moment of the first sum of those that went exactly that many had gone. By then no more had come than the
-    /// second sum says, and fewer by at most the difference of the two sums. If the two are equal, the result is right for
-    /// that moment. In the same way there is such a moment in the second sum of those that came.
+    /// The entries that came are summed twice, and those that went before and after the second sum. Entries go one by
+    /// one, so there is a moment during the first sum of those that went at which exactly that many had gone. By that
+    /// moment, at most as many had come as the second sum says, and at least as many as the first. So the result is too
+    /// large by at most the difference of these two sums; if they are equal, it is right for that moment. In the same
+    /// way, there is a moment during the second sum of those that came at which exactly that many had come.
     fn count(&self) -> (i64, u64) {
         let earlier = self.total(|shard| &shard.came);
         let went = self.total(|shard| &shard.went);
@@ -135,9 +137,9 @@ impl Counters {
 /// Adds to a counter that no other thread adds to.
 #[inline(always)]
 fn add_alone(counter: &AtomicU64, n: u64) {
-    // Release: pairs with the Acquire of a thread that sums up: of `count`, so that a thread which sees that an entry
-    // went sees that it had come. A thread's own counter needs no locked instruction, which would delay the misses
-    // of the next operation. A thread that inherits the number has seen all stores of the thread before.
+    // Release: pairs with the Acquire of `total`, so that a thread that sees that an entry went also sees that it came.
+    // A thread's own counter needs no locked instruction, which would delay the cache misses of the next operation. A
+    // thread that inherits a number has seen all stores of the thread that had it before.
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(n), Ordering::Release);
 }
 
@@ -163,7 +165,7 @@ mod tests {
         counters.groups.iter().filter_map(OnceBox::get).count()
     }
 
-    /// More threads at once than have a shard of their own.
+    /// More threads run at once than have a shard of their own.
     #[test]
     fn every_thread_is_counted() {
         let _alone = MANY.lock().unwrap_or_else(PoisonError::into_inner);

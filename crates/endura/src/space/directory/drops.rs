@@ -7,7 +7,8 @@ use crate::runtime::epoch::RetireTag;
 use crate::space::directory::chunk_set::ChunkSet;
 use crate::space::directory::map_state::MapState;
 
-/// Lists the chunks of a map, about so many in each call; whether that was the end.
+/// A walk that lists the chunks of a map. The last argument is roughly the number of chunks that one call should list.
+/// The call returns whether the walk has ended.
 pub type Inventory<M> =
     dyn FnMut(&M, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool> + Send;
 
@@ -24,7 +25,7 @@ pub(crate) struct Dropped<M> {
 /// The dropped maps of a pool.
 pub(crate) struct Drops<M> {
     pub(crate) waiting: Vec<Dropped<M>>,
-    /// The entries of those that a thread is freeing.
+    /// The directory entries of the maps that a thread is freeing.
     pub(crate) under_way: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! An entry of the directory: its words, its name, and how that is replaced at once.
+//! An entry of the directory: its words, its name, and how the name is replaced atomically.
 //!
 //! [`directory`](crate::space::directory::registry) has the table of the words and of what a crash leaves.
 
@@ -10,8 +10,8 @@ use crate::{Error, Result};
 pub(crate) const FREE: u64 = 0;
 pub(crate) const LIVE: u64 = 1;
 pub(crate) const DROPPING: u64 = 2;
-/// As LIVE, but the map's name is the one at [`NEW_NAME`]. Several bits from the others: damage of one makes
-/// no map another's namesake.
+/// As LIVE, but the map's name is the one at [`NEW_NAME`]. The value differs from the other states in several bits, so
+/// that one flipped bit never gives a map the name of another one.
 pub(crate) const RENAMED: u64 = 12;
 
 pub(crate) const STATE: usize = 0;
@@ -25,15 +25,15 @@ pub(crate) const WORDS: usize = ENTRY as usize / 8;
 
 /// The longest name, of a map or a type, in bytes.
 const LONGEST: usize = 255;
-/// Words that hold it, with a zero at its end.
+/// Words that hold such a name and a zero at its end.
 const NAME_WORDS: usize = NAME_END - NAME;
-/// Where word 1 has the bytes of the name.
+/// The bit of word 1 from which on the word has the length of the name.
 const NAME_BYTES: u32 = 56;
 pub(crate) const PARAMETER_BITS: u32 = 48;
 
 pub(crate) type Entry<'m, M> = Span<'m, M, WORDS>;
 
-/// The place of a new name. It is laid out as an entry: it has the name, and in place of the root the offset of the
+/// The place of a new name. It is laid out as an entry. It has the name, and in place of the root the offset of the
 /// entry that the name is for.
 fn new_name<M: Media>(media: &M) -> Result<Entry<'_, M>> {
     Entry::new(media, NEW_NAME)
@@ -78,7 +78,7 @@ pub(crate) fn write_types<M: Media>(entry: Entry<'_, M>, types: &Types) {
 fn write_text<M: Media>(entry: Entry<'_, M>, at: usize, text: &str) {
     let mut bytes = [0; 8 * NAME_WORDS];
     bytes[..text.len()].copy_from_slice(text.as_bytes());
-    // Relaxed: the caller fences before the state says that they count.
+    // Relaxed: the caller fences before the state says that these words count.
     for (i, chunk) in bytes.chunks_exact(8).enumerate() {
         let value = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
         entry.store(at + i, value, Ordering::Relaxed);
@@ -134,7 +134,7 @@ pub(crate) fn rename<M: Media>(entry: Entry<'_, M>, name: &str) -> Result<()> {
     write_name(place, name, 0, 0);
     place.flush(0, NAME_END);
     media.mark(Mark::Step("pool.rename.name"));
-    // Before RENAMED, which makes it the map's.
+    // Before RENAMED, by which the new name becomes the map's.
     media.fence();
     set_state(entry, RENAMED);
     media.mark(Mark::Step("pool.rename.renamed"));
@@ -142,17 +142,17 @@ pub(crate) fn rename<M: Media>(entry: Entry<'_, M>, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Completes the renaming of the map in an entry that says RENAMED: the name goes into the entry.
-/// RENAMED has been flushed.
+/// Completes the renaming of the map in an entry that says RENAMED: copies the name into the entry. RENAMED has been
+/// flushed.
 pub(crate) fn settle<M: Media>(entry: Entry<'_, M>, name: &str) {
     let media = entry.media();
-    // Before the old name is written over. A drain, as the old name is gone for good with the first store.
+    // Before the old name is overwritten. A drain, because the old name is gone for good with the first store.
     media.drain();
     let (kind, parameters) = kind_of(entry);
     write_name(entry, name, kind, parameters);
     entry.flush(0, NAME_END);
     media.mark(Mark::Step("pool.rename.copied"));
-    // Before LIVE, by which the name in the entry counts.
+    // Before LIVE, from which on the name in the entry counts.
     media.fence();
     set_state(entry, LIVE);
     media.mark(Mark::Step("pool.rename.live"));

@@ -1,5 +1,5 @@
-//! How many maps there are, and how many entries each has, as a clean close writes it down for the next session. An entry of
-//! the directory that damage has made an empty one is a map less.
+//! The number of maps, and of the entries of each, as a clean close records them for the next session. The number of
+//! maps reveals a directory entry that damage has turned into an empty one.
 
 use crate::media::{LINE, Media, Ordering, Region, Span};
 use crate::space::directory::map_state::{Counted, MapState};
@@ -10,25 +10,25 @@ use crate::{Error, Result};
 /// The first line of a directory entry.
 type Header<'m, M> = Span<'m, M, 8>;
 
-/// Words of it: the number, and the generation that wrote it.
+/// Words of that line: the number of entries, and the generation that wrote it.
 const LEN: usize = 3;
 const LEN_GENERATION: usize = 4;
 
-// Flushed with it.
+// MAPS is flushed together with SAVED_FREE.
 const _: () = assert!(MAPS / LINE == SAVED_FREE / LINE);
 
 /// Half a word.
 const MASK: u64 = u32::MAX as u64;
 
-/// An entry takes at least so many bytes of the pool: a key and a value, or a record of its own.
+/// An entry takes at least this many bytes of the pool: a key and a value, or a record of its own.
 const LEAST_BYTES: u64 = 16;
 
 /// The number of entries that the last session recorded in the directory entry at `entry`, if it was closed and knew it.
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] if the pool has no room for so many. (Whether it is the true
-/// number only a verification finds out.)
+/// [`Error::Corrupt`] if the pool cannot hold that many entries. (Only a verification finds out whether the number is
+/// right.)
 pub(crate) fn recorded<M: Media>(media: &M, entry: u64, session: Session) -> Result<Option<u64>> {
     let header = Header::new(media, entry)?;
     let is_recorded = session.clean
@@ -44,7 +44,7 @@ pub(crate) fn recorded<M: Media>(media: &M, entry: u64, session: Session) -> Res
     Ok(Some(len))
 }
 
-/// Fails if the last session was closed, and recorded another number of maps than these that were found.
+/// Fails if the last session was closed, and recorded another number of maps than the `found` ones.
 ///
 /// # Errors
 ///
@@ -59,15 +59,15 @@ pub(crate) fn check_maps<M: Media>(media: &M, session: Session, found: usize) ->
     Ok(())
 }
 
-/// Records how many maps there are. The caller flushes the line, with the list of free space, and fences.
+/// Records the number of maps. The caller flushes the line, with the list of free space, and fences.
 pub(crate) fn record_maps<M: Media>(media: &M, session: Session, maps: usize) -> Result<()> {
-    // Relaxed: as in `record`.
+    // Relaxed, as in `record`.
     let word = session.generation << 32 | maps as u64 & MASK;
     Region::new(media, MAPS, 1)?.store(0, word, Ordering::Relaxed);
     Ok(())
 }
 
-/// Records how many entries a map has, if it knows. The caller fences.
+/// Records how many entries a map has, if that is known. The caller fences.
 pub(crate) fn record<M: Media>(media: &M, map: &MapState, session: Session) -> Result<()> {
     if map.counted() == Counted::All {
         let header = Header::new(media, map.entry())?;

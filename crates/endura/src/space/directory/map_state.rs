@@ -10,10 +10,10 @@ use crate::space::layout::ENTRY;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering};
 use crate::types::Types;
 
-/// Which entries the sum of a map's counters stands for.
+/// Which entries of a map its counters include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// All of them.
+    /// All entries.
     All,
     /// Those with a key below this one: a count is running, or has not begun.
     Below(u64),
@@ -29,11 +29,11 @@ pub(crate) struct MapFacts {
     pub(crate) entry: u64,
 }
 
-/// The state of a named map that all its handles share. Volatile, except for the words of the
-/// directory entry that it points to.
+/// The state of a named map that all its handles share. Volatile, except for the words of the directory entry that it
+/// refers to.
 #[derive(Debug)]
 pub struct MapState {
-    /// Locked for a moment: to be read or replaced.
+    /// Locked only while the name is read or replaced.
     name: Mutex<Arc<str>>,
     facts: MapFacts,
     dropped: AtomicBool,
@@ -49,7 +49,7 @@ pub struct MapState {
 }
 
 impl MapState {
-    /// A map whose entries are not counted yet; with `len`, one that has exactly so many.
+    /// A map with `len` entries; with `None`, a map whose entries are not counted yet.
     pub(crate) fn new(name: String, facts: MapFacts, len: Option<u64>) -> Self {
         Self {
             name: Mutex::new(name.into()),
@@ -76,7 +76,7 @@ impl MapState {
         *self.name.lock() = name.into();
     }
 
-    /// Which index it is; never 0. The numbers belong to the layer above.
+    /// The kind of index; never 0. The numbers belong to the layer above.
     pub fn kind(&self) -> u8 {
         self.facts.kind
     }
@@ -96,21 +96,20 @@ impl MapState {
         self.facts.entry
     }
 
-    /// Where the map's root word lies. It belongs to the tree, which replaces it by one 8-byte
-    /// store.
+    /// Where the map's root word lies. It belongs to the tree, which replaces it by one 8-byte store.
     pub fn root(&self) -> u64 {
         self.facts.entry + 8 * crate::space::directory::entry::ROOT as u64
     }
 
-    /// A copy of the root word in memory, 0 = not known yet: every operation begins with it.
+    /// A copy of the root word in memory; 0 = not known yet. Every operation begins with it.
     #[inline(always)]
     pub fn known_root(&self) -> u64 {
-        // Pairs with the Release in `set_known_root`: a new root is whole, and durable, when it is
-        // seen.
+        // Pairs with the Release in `set_known_root`: a thread that sees a new root finds it complete and durable.
         self.known_root.load(Ordering::Acquire)
     }
 
-    /// Keeps the root word that was read in the pool, unless one is known by now; returns what is.
+    /// Keeps the root word that was read in the pool, unless one is known already. Returns the root word that is known
+    /// now.
     pub fn first_root(&self, word: u64) -> u64 {
         let first = self.known_root.compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire);
         first.map_or_else(|known| known, |_| word)
@@ -121,21 +120,21 @@ impl MapState {
         self.known_root.store(word, Ordering::Release);
     }
 
-    /// Where three lines of the entry lie that the tree may use as it likes; zero in a new map.
+    /// Where the three lines of the entry lie that the tree may use freely. They are zero in a new map.
     pub fn spare(&self) -> u64 {
         Self::spare_of(self.facts.entry)
     }
 
-    /// The same of the directory entry that starts at `entry`.
+    /// The same for the directory entry that starts at `entry`.
     pub(crate) fn spare_of(entry: u64) -> u64 {
         entry + ENTRY - 3 * LINE
     }
 
-    /// Whether the map was dropped. To be read after the pin: a drop waits for every pin that may have read "not
-    /// dropped".
+    /// Whether the map was dropped. To be read after the pin, because a drop waits for every pin that may have read
+    /// "not dropped".
     #[inline]
     pub fn is_dropped(&self) -> bool {
-        // Pairs with `mark_dropped`; the grace period behind it does the rest.
+        // Pairs with `mark_dropped`. The drop then waits for a grace period.
         self.dropped.load(Ordering::Acquire)
     }
 
@@ -150,20 +149,21 @@ impl MapState {
         self.counters.add(entries);
     }
 
-    /// Counts a leaf or node that is about to be retired: after it was taken out of the tree.
+    /// Counts a leaf or node that has been removed from the tree and is about to be retired.
     #[inline]
     pub(crate) fn note_retired(&self) {
         self.counters.note_retired();
     }
 
-    /// How many leaves and nodes were retired. If the number is the same before and after, no chunk of the map that was
-    /// seen before and in between has been reused: a reuse follows [`note_retired`](Self::note_retired), and a thread that
-    /// sees a store of the new owner sees that count (both Acquire).
+    /// How many leaves and nodes were retired. If two calls return the same number, no chunk of the map that the caller
+    /// saw before the first call, or between the two, has been reused. The reason: a reuse follows
+    /// [`note_retired`](Self::note_retired), and a thread that sees a store of the new owner sees that count (both
+    /// Acquire).
     pub(crate) fn retired(&self) -> u64 {
         self.counters.retired()
     }
 
-    /// How many entries there are of those that [`counted`](Self::counted) names.
+    /// How many of the entries that [`counted`](Self::counted) names the map has.
     ///
     /// Exact when no operation is running. Beside writers it is the number at one moment of the call, except for operations
     /// that were running then. (If entries came and went during each of many short counts in a row, it is off by no more
@@ -175,7 +175,7 @@ impl MapState {
     /// Which entries are counted.
     #[inline]
     pub fn counted(&self) -> Counted {
-        // Pairs with the Release in `set_counted`: the cursor that goes with it.
+        // Pairs with the Release in `set_counted`: a thread that sees the state sees the counters that go with it.
         if self.all_counted.load(Ordering::Acquire) {
             Counted::All
         } else {
@@ -183,40 +183,40 @@ impl MapState {
         }
     }
 
-    /// Says which entries are counted from now on. It is up to the tree to let no operation count
-    /// an entry twice or not at all meanwhile.
+    /// Changes which entries are counted. The tree has to make sure that no operation counts an entry twice or not at
+    /// all meanwhile.
     pub fn set_counted(&self, counted: Counted) {
         if let Counted::Below(key) = counted {
             self.counted_below.store(key, Ordering::Release);
         }
-        // Release: a thread that sees that all are counted sees their counters.
+        // Release: a thread that sees that all entries are counted sees their counters.
         self.all_counted.store(counted == Counted::All, Ordering::Release);
     }
 
-    /// Whether the caller is the first that wants to count the entries, and so the one to do it.
+    /// Whether the caller is the first that wants to count the entries, and so has to do it.
     pub fn claim_count(&self) -> bool {
         // Relaxed: the counters have their own order.
         !self.counting.swap(true, Ordering::Relaxed)
     }
 
-    /// The same for a count in the background, which is tried once: after a failure it would fail again, and a caller of
-    /// the exact number gets the error.
+    /// The same for a count in the background. That is tried once: after a failure it would fail again, and a caller
+    /// that wants the exact number gets the error.
     pub(crate) fn claim_background_count(&self) -> bool {
         !self.background_count.swap(true, Ordering::Relaxed) && self.claim_count()
     }
 
-    /// Lets another caller count, if not all entries are by now.
+    /// Lets another caller count, if some entries are not counted yet.
     pub(crate) fn give_back_count(&self) {
         self.counting.store(false, Ordering::Relaxed);
     }
 
-    /// The tree's own state in DRAM, shared by all handles of the map and made by the first that needs it. `None` if an
-    /// earlier one made something else.
+    /// The tree's own state in DRAM, shared by all handles of the map. The first handle that needs it makes it. `None`
+    /// if it was made as another type.
     pub(crate) fn beside<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
         Arc::clone(self.beside.get_or_init(|| Arc::new(make()))).downcast().ok()
     }
 
-    /// The running pop.
+    /// The announcement of the running pop.
     #[inline(always)]
     pub(crate) fn pops(&self) -> &Pops {
         &self.pops

@@ -15,10 +15,9 @@
 //! | 72..104 | the same of the values | before LIVE |
 //! | 104..128 | spare, for the tree | by the tree |
 //!
-//! Entries lie side by side in page 0, then in spans of the kind DIRECTORY that are chained from
-//! DIRECTORY_NEXT through their first words. They are used in order, and word 1 of
-//! an entry that was ever used is not zero: the first that is free with a word 1 of zero ends the
-//! directory.
+//! Entries lie side by side in page 0, then in spans of the kind DIRECTORY, which are chained from DIRECTORY_NEXT
+//! through their first words. They are used in order, and word 1 of an entry that was ever used is not zero. So the
+//! directory ends at the first entry that is FREE and has a zero in word 1.
 //!
 //! # Create, drop and rename
 //!
@@ -43,22 +42,22 @@
 //! | rename: name and its bytes stored in the entry; flushed and fenced | RENAMED | the same |
 //! | rename: LIVE stored | RENAMED or LIVE | the new name, in one place or the other |
 //! | rename: drained, returns | LIVE | the new name |
-//! | new span: header DIRECTORY stored and drained; entries cleared and fenced | no link | a full directory; the span is free after a collection |
+//! | new span: header DIRECTORY drained; entries cleared, fenced | no link | a full directory; the span is stranded |
 //! | new span: link stored | no link or link | the same, or a directory with room |
 //! | new span: fenced with the words of its first entry, or drained if that create fails | link | a directory with room |
 //! | close: words 3 and 4, and MAPS, stored | any of their values | the superblock says unclean: they do not count |
-//! | close: fenced with the list of free space; the superblock says clean | words 3 and 4, MAPS | the numbers of entries, and of maps |
+//! | close: fenced with the list; the superblock says clean | words 3 and 4, MAPS | the numbers of entries, and of maps |
 //!
-//! The place of new names (`NEW_NAME`) is laid out as an entry, in front of the first one, and counts only
-//! while an entry is RENAMED. At most one is: the next new name is written when LIVE is durable. Everything else
-//! in the entry stays as and where it is, so that operations of the map continue meanwhile. A read-only open takes
-//! the name from there and leaves the rest to the next one that writes.
+//! The place of new names (`NEW_NAME`) is laid out as an entry, and counts only while an entry is RENAMED. At most one
+//! entry is, because the next new name is written after LIVE is durable. Everything else in the entry stays as and
+//! where it is, so that operations of the map continue meanwhile. A read-only open takes the name from that place, and
+//! leaves the rest to the next open that writes.
 //!
-//! None of these orders relies on the lock that passes an entry from thread to thread: before a thread releases the lock,
-//! its stores to the entry are durable.
+//! None of these orders relies on the lock through which an entry passes from thread to thread: before a thread
+//! releases the lock, its stores to the entry are durable.
 //!
-//! All of it happens under one lock. It is taken inside a pin, never the other way round: a thread that waits for writers
-//! to leave must not hold it.
+//! All of it happens under one lock. A thread takes the lock inside a pin, and never begins a pin with the lock held: a
+//! thread that waits for writers to leave must not hold it.
 
 pub(crate) mod chunk_set;
 pub(crate) mod counters;

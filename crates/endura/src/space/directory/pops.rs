@@ -1,56 +1,56 @@
 //! The running pop of a map, announced to inserts, so that a pop is linearizable.
 //!
-//! A pop chooses the first entry (or the last) and removes it. Both are one linearization point because no insert
-//! enters a key in front of the entry in between:
+//! A pop chooses the first entry (or the last) and removes it. Both have one linearization point, because no insert
+//! adds a key before that entry in between:
 //!
-//! | who | what | why |
+//! | thread | step | why |
 //! | --- | --- | --- |
 //! | pop | announces its key: OPEN | |
-//! | pop | checks again that this is the end of the map, and that no insert that has not seen OPEN is entering a key in front of it | later inserts see OPEN |
-//! | insert | once it has its lock, or slot, and before others see its key: looks for an announcement | of the two, one sees the other |
-//! | insert | in front of a key that is OPEN: makes it GIVEN_UP, and continues | it waits for no search |
+//! | pop | checks again that its entry is the end, and no insert that missed OPEN adds a key before it | later ones see OPEN |
+//! | insert | once it has its lock, or slot, and before its key is visible: looks for an announcement | one sees the other |
+//! | insert | before a key that is OPEN: makes it GIVEN_UP, and continues | it waits for no search |
 //! | pop | OPEN to DECIDED; if it was GIVEN_UP, starts again | an insert has made progress |
-//! | insert | in front of a key that is DECIDED: gives up its lock, or slot, waits, starts again | |
+//! | insert | before a key that is DECIDED: gives up its lock, or slot, waits, starts again | |
 //! | pop | removes its entry: this is its linearization point; then NONE, before it does anything else | |
 //!
-//! Only inserts of new keys look for an announcement: nothing else puts a key in front of another. One pop at a time runs
-//! in a map. No closure of the user runs during its turn.
+//! Only inserts of new keys look for an announcement, because nothing else adds a key before another. One pop at a time
+//! runs in a map. No closure of the user runs during its turn.
 
 use crate::sync::{AtomicBool, AtomicU64, Backoff, Mutex, Ordering, fence_behind_exchange};
 
-/// The state of the running pop: the low bits of the word. Above them are the end (first or last) and a round, so that no
-/// two announcements are the same.
+/// The state of the running pop: the low bits of the word. The bits above them name the end (first or last) and a
+/// round, so that no two announcements are equal.
 const NONE: u64 = 0;
 const OPEN: u64 = 1;
 const DECIDED: u64 = 2;
 const GIVEN_UP: u64 = 3;
 const STATE: u64 = 0b11;
-/// The entry with the smallest key, not that with the largest.
+/// Set if the pop removes the smallest key, clear if it removes the largest.
 const SMALLEST: u64 = 1 << 2;
 const ROUND: u64 = 1 << 3;
 
-/// The pops of a map.
+/// The announcement of the running pop of a map.
 #[derive(Debug, Default)]
 pub(crate) struct Pops {
     word: AtomicU64,
-    /// The key that is announced, in a map of numbers.
+    /// The announced key, in a map of numbers.
     number: AtomicU64,
-    /// The same in a map of byte strings.
+    /// The announced key, in a map of byte strings.
     bytes: Mutex<Vec<u8>>,
     is_taken: AtomicBool,
 }
 
-/// The key that an insert is about to enter.
+/// A key that an insert is about to add.
 pub(crate) trait NewKey {
-    /// Whether it comes before the announced key; for `smallest` = false behind it.
+    /// Whether the key comes before the announced one; after it, if `smallest` is `false`.
     fn goes_before(&self, pops: &Pops, smallest: bool) -> bool;
 }
 
 impl NewKey for u64 {
     #[inline(always)]
     fn goes_before(&self, pops: &Pops, smallest: bool) -> bool {
-        // Acquire: pairs with the Release in `announce`. A thread that reads the key of a later announcement sees that the
-        // earlier one has ended.
+        // Acquire: pairs with the Release in `announce_number`. A thread that reads the key of a later announcement
+        // sees that the earlier one has ended.
         let announced = pops.number.load(Ordering::Acquire);
         if smallest { *self < announced } else { *self > announced }
     }
@@ -67,24 +67,24 @@ impl NewKey for [u8] {
 impl Pops {
     /// The turn to pop, unless another thread has it.
     pub(crate) fn try_begin(&self) -> Option<Turn<'_>> {
-        // Acquire: pairs with the Release of the turn before, whose round continues.
+        // Acquire: pairs with the Release at the end of the previous turn, whose round this one continues.
         let is_mine = !self.is_taken.swap(true, Ordering::Acquire);
         is_mine.then(|| Turn { pops: self })
     }
 
-    /// Whether `key`, which is absent, may be inserted now. The caller holds the lock of its place (or has entered it as
-    /// undecided), which a pop that is announced later comes across. `false`: the insert has to give that up,
-    /// [wait](Self::wait_for), and start again.
+    /// Whether `key`, which is absent, may be inserted now. The caller holds the lock of its place (or has entered the
+    /// key as undecided), which a pop that is announced later comes across. If the result is `false`, the insert has to
+    /// give up the lock or place, [wait](Self::wait_for), and start again.
     #[inline(always)]
     pub(crate) fn admit<K: NewKey + ?Sized>(&self, key: &K) -> bool {
-        // Pairs with that of `announce`: of an insert that has its lock and a pop that is announced, one sees the
+        // Pairs with the fence of `announce`: of an insert that has its lock and a pop that is announced, one sees the
         // other.
         fence_behind_exchange();
-        // Acquire: where a pop has ended, what it took out is seen to be gone before the new key is seen.
+        // Acquire: after a pop has ended, its removal is seen before the new key is seen.
         self.word.load(Ordering::Acquire) & STATE == NONE || self.admit_beside(key)
     }
 
-    /// The same beside a pop.
+    /// As `admit`, while a pop is running.
     #[cold]
     #[inline(never)]
     fn admit_beside<K: NewKey + ?Sized>(&self, key: &K) -> bool {
@@ -103,23 +103,23 @@ impl Pops {
         true
     }
 
-    /// The announcement, if there is one that is OPEN or DECIDED and `key` lies before what it announces.
+    /// The announcement, if it is OPEN or DECIDED and `key` comes before the announced key.
     fn announced_behind<K: NewKey + ?Sized>(&self, key: &K) -> Option<u64> {
         loop {
-            // Acquire: pairs with `announce`, in front of which the key was stored.
+            // Acquire: pairs with `announce`, before which the key was stored.
             let word = self.word.load(Ordering::Acquire);
             if matches!(word & STATE, NONE | GIVEN_UP) {
                 return None;
             }
             let goes_before = key.goes_before(self, word & SMALLEST != 0);
-            // The key of a later announcement was read only if the word is another one by now.
+            // If the key of a later announcement was read, the word has changed by now.
             if self.word.load(Ordering::Acquire) == word {
                 return goes_before.then_some(word);
             }
         }
     }
 
-    /// Whether a pop is taking out an entry behind `key`.
+    /// Whether a pop is removing an entry that comes after `key`.
     #[inline(always)]
     pub(crate) fn holds_up<K: NewKey + ?Sized>(&self, key: &K) -> bool {
         self.word.load(Ordering::Acquire) & STATE == DECIDED && self.is_decided_behind(key)
@@ -131,7 +131,7 @@ impl Pops {
         self.announced_behind(key).is_some_and(|word| word & STATE == DECIDED)
     }
 
-    /// Waits while a pop takes out an entry behind `key`. To be called without a lock and outside of pins.
+    /// Waits while a pop removes an entry that comes after `key`. To be called without a lock and outside of pins.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for<K: NewKey + ?Sized>(&self, key: &K) {
@@ -142,7 +142,7 @@ impl Pops {
     }
 }
 
-/// The turn to pop. It ends, with what was announced, when it is dropped.
+/// The turn to pop. When it is dropped, the turn ends, and its announcement with it.
 pub(crate) struct Turn<'p> {
     pops: &'p Pops,
 }
@@ -150,7 +150,7 @@ pub(crate) struct Turn<'p> {
 impl Turn<'_> {
     /// Announces a key of a map of numbers.
     pub(crate) fn announce_number(&self, smallest: bool, key: u64) {
-        // Release: after the end of the announcement before. Pairs with the Acquire of the thread that reads it.
+        // Release: after the end of the previous announcement. Pairs with the Acquire of a thread that reads the key.
         self.pops.number.store(key, Ordering::Release);
         self.announce(smallest);
     }
@@ -166,24 +166,24 @@ impl Turn<'_> {
 
     fn announce(&self, smallest: bool) {
         let end = if smallest { SMALLEST } else { 0 };
-        // Relaxed: only the owner of the turn ends an announcement or makes one, and there is none.
+        // Relaxed: only the owner of the turn makes or ends an announcement, and there is none now.
         let round =
             (self.pops.word.load(Ordering::Relaxed) & !(STATE | SMALLEST)).wrapping_add(ROUND);
         self.pops.word.store(round | end | OPEN, Ordering::SeqCst);
-        // Pairs with that of `admit`: what the caller looks at from here on shows every insert that has not seen
-        // this.
+        // Pairs with the fence of `admit`: from here on, the caller sees every insert that has not seen this
+        // announcement.
         fence_behind_exchange();
     }
 
-    /// Keeps inserts in front of the announced key out until that is removed or the turn ends. `false`: an insert was
-    /// faster, or the key was removed.
+    /// Keeps out inserts that come before the announced key, until that key is removed or the turn ends. Returns
+    /// `false` if such an insert was faster, or the announcement has ended.
     pub(crate) fn decide(&self) -> bool {
         let word = self.pops.word.load(Ordering::Relaxed);
         match word & STATE {
             DECIDED => true,
             OPEN => {
                 let decided = word & !STATE | DECIDED;
-                // AcqRel: pairs with that of `admit_beside`: one of the two fails.
+                // AcqRel: pairs with the exchange in `admit_beside`: one of the two fails.
                 let exchanged = self.pops.word.compare_exchange(
                     word,
                     decided,
@@ -196,13 +196,13 @@ impl Turn<'_> {
         }
     }
 
-    /// Releases the inserts that wait, because the entry is out: before further work that they need not wait for.
-    /// Only the pop may say so. Another operation that removed the key may be late: the key may be in the map again, and
-    /// the pop about to remove that.
+    /// Releases the inserts that wait, once the entry is removed and before further work for which they need not wait.
+    /// Only the pop may call this. Another operation that removed the key may be late: by then the key may be in the
+    /// map again, and the pop may be about to remove that one.
     pub(crate) fn is_out(&self) {
         let word = self.pops.word.load(Ordering::Relaxed);
-        // Release: behind what was taken out. An insert of another thread may only have given the announcement up
-        // meanwhile.
+        // Release: after the removal. In the meantime another thread's insert can only have changed the announcement to
+        // GIVEN_UP.
         self.pops.word.store(word & !STATE | NONE, Ordering::Release);
     }
 }
@@ -288,7 +288,7 @@ mod loom {
     use super::*;
     use crate::sync::loom::{Fault, check, check_finds, spawn};
 
-    /// An insert of 3 in front of 5, which a pop takes out: its lock, and what others see.
+    /// An insert of 3 before 5, while a pop removes 5: the lock of the insert, and what other threads see.
     #[derive(Default)]
     struct Shared {
         pops: Pops,
@@ -297,7 +297,8 @@ mod loom {
         is_gone: AtomicBool,
     }
 
-    /// Whether the entry was seen to be gone when the key came in; `None` if it would have to wait.
+    /// Inserts the key. Returns whether the entry was seen to be gone when the key was added; `None` if the insert
+    /// would have to wait.
     fn insert(shared: &Shared) -> Option<bool> {
         shared.lock.swap(true, Ordering::AcqRel);
         let is_admitted = shared.pops.admit(&3);
@@ -310,7 +311,7 @@ mod loom {
         seen
     }
 
-    /// Whether it has taken the entry out.
+    /// Pops the entry. Returns whether it has removed it.
     fn pop(shared: &Shared) -> bool {
         let Some(turn) = shared.pops.try_begin() else { return false };
         turn.announce_number(true, 5);

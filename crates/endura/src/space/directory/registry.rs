@@ -1,4 +1,4 @@
-//! The registry of maps: how an open reads it from the directory, and how an entry changes.
+//! The registry of maps: how an open reads it from the directory, and how entries change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,15 +33,15 @@ pub(crate) struct Registry<M> {
     pub(crate) maps: BTreeMap<String, Arc<MapState>>,
     /// Entries that can be used again.
     pub(crate) free: BTreeSet<u64>,
-    /// The first entry never used, and the end of its block.
+    /// The first entry that was never used, and the end of its block.
     pub(crate) next: u64,
     pub(crate) end: u64,
-    /// Where the next block has to be linked.
+    /// The offset of the word that will link the next block.
     pub(crate) link: u64,
     pub(crate) drops: Drops<M>,
 }
 
-/// One block of entries: from, to, and where the next one is linked.
+/// One block of entries: where it begins, where it ends, and the offset of the word that links the next block.
 #[derive(Clone, Copy)]
 struct Block {
     from: u64,
@@ -52,14 +52,14 @@ struct Block {
 impl Block {
     const FIRST: Self = Self { from: DIRECTORY, to: DIRECTORY_END, link: DIRECTORY_NEXT };
 
-    /// The block in a span of its own; the link takes the place of the first entry.
+    /// The block in a span of its own. The link takes the place of its first entry.
     fn in_span(at: u64) -> Self {
         Self { from: at + ENTRY, to: at + DIRECTORY_UNITS * UNIT, link: at }
     }
 }
 
 impl<M: Media> Directory<M> {
-    /// Reads the directory; completes interrupted drops unless the session is read-only.
+    /// Reads the directory. Completes drops and renames that were interrupted, unless the session is read-only.
     pub(crate) fn load(media: &M, session: Session, pages: &Pages) -> Result<Self> {
         let mut registry = Registry {
             maps: BTreeMap::new(),
@@ -76,8 +76,8 @@ impl<M: Media> Directory<M> {
             let link = word(media, block.link)?;
             let at = link.load(0, Ordering::Acquire);
             if may_be_volatile(session) {
-                // Fenced below, before a map is made in that span. The first link lies in the line of
-                // NEXT_PAGE, which is flushed by that, for what `Allocator::load` has found.
+                // Fenced below, before a map is created in that span. The first link lies in the line of NEXT_PAGE, so
+                // this also flushes that word, for what `Allocator::load` has found.
                 link.flush(0, 1);
             }
             if at == 0 {
@@ -101,10 +101,10 @@ impl<M: Media> Directory<M> {
         }
         lengths::check_maps(media, session, registry.maps.len())?;
         if !session.read_only {
-            // Before a collection frees the nodes of a map whose drop a killed process had not made
-            // durable, and before the first use of a map that a killed process had just made. And before space is
-            // allocated that the open found to be free without a collection (`Allocator::load`). A drain: FREE in place
-            // of DROPPING must not come after the LIVE of another thread, which knows of FREE only through DRAM.
+            // Before a leak recovery frees the nodes of a map whose drop a killed process had not made durable; before the
+            // first use of a map that a killed process had just created; and before space is allocated that the open
+            // found to be free without a leak recovery (`Allocator::load`). A drain: FREE in place of DROPPING must not
+            // become durable after the LIVE of another thread, which knows of FREE only through DRAM.
             media.drain();
         }
         Ok(Self { registry: Mutex::new(registry) })
@@ -112,12 +112,12 @@ impl<M: Media> Directory<M> {
 }
 
 /// Whether words of the directory may not be durable, because a killed process stored them last. The work of this
-/// session relies on them, and must not outlive them.
+/// session relies on them, so they must not be lost before it is.
 fn may_be_volatile(session: Session) -> bool {
     !session.clean && !session.read_only
 }
 
-/// Where the further spans of the directory of an open pool begin.
+/// The offsets of the further spans of the directory of an open pool.
 pub(crate) fn directory_spans<M: Media>(media: &M) -> Result<BTreeSet<u64>> {
     let mut spans = BTreeSet::new();
     let mut link = DIRECTORY_NEXT;
@@ -150,9 +150,8 @@ impl<M: Media> Registry<M> {
                 return Ok(());
             }
             if may_be_volatile(session) {
-                // Also FREE: an open that was killed may have made it of a DROPPING that is not
-                // durable either. And the root with it, by which a collection finds what is in use.
-                // Fenced by `load`.
+                // Also a FREE, which an open that was killed may have stored in place of a DROPPING that is not durable
+                // either. And the root as well, by which a leak recovery finds what is in use. Fenced by `load`.
                 entry.flush(STATE, ROOT + 1);
             }
             match state {
@@ -190,7 +189,7 @@ impl<M: Media> Registry<M> {
         Ok(())
     }
 
-    /// Gives a map another name, durably.
+    /// Gives the map `from` the name `to`, durably.
     pub(crate) fn rename(&mut self, media: &M, from: &str, to: &str) -> Result<()> {
         let Some(map) = self.maps.get(from).cloned() else {
             return Err(Error::NoSuchMap { name: from.to_owned() });
@@ -205,7 +204,7 @@ impl<M: Media> Registry<M> {
         Ok(())
     }
 
-    /// Takes a map out, durably; none if there is no such map.
+    /// Removes a map from the registry, durably. `None` if there is no such map.
     pub(crate) fn begin_drop(&mut self, media: &M, name: &str) -> Result<Option<Arc<MapState>>> {
         let Some(map) = self.maps.get(name).cloned() else { return Ok(None) };
         set_state(Entry::new(media, map.entry())?, DROPPING);
@@ -216,18 +215,18 @@ impl<M: Media> Registry<M> {
         Ok(Some(map))
     }
 
-    /// Makes the entry of a dropped map free, all of whose chunks are.
+    /// Makes the entry of a dropped map FREE, after all chunks of the map were freed.
     pub(crate) fn end_drop(&mut self, media: &M, entry: u64) -> Result<()> {
         set_state(Entry::new(media, entry)?, FREE);
         media.mark(Mark::Step("pool.drop.free"));
-        // Before LIVE, which another thread may store there next: pairs with that one's drain. (To an open
+        // Before LIVE, which another thread may store there next: pairs with that thread's drain. (For an open,
         // DROPPING and FREE are the same.)
         media.drain();
         self.free.insert(entry);
         Ok(())
     }
 
-    /// An entry to use.
+    /// Returns an entry that can be used.
     pub(crate) fn vacant(&mut self, media: &M, allocator: &Allocator) -> Result<u64> {
         if let Some(&entry) = self.free.first() {
             return Ok(entry);
@@ -239,26 +238,26 @@ impl<M: Media> Registry<M> {
         Ok(self.next)
     }
 
-    /// Links one more span of entries. The caller fences before an entry of it becomes LIVE, and before
-    /// another thread can use one.
+    /// Links one more span of entries. The caller fences before an entry of it becomes LIVE, and before another thread
+    /// can use one.
     fn append_span(&self, media: &M, allocator: &Allocator) -> Result<Block> {
         let at = allocator.take_directory_span(media)?;
         let block = Block::in_span(at);
-        // A leaf that a cursor remembers may have been where this span is.
+        // A cursor may remember a leaf that was where this span is now.
         before_reuse();
         for at in (at..block.to).step_by(ENTRY as usize) {
-            // The span may have had another use; one line of zeros makes the entry an unused one, and the first a
+            // The span may have had another use. One line of zeros marks an entry as unused, and the first line is a
             // link to nowhere.
             let line = Span::<M, 8>::new(media, at)?;
-            // Relaxed: the fence before the link, and its Release.
+            // Relaxed: a fence comes before the link, which is stored with Release.
             (0..8).for_each(|i| line.store(i, 0, Ordering::Relaxed));
             line.flush(0, 8);
         }
         media.mark(Mark::Step("pool.directory.entries"));
-        // Before the link: stale bytes must not look like entries.
+        // Before the link, because stale bytes must not look like entries.
         media.fence();
         let link = word(media, self.link)?;
-        // equivalent mutant, relaxed: not seen: pairs with a collection by another thread, and pools are not run
+        // equivalent mutant, relaxed: not seen: pairs with a leak recovery by another thread, and pools are not run
         // under weak visibility.
         link.store(0, at, Ordering::Release);
         link.flush(0, 1);
@@ -267,7 +266,7 @@ impl<M: Media> Registry<M> {
     }
 }
 
-/// Stores all of an entry but its state; the caller flushes.
+/// Stores all of an entry except its state; the caller flushes.
 pub(crate) fn write<M: Media>(
     entry: Entry<'_, M>,
     name: &str,
@@ -277,7 +276,7 @@ pub(crate) fn write<M: Media>(
 ) {
     // As in `append_span`.
     before_reuse();
-    // Relaxed: the caller fences before it becomes LIVE.
+    // Relaxed: the caller fences before the entry becomes LIVE.
     for i in ROOT..WORDS {
         entry.store(i, 0, Ordering::Relaxed);
     }

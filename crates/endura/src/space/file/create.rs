@@ -1,6 +1,6 @@
-//! Creation of a pool, such that a crash leaves either no pool or a whole one.
+//! Creation of a pool. A crash leaves either no pool or a whole one.
 //!
-//! The file has no name until everything in it is durable and it is locked ([`new_file`](crate::os::new_file)).
+//! The file has no name until everything in it is durable and the file is locked ([`new_file`](crate::os::new_file)).
 
 use std::fs::{self, File};
 use std::io;
@@ -19,7 +19,7 @@ use crate::space::space::Space;
 use crate::{Error, Result};
 
 impl PoolFile {
-    /// Makes an empty pool at `path` and locks it for writing.
+    /// Creates an empty pool at `path` and locks it for writing.
     ///
     /// # Errors
     ///
@@ -28,12 +28,12 @@ impl PoolFile {
         Self::make(path, access, None, (format, |_: &mut Self| Ok(())))
     }
 
-    /// Makes a pool with the contents that `fill` writes into an empty file, durably: one with the mode and the owner of the file
-    /// `like`, if there is one. `ready` is called before the file has its name, when it is locked.
+    /// Creates a pool with the contents that `fill` writes, durably, into an empty file. The file gets the mode and the
+    /// owner of `like`, if that is given. `ready` is called when the file is locked, and before it has its name.
     ///
     /// # Errors
     ///
-    /// As for [`create`](Self::create), and those of the two.
+    /// As for [`create`](Self::create), and those of `fill` and `ready`.
     pub(crate) fn make(
         path: &Path,
         access: Access,
@@ -76,7 +76,7 @@ impl Draft {
         Ok(Self { new: new.map_err(failed)?, folder })
     }
 
-    /// An empty pool for `path`, closed, with the mode and the owner of the file `like`.
+    /// An empty pool for `path`, closed, in a file with the mode and the owner of `like`.
     ///
     /// # Errors
     ///
@@ -87,16 +87,16 @@ impl Draft {
         Ok(draft)
     }
 
-    /// A path by which it can be opened now.
+    /// A path by which the draft can be opened now.
     pub(crate) fn path(&self) -> PathBuf {
         self.new.path()
     }
 
-    /// Gives the pool, which is whole and durable, its name. That is durable on return.
+    /// Gives the pool, which is whole and durable, its name. The name is durable on return.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], with `AlreadyExists` if something has the name. There is no pool then.
+    /// [`Error::Io`], with `AlreadyExists` if something has that name. No pool is left then.
     pub(crate) fn publish(mut self, path: &Path) -> Result<()> {
         self.new.publish(path).map_err(|error| Error::creating(path, error))?;
         self.folder.sync_all().map_err(|error| {
@@ -106,7 +106,7 @@ impl Draft {
     }
 }
 
-/// Writes an empty pool into an empty file, durably. The file gets the length that an empty pool asks for.
+/// Writes an empty pool into an empty file, durably. The file gets the length of an empty pool.
 fn format(file: &File) -> Result<()> {
     let own = file.try_clone().map_err(|e| Error::io("formatting a pool", e))?;
     let reservation =
@@ -130,7 +130,7 @@ fn format(file: &File) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// The way that file systems without nameless files take.
+    /// The path for file systems without nameless files.
     #[test]
     fn a_named_draft_neither_replaces_nor_stays() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,25 +1,25 @@
 //! Doubt: whether a pool may be torn, because stores of its last session may be missing, in an order of the kernel's
 //! choice.
 //!
-//! A closed pool is in doubt only if it was copied while a session began: its [end mark](EndMark) tells. The contents of a pool
-//! that was not closed are those that its writer left only if it is the same file, on a file system that stayed mounted, in
-//! the same boot, and if all that was written back reached the disk. [`doubt`] asks these questions in order, until one has
-//! a verdict.
+//! A closed pool is in doubt only if it was copied while a session began, which its [end mark](EndMark) shows. A pool
+//! that was not closed has the contents that its writer left only under these conditions: it is the same file, on a
+//! file system that stayed mounted, in the same boot, and all that was written back has reached the disk. [`doubt`]
+//! asks these questions in order, until one has a verdict.
 //!
-//! | asked | answer | verdict |
+//! | question | answer | verdict |
 //! | --- | --- | --- |
 //! | is this the file of the last session ([`FileIdentity`])? | no | a copy |
-//! | was it open through an overlay, and is it now, or neither? | no | it may still be open by the other path, whose lock is another one |
-//! | does the file's [mark](Mark) name the session of the superblock? | no | the contents of a copy, unless the mark was lost with the stores |
+//! | opened through an overlay both times, or neither time? | no | may still be open by the other path, with its own lock |
+//! | does its [mark](Mark) name the superblock's session? | no | contents of a copy, unless the mark was lost with the stores |
 //! | | cannot be known, and the file has no birth | could be a copy |
-//! | has the session told that pages could not be written back, or that it met damage? | yes | pages may be old |
-//! | is the memory safe from power loss, then and now? | yes | none, unless it has counted a loss since |
+//! | did the session record that pages were not written back, or damage? | yes | pages may be old |
+//! | is the memory safe from power loss, then and now? | yes | none, unless the memory has counted a loss since |
 //! | the same boot ([`Boot`])? | no | stores in the page cache are lost |
 //! | does the file lie in memory, on the file system of then? | yes | none: both would be gone |
-//! | | no, and the boot is not known | they could be lost |
-//! | is its file system the one that was mounted then ([`Mounted`])? | no | it was unmounted, or went down: they could be lost |
+//! | | no, and the boot is not known | stores could be lost |
+//! | is its file system the one that was mounted then ([`Mounted`])? | no | unmounted, or went down: stores could be lost |
 //! | | cannot be known | the same |
-//! | | yes | none: the process alone ended |
+//! | | yes | none: only the process ended |
 
 use crate::media::Placement;
 use crate::os::boot::Boot;
@@ -29,10 +29,11 @@ use crate::os::session_mark::Mark;
 use crate::space::file::end_mark::EndMark;
 use crate::space::file::superblock::Superblock;
 
-/// Told when a session begins on such a file.
+/// The warning when a session begins on a file that could not be told from a copy of it.
 pub(crate) const NO_BIRTH: &str = "this file system records neither when a file was made, nor a generation of its inode, nor \
      extended attributes: if the writer is killed, the pool cannot be told from a copy of it, and is refused";
-/// Told when a session begins where a killed writer could not be told from a machine, or a file system, that went down.
+/// The warning when a session begins where a killed writer could not be told from a crash of the machine or the file
+/// system.
 pub(crate) const NO_PROOF: &str = "nothing here tells whether the machine and the file system stay up (no /proc and /sys of the kernel's own): if the \
      writer is killed, the pool goes back to its last checkpoint, and without one it is refused";
 
@@ -54,22 +55,23 @@ const SUSPECT: &str = "while it was open the disk refused pages of it, or damage
      stored";
 const TORN_COPY: &str = "it says that it was closed, and its end is not of that close: it was copied while a session began, or a copy over it broke off";
 
-/// Why a pool may be torn, and what may be done about it unasked.
+/// Why a pool may be torn, and what an open may do about it without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doubt {
-    /// It is not surely the pool that a checkpoint beside it was made of: only its owner can tell.
+    /// It may not be the pool of which the checkpoint beside it was made. Only its owner can tell.
     Foreign(&'static str),
-    /// Stores are missing: its checkpoint is what is left.
+    /// Stores are missing. The open goes back to the checkpoint.
     Lost(&'static str),
-    /// Stores may be missing, or none: its checkpoint is the older state that is surely whole, and what was found is kept.
+    /// Stores may be missing. The checkpoint is older, but surely whole. The open goes back to it, and keeps what it
+    /// found.
     Unsure(&'static str),
 }
 
 impl Doubt {
-    /// That of a closed pool whose pages are not those of its close.
+    /// The doubt about a closed pool whose pages are not those of its close.
     pub(crate) const TORN_COPY: Self = Self::Lost(TORN_COPY);
 
-    /// In words.
+    /// The reason in words.
     pub(crate) fn reason(self) -> &'static str {
         let (Self::Foreign(reason) | Self::Lost(reason) | Self::Unsure(reason)) = self;
         reason
@@ -80,13 +82,13 @@ impl Doubt {
         !matches!(self, Self::Foreign(_))
     }
 
-    /// Whether what was found may be whole, and is kept beside the pool then.
+    /// Whether what was found may be whole, so that it is kept beside the pool.
     pub(crate) fn may_be_whole(self) -> bool {
         matches!(self, Self::Unsure(_))
     }
 }
 
-/// The facts that an open finds.
+/// The facts that an open finds about the file and the machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Here {
     pub(crate) file: FileIdentity,
@@ -94,14 +96,14 @@ pub(crate) struct Here {
     pub(crate) end: Option<EndMark>,
     pub(crate) boot: Boot,
     pub(crate) mounted: Mounted,
-    /// Whether the file's inode has not left the memory since a session of the pool.
+    /// Whether the file's inode has stayed in memory since a session of the pool.
     pub(crate) has_stayed: bool,
-    /// Whether its file system is in memory.
+    /// Whether the file system is in memory.
     pub(crate) is_in_memory: bool,
 }
 
-/// Why a pool with this superblock may be torn. `suspected` tells that another place than the superblock says so of its last
-/// session.
+/// Why a pool with this superblock may be torn. `suspected`: a place other than the superblock records that stores of
+/// the last session may not have reached the disk.
 pub(crate) fn doubt(
     last: &Superblock,
     here: Here,
@@ -115,8 +117,8 @@ pub(crate) fn doubt(
     }
     let is_named = if last.is_marked { here.mark.names(last.session) } else { None };
     let same_mount = last.mounted.compare(&here.mounted, here.has_stayed);
-    // The mark is not synced: what goes down before the file system has written it takes it along. If the contents are those of
-    // a copy all the same, the lineage of the checkpoint tells.
+    // The mark is not synced: if the machine or the file system goes down before the mark is written, it is lost. If
+    // the contents are those of a copy all the same, the lineage of the checkpoint shows that.
     let took_the_mark = !last.power_safe && (same_boot == Some(false) || same_mount == Some(false));
     match (likeness, is_named) {
         (Likeness::Other, _) => Some(Doubt::Foreign(COPY)),
@@ -135,13 +137,14 @@ pub(crate) fn doubt(
     }
 }
 
-/// The same of a pool that says that it was closed.
+/// As [`doubt`], for a pool whose superblock says that it was closed.
 fn doubt_of_closed(last: &Superblock, here: &Here, likeness: Likeness) -> Option<Doubt> {
     let is_of_that_close = match here.end {
         _ if !last.has_end_mark => true,
         Some(EndMark { closed, begins }) if closed == last.session => {
-            // In the file itself a session began, and was killed before its first store: perhaps the first one of a new pool,
-            // or of a copy of a closed one. In a copy it went on meanwhile.
+            // In this file a session began, and was killed before its first store. It may have been the first session
+            // of a new pool, or of a copy of a closed one. In a copy of that file, the session may have continued while
+            // the file was copied.
             begins == [0; 16] || begins == here.file.number() || likeness != Likeness::Other
         }
         _ => false,
@@ -149,7 +152,7 @@ fn doubt_of_closed(last: &Superblock, here: &Here, likeness: Likeness) -> Option
     (!is_of_that_close).then_some(Doubt::TORN_COPY)
 }
 
-/// The same of a file that is no copy.
+/// As [`doubt`], for a file that is no copy: whether its last stores may be lost.
 fn doubt_of_memory(
     last: &Superblock,
     here: &Here,
@@ -174,7 +177,7 @@ fn doubt_of_memory(
     }
 }
 
-/// A warning for a pool on persistent memory that does not count its dirty shutdowns.
+/// The warning for a pool on persistent memory that does not count its dirty shutdowns.
 pub(crate) fn silence(
     last: &Superblock,
     boot: Boot,
@@ -229,7 +232,7 @@ mod tests {
     };
     const MEMORY: Placement = Placement { direct: true, dirty_shutdowns: Some(2), ..DISK };
 
-    /// Not closed.
+    /// The superblock of a session that did not close the pool.
     fn left() -> Superblock {
         Superblock {
             clean: false,
@@ -262,7 +265,7 @@ mod tests {
         let elsewhere = Here { file, mark: Mark::Absent, boot: NEXT_BOOT, ..HERE };
         assert!(!is_doubted(&closed, elsewhere, &DISK));
         assert!(!is_doubted(&left, HERE, &DISK));
-        // The image is behind another device.
+        // The same file system on another device.
         let moved = FileIdentity { device: 50, ..FILE };
         assert!(!is_doubted(&left, Here { file: moved, ..HERE }, &DISK));
         for copy in [
@@ -270,14 +273,14 @@ mod tests {
             FileIdentity { birth: Some(80), ..FILE },
             FileIdentity { volume: Volume::Number([70, 0]), ..FILE },
         ] {
-            // Also if the attributes were copied along, or cannot be read.
+            // Even if the attributes were copied along, or cannot be read.
             for mark in [HERE.mark, Mark::Unreadable] {
                 assert!(is_doubted(&left, Here { file: copy, mark, ..HERE }, &DISK));
             }
             let told = of(&unmarked, Here { file: copy, ..HERE }, &DISK);
             assert_eq!(told, Some(Doubt::Foreign(COPY)));
         }
-        // The same file, with the contents of an earlier session.
+        // The same file with the contents of an earlier session.
         for mark in [Mark::Numbers([[4; 16], [0; 16]]), Mark::Absent] {
             assert!(is_doubted(&left, Here { mark, ..HERE }, &DISK));
             assert!(!is_doubted(&unmarked, Here { mark, ..HERE }, &DISK));
@@ -285,7 +288,7 @@ mod tests {
         let passing = Mark::Numbers([[4; 16], [3; 16]]);
         assert!(!is_doubted(&left, Here { mark: passing, ..HERE }, &DISK));
         assert!(!is_doubted(&left, Here { mark: Mark::Unreadable, ..HERE }, &DISK));
-        // It is not synced before a session whose stores may be taken.
+        // The mark is not synced, so that a session whose stores are lost may have lost its mark too.
         let again = Mounted { folder: Folder::Own(10), ..MOUNTED };
         for mark in [Mark::Numbers([[4; 16], [0; 16]]), Mark::Absent] {
             let here = Here { mark, ..HERE };
@@ -295,7 +298,7 @@ mod tests {
             assert_eq!(of(&left, Here { mounted: again, ..here }, &DISK), unsure);
             assert_eq!(of(&left, here, &DISK), Some(Doubt::Foreign(WRITTEN_OVER)));
         }
-        // Without a birth the mark is what proves the file.
+        // Without a birth only the mark proves that it is the same file.
         let bare = FileIdentity { birth: None, ..FILE };
         assert!(!is_doubted(&left, Here { file: bare, ..HERE }, &DISK));
         let unread = of(&left, Here { file: bare, mark: Mark::Unreadable, ..HERE }, &DISK);
@@ -331,7 +334,7 @@ mod tests {
         for (mounted, reason) in [(again, MOUNTED_AGAIN), (unknown, UNKNOWN_MOUNT)] {
             let here = Here { mounted, ..HERE };
             assert_eq!(of(&left, here, &DISK), Some(Doubt::Unsure(reason)));
-            // What lies in memory would be gone, and what was closed or made durable is not lost.
+            // A file in memory would be gone; what was closed or made durable is not lost.
             let in_memory = Here { is_in_memory: true, ..here };
             assert!(!is_doubted(&left, in_memory, &DISK));
             assert!(!is_doubted(&Superblock { clean: true, ..left }, here, &DISK));
@@ -341,7 +344,8 @@ mod tests {
         assert!(!is_doubted(&left, Here { mounted: unknown, has_stayed: true, ..HERE }, &DISK));
     }
 
-    /// A path in an overlay, and one below it, have a lock each: who comes by one does not see who has come by the other.
+    /// A path in an overlay and a path below it have a lock each. A process that uses one does not see a process that
+    /// uses the other.
     #[test]
     fn the_other_path_of_an_overlay() {
         let overlay = Mounted { folder: Folder::Youngest(9), number: 0 };
@@ -361,7 +365,7 @@ mod tests {
         let failed = Superblock { suspect: left.half(), ..left };
         assert_eq!(of(&failed, HERE, &DISK), Some(Doubt::Unsure(SUSPECT)));
         assert_eq!(doubt(&left, HERE, &DISK, true), Some(Doubt::Unsure(SUSPECT)));
-        // It is said of one session, and the next one has nothing to do with it.
+        // The record names one session, and says nothing of the next one.
         let later = Superblock { session: [5; 16], is_marked: false, ..failed };
         assert!(!is_doubted(&later, HERE, &DISK));
     }
@@ -383,7 +387,7 @@ mod tests {
             assert_eq!(is_doubted(&last, Here { file: copy, ..here }, &DISK), in_a_copy, "{end:?}");
             assert!(!is_doubted(&Superblock { has_end_mark: false, ..last }, here, &DISK));
         }
-        // The first session of a new pool, and of a whole copy, was killed.
+        // The first session of a new pool, or of a whole copy, was killed.
         let begins = FILE.number();
         for file in [FileIdentity::default(), copy] {
             let last = Superblock { file, ..last };
@@ -393,7 +397,7 @@ mod tests {
         }
     }
 
-    /// What needs no boot number is not doubted without one; the rest is, with the reason.
+    /// A pool whose verdict needs no boot number is not doubted without one. The others are, with the reason.
     #[test]
     fn a_boot_that_is_not_known() {
         let left = left();
@@ -413,7 +417,7 @@ mod tests {
         }
     }
 
-    /// Where the memory cannot say that it lost anything, the user hears of that.
+    /// If the memory cannot report a loss, the user is warned.
     #[test]
     fn memory_that_does_not_count() {
         let safe = Superblock { power_safe: true, ..left() };

@@ -1,10 +1,10 @@
-//! The mark behind the end of a closed pool: a copy that was read while a session began does not have it.
+//! The mark after the end of a closed pool. A copy that was read while a session began does not have it.
 //!
 //! A program that copies a file reads its first page first and its last bytes last. If a session begins in between, the
-//! copy's superblock says "closed", and the rest is of any time. So a close writes, behind the last byte of the
-//! pool, the number of its session, and a session that begins writes the number of the file beside it before anything else
-//! of the file changes: the copier then reads that, or nothing, or the mark of a later close. (In the file itself nothing was
-//! stored as long as it is there: a session that was killed so early has changed nothing.)
+//! copy's superblock says "closed", but the rest is of a later time. So a close writes the number of its session after
+//! the last byte of the pool. A session that begins adds the number of the file to that mark, before anything else in
+//! the file changes. The copier then reads a mark with that number, or no mark, or the mark of a later close. (If the
+//! file itself still has such a mark, nothing was stored to it: the session was killed before it changed anything.)
 //!
 //! | bytes, from LENGTH on | what |
 //! | --- | --- |
@@ -13,7 +13,7 @@
 //! | 24..40 | the [file](crate::os::file_identity) in which a session begins; zeros if none does |
 //! | 40..44 | CRC32C of bytes 0..40 |
 //!
-//! The medium maps whole steps of the file and does not see these bytes. A session takes them away when its superblock is
+//! The medium maps whole steps of the file and does not see these bytes. A session removes them when its superblock is
 //! durable, and before the file grows.
 
 use std::fs::File;
@@ -27,18 +27,18 @@ const BYTES: usize = 44;
 const SUM: usize = 40;
 const MAGIC: [u8; 8] = *b"ENDURA.\n";
 
-/// What stands behind the end of a pool.
+/// The contents of the mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndMark {
     /// The session that closed the pool.
     pub(crate) closed: [u8; 16],
-    /// The number of the file in which one begins, or zeros.
+    /// The number of the file in which a session begins, or zeros.
     pub(crate) begins: [u8; 16],
 }
 
 impl EndMark {
-    /// That of a pool with `length` bytes, and where it is; none if there is none, or something else. It is looked for at the
-    /// very end of the file as well: if only the word that says the length is damaged, no copy is suspected.
+    /// The mark of a pool with `length` bytes, and where it is; `None` if there is no valid mark. The very end of the
+    /// file is searched as well, so that a pool whose length word alone is damaged is not taken for a torn copy.
     pub(crate) fn find(file: &File, length: u64) -> io::Result<Option<(Self, u64)>> {
         let last = file.metadata()?.len().checked_sub(BYTES as u64);
         for at in [Some(length), last].into_iter().flatten() {
@@ -58,19 +58,19 @@ impl EndMark {
         }
     }
 
-    /// Writes it. Not durable on return. An error leaves no mark or a part of one: the superblock then must not
-    /// promise any.
+    /// Writes the mark. Not durable on return. An error leaves no mark or a part of one: the superblock must then not
+    /// promise one.
     pub(crate) fn write(&self, file: &File, length: u64) -> io::Result<()> {
         disk::refuse_beyond_limit(length + BYTES as u64)?;
         file.write_all_at(&self.encode(), length)
     }
 
-    /// Takes it away, and all that the file has behind `length` and behind its last whole `step`.
+    /// Removes the mark, and the bytes of the file after its last whole `step`.
     pub(crate) fn remove(file: &File, length: u64, step: u64) -> io::Result<()> {
         let have = file.metadata()?.len();
         let whole = have - have % step;
         if length < whole {
-            // The file was not cut at its last close: what the mark lies in belongs to the pool again.
+            // The file was not cut at its last close: the mark lies in bytes that belong to the pool again.
             disk::refuse_beyond_limit(length + BYTES as u64)?;
             file.write_all_at(&[0; BYTES], length)?;
         }

@@ -1,24 +1,26 @@
-//! The entrance to a pool's file for a session that writes, where the lock does not tell who else comes.
+//! How a session that writes begins on a file whose lock does not show every other process.
 //!
 //! On overlayfs a process that opens a pool by a path in the overlay and one that opens it in the upper folder both get
-//! the lock ([`lease`]). What both see is the content of the file and its attributes. So a session begins in steps that
-//! show whether another one begins at the same moment, and gives up before its first store to the mapping:
+//! the lock ([`lease`]). Both see the content of the file and its attributes. So a session begins in steps that show
+//! whether another session begins at the same moment, and gives up before its first store to the mapping:
 //!
 //! | step | what | gives up if |
 //! | --- | --- | --- |
-//! | E1 | marks the file: a closed pool has no mark, and of two that make one at once one fails | another session begins, and shows in the superblock |
+//! | E1 | marks the file: a closed pool has no mark, and of two processes that create it one fails | another session began |
 //! | E2 | reads the superblock again | it is another one than at the open |
 //! | E3 | writes the superblock | |
-//! | E4 | reads both again | one of them is of another session |
+//! | E4 | reads mark and superblock again | one of them is of another session |
 //!
-//! Who gives up leaves what the other one has written. A mark that stays on a closed pool, and a superblock that does not
-//! change, is one of a process that was killed between E1 and E3, or in its close: after a while it is taken over.
-//! Where there are no attributes E2 and E4 see what came before them, and two that begin within microseconds may both go on.
+//! A session that gives up leaves what the other one has written. If a closed pool keeps a mark and its superblock does
+//! not change, the mark is of a process that was killed between E1 and E3, or in its close: after a while the session
+//! takes the mark over. On a file system without attributes E2 and E4 see only what came before them, and two sessions
+//! that begin within microseconds may both continue.
 //!
-//! A pool that was not closed is another file by one path than by the other ([`FileIdentity`]), and is refused as a copy.
-//! Two things go past that: a restore by hand, and an open that accepts what it has verified. Both ask first whether
-//! somebody has the file [open for writing](lease), and are refused in an overlay, where that cannot be known. A restore
-//! marks the file as well before it writes to it, so that a writer that begins meanwhile finds another mark than it left.
+//! A pool that was not closed is another file by one path than by the other ([`FileIdentity`]), and is refused as a
+//! copy. Two things bypass that: a restore by hand, and an open that accepts what it has verified. Both first ask
+//! whether another process has the file [open for writing](lease), and are refused in an overlay, where that cannot be
+//! known. A restore also marks the file before it writes to it, so that a writer that begins meanwhile finds another
+//! mark than it left.
 //!
 //! [`lease`]: crate::os::lease
 //! [`FileIdentity`]: crate::os::file_identity::FileIdentity
@@ -36,14 +38,15 @@ use crate::{Error, Result};
 /// How long a mark of another session is watched before it is taken over.
 const PATIENCE: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(1);
-/// How long a restore waits for a writer that has looked at the mark before.
+/// How long a restore waits for a writer that looked at the mark before the restore changed it.
 const NOTICE: Duration = Duration::from_millis(50);
 
 pub(crate) const IN_OVERLAY: &str = "the pool was last open by another path than this one in an overlay (a container), and from here nobody can see \
      whether it still is: do this by the path of the file outside of the overlay, in its upper folder, or copy the file to \
      another file system and do it there";
 
-/// Who else has a pool that was not closed open for writing, before this process has. One that is closed needs no answer.
+/// Whether other processes have the pool open for writing, before this process has. `None` if the pool is closed and
+/// needs no answer, or cannot be read.
 pub(crate) fn writers(path: &Path) -> Option<Writers> {
     let (begun, is_file) =
         (Instant::now(), |file: &File| file.metadata().is_ok_and(|f| f.is_file()));
@@ -51,7 +54,8 @@ pub(crate) fn writers(path: &Path) -> Option<Writers> {
     loop {
         let last = Superblock::read(&file).ok()?;
         let writers = (!last.clean).then(|| lease::writers(&file));
-        // A child that is about to become another program has what this process has closed for a moment more.
+        // A child that is about to execute another program still has, for a moment, the files that this process has
+        // closed.
         if writers != Some(Writers::Somebody) || begun.elapsed() > NOTICE {
             return writers;
         }
@@ -59,13 +63,14 @@ pub(crate) fn writers(path: &Path) -> Option<Writers> {
     }
 }
 
-/// Whether the file has this superblock.
+/// Whether the file still has this superblock.
 pub(crate) fn has(file: &File, last: &Superblock) -> Result<bool> {
     let now = Superblock::read(file)?;
     Ok((now.sequence, now.session, now.clean) == (last.sequence, last.session, last.clean))
 }
 
-/// E1: whether the file has a mark of the session `number` then. `seen` is the one that it had at the open.
+/// E1: marks the file with the session `number`. Returns whether the file has the mark. `seen` is the mark that the
+/// file had at the open.
 ///
 /// # Errors
 ///
@@ -97,11 +102,11 @@ pub(crate) fn mark(
     }
 }
 
-/// E2.
+/// E2: fails unless the file still has the superblock `last`.
 ///
 /// # Errors
 ///
-/// [`Error::Locked`] if another session has begun since the open; the mark is that one's again.
+/// [`Error::Locked`] if another session has begun since the open. The mark is then that session's again.
 pub(crate) fn expect_unchanged(file: &File, last: &Superblock) -> Result<()> {
     if has(file, last)? {
         return Ok(());
@@ -114,7 +119,7 @@ pub(crate) fn expect_unchanged(file: &File, last: &Superblock) -> Result<()> {
     Err(Error::Locked)
 }
 
-/// E4.
+/// E4: fails unless mark and superblock are this session's.
 ///
 /// # Errors
 ///
@@ -124,11 +129,11 @@ pub(crate) fn expect_own(file: &File, own: &Superblock) -> Result<()> {
     if is_named && has(file, own)? { Ok(()) } else { Err(Error::Locked) }
 }
 
-/// Marks a file that is about to be written over by a restore, with the number of no session.
+/// Marks a file that a restore is about to overwrite, with a number that is no session's.
 ///
 /// # Errors
 ///
-/// [`Error::Locked`] if a session begins; the mark is then what it was, or that session's.
+/// [`Error::Locked`] if a session begins. The mark is then what it was, or that session's.
 pub(crate) fn shut(file: &File, number: [u8; 16], last: &Superblock) -> Result<()> {
     if !session_mark::set(file, number, None) {
         return Ok(());

@@ -1,4 +1,5 @@
-//! The file of a pool.
+//! The file of a pool: its creation, its superblock and marks, how a session begins and ends, and whether a pool may be
+//! torn.
 
 pub(crate) mod create;
 pub(crate) mod doubt;

@@ -1,17 +1,18 @@
 //! The number of the newest checkpoint of a pool, in the page of a superblock.
 //!
-//! Checkpoints leave that page out, so that what they hold, and what a pool is compared with, does not depend on their own
-//! number. It is written to the file and not stored to the mapping, for a page that was stored to is one for the next
-//! checkpoint, and an idle pool would have one for ever. The thread that makes checkpoints writes it: before the root of the next
-//! one, that a round is under way, and the new number when that is durable.
+//! Checkpoints leave that page out, so that neither their contents nor a comparison with the pool depends on their own
+//! number. The number is written to the file and not stored to the mapping. A page that was stored to is one for the
+//! next checkpoint, so an idle pool would always have one changed page. The thread that makes checkpoints writes the
+//! number twice: before it writes the root of the next checkpoint it notes that a round is running, and once the
+//! checkpoint is durable it writes the new number.
 //!
 //! | bits | what |
 //! | --- | --- |
 //! | 0..24 | the lowest bits of the CRC32C of the others |
-//! | 24 | 1 = a round is under way: the next checkpoint may be there |
+//! | 24 | 1 = a round is running: the next checkpoint may exist |
 //! | 25..64 | the number |
 //!
-//! A power loss leaves this word, or one of before.
+//! A power loss leaves this word, or an earlier one.
 
 use std::fs::File;
 use std::io;
@@ -22,26 +23,26 @@ use crate::space::layout::NEWEST_NUMBER;
 
 const SUM_BITS: u32 = 24;
 
-/// Which checkpoint is the newest.
+/// The number of the newest checkpoint, as the pool's file records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Newest {
     pub(crate) number: u64,
-    /// Whether the next one may be there.
+    /// Whether the next checkpoint may exist already.
     pub(crate) is_under_way: bool,
 }
 
 impl Newest {
-    /// It is this one.
+    /// The newest checkpoint is `number`.
     pub(crate) fn is(number: u64) -> Self {
         Self { number, is_under_way: false }
     }
 
-    /// It is this one, or the next.
+    /// The newest checkpoint is `number`, or the next one.
     pub(crate) fn is_at_least(number: u64) -> Self {
         Self { number, is_under_way: true }
     }
 
-    /// What the pool in this file says; none if no checkpoint was made, or what is there says nothing.
+    /// Reads the record from the file. `None` if no checkpoint was made, or the record is not valid.
     pub(crate) fn read(file: &File) -> io::Result<Option<Self>> {
         let mut bytes = [0; 8];
         match file.read_exact_at(&mut bytes, NEWEST_NUMBER) {
@@ -54,7 +55,7 @@ impl Newest {
         Ok((word != 0 && found.encode() == word).then_some(found))
     }
 
-    /// Says so in the file, or with `None` that there is none. In the page cache on return.
+    /// Writes the record to the file; with `None`, that there is no checkpoint. It is in the page cache on return.
     pub(crate) fn write(newest: Option<Self>, file: &File) -> io::Result<()> {
         disk::refuse_beyond_limit(NEWEST_NUMBER + 8)?;
         let word = newest.map_or(0, |newest| newest.encode());

@@ -1,9 +1,11 @@
-//! What a session believes of its own file while it is open: that it is at its path, and that nobody else has written it.
+//! Checks that an open pool still owns its file: that the file is at its path, and that no other program has written
+//! it.
 //!
-//! Nothing keeps other programs from either: `mv`, `rm`, an older copy that is renamed over the pool or copied into it, a
-//! folder that is replaced, a disk that is mounted over it. So a session looks before each checkpoint, and at its close.
-//! The superblock is written at the begin and the end of a session and by nobody else, so whoever writes the
-//! file from its start gives it another one. It is read past the mapping, which may end behind the end of the file.
+//! Nothing keeps other programs from either: `mv`, `rm`, an older copy that is renamed over the pool or copied into it,
+//! a folder that is replaced, a disk that is mounted over it. So a session looks before each checkpoint, and at its
+//! close. The superblock is written only at the begin and the end of a session, and only by the session, so a program
+//! that overwrites the file from its start changes the superblock. It is read from the file and not through the
+//! mapping, which may reach beyond the end of the file.
 
 use std::fs::{self, File};
 use std::io;
@@ -29,19 +31,19 @@ const PUT_BACK: &str = "an older copy of the pool was written over it while it w
 /// The paths of a pool while it is open.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnPath {
-    /// As it was opened; none if it had no name then.
+    /// The path by which the pool was opened; `None` if the file had no name then.
     given: Option<PathBuf>,
-    /// Without links.
+    /// The path without links.
     canonical: PathBuf,
     file: FileId,
 }
 
 impl OwnPath {
-    /// Those of a file that was opened as `path`.
+    /// The paths of a file that was opened as `path`.
     pub(crate) fn of(path: &Path, file: &File) -> io::Result<Self> {
         let file = FileId::of(&file.metadata()?);
         let canonical = canonical(path);
-        // Such a path stands for a descriptor that the caller may close. A working directory may change.
+        // Such a path stands for a descriptor that the caller may close. For others, the working directory may change.
         let given = match path.starts_with("/proc") || path.starts_with("/dev/fd") {
             true => Some(canonical.clone()).filter(|path| leads_to(path, file)),
             false => Some(std::path::absolute(path)?),
@@ -49,18 +51,18 @@ impl OwnPath {
         Ok(Self { given, canonical, file })
     }
 
-    /// The hash of the path.
+    /// The hash of the path without links.
     pub(crate) fn hash(&self) -> u64 {
         hash_of_canonical(&self.canonical)
     }
 
-    /// Whether an open of this path, or of the one without links, finds this file: then a checkpoint brings no other pool back.
+    /// Whether an open of either path finds this file. A checkpoint then brings no other pool back.
     pub(crate) fn is_found(&self) -> bool {
         self.given.as_ref().is_none_or(|given| leads_to(given, self.file))
             || leads_to(&self.canonical, self.file)
     }
 
-    /// Fails unless the path by which the pool was opened leads to it. `file` is open on it.
+    /// Fails unless the path by which the pool was opened still leads to it. `file` is the open pool.
     ///
     /// # Errors
     ///
@@ -76,7 +78,7 @@ impl OwnPath {
     }
 }
 
-/// That it cannot be asked, where a folder may not be searched any more, is no proof against it.
+/// Whether the path leads to this file. If a folder may no longer be searched, that is no proof against it.
 fn leads_to(path: &Path, file: FileId) -> bool {
     match whereabouts::at(path) {
         Ok(found) => found == file,
@@ -86,7 +88,7 @@ fn leads_to(path: &Path, file: FileId) -> bool {
     }
 }
 
-/// The path without links, also of a file that is not there.
+/// The path without links, even if no file is there.
 fn canonical(path: &Path) -> PathBuf {
     let of_folder = || {
         let path = std::path::absolute(path).ok()?;
@@ -95,7 +97,7 @@ fn canonical(path: &Path) -> PathBuf {
     fs::canonicalize(path).ok().or_else(of_folder).unwrap_or_else(|| path.to_owned())
 }
 
-/// The hash by which a checkpoint knows the path of its pool. It is never zero.
+/// The hash by which a checkpoint records the path of its pool. It is never zero.
 pub(crate) fn hash_of(path: &Path) -> u64 {
     hash_of_canonical(&canonical(path))
 }
@@ -104,8 +106,8 @@ fn hash_of_canonical(path: &Path) -> u64 {
     xxh3_64(path.as_os_str().as_encoded_bytes()).max(1)
 }
 
-/// Fails if `file` is not what the session with this superblock has left, whose pool has at least `length` bytes. With
-/// `newest`, also if the file says something else of the newest checkpoint.
+/// Fails if `file` is not what the session with this superblock has left, or has fewer than `length` bytes. With
+/// `newest`, also if the file's record of the newest checkpoint is another one.
 ///
 /// # Errors
 ///

@@ -1,12 +1,14 @@
-//! Blocks behind every byte of a pool's file, which no other file has.
+//! Makes sure that every byte of a pool's file has a block, and that no other file shares that block.
 //!
-//! A store to a mapped page that needs a block cannot fail as a call does: where the disk has none left the kernel sends
-//! SIGBUS. It needs one in a hole, and in a block that the file shares with a copy: `cp` on XFS makes such copies, and at any
-//! moment, of an open pool too. So an open for writing sees that there is neither, and a [`Watch`] looks for shared blocks while
-//! the pool is open. A copy that is made after a look shares until the next one: that much is not promised.
+//! A store to a mapped page that needs a block cannot fail as a call does: if the disk has no block left, the kernel
+//! sends SIGBUS. A store needs a block in a hole, and in a block that the file shares with a copy. (`cp` on XFS makes
+//! such copies, at any moment, even of an open pool.) So an open for writing makes sure that there is neither, and a
+//! [`Watch`] looks for shared blocks while the pool is open. A copy that is made after one look shares blocks until the
+//! next, and nothing is promised for that time.
 //!
-//! The number of a file's blocks proves nothing. On a disk it counts what describes the file as well (the tree of its
-//! extents, its attributes), which may be as much as the holes. Its extents tell, and tmpfs counts exactly.
+//! The number of a file's blocks proves nothing. On a disk it includes the blocks that describe the file (the tree of
+//! its extents, its attributes), which may be as many as the holes have. So the extents are examined. tmpfs counts
+//! exactly.
 
 use std::fs::File;
 use std::ops::Range;
@@ -20,21 +22,21 @@ use crate::os::extents::{extents, unshare};
 use crate::os::filesystem::Filesystem;
 use crate::{Error, Result};
 
-/// Extents that a look goes through where none is shared: 60 µs.
+/// Extents that one look examines if none is shared: 60 µs.
 const EXTENTS: usize = 512;
-/// Bytes that get blocks of their own in one call, at first, at least and at most.
+/// Bytes that get blocks of their own in one call: at first, and at least and at most.
 const STEP: u64 = 1 << 20;
 const STEPS: Range<u64> = 64 << 10..64 << 20;
-/// How long one such call should take: meanwhile threads that fault in the file wait.
+/// How long one such call should take. Threads that fault in the file wait meanwhile.
 const SHORT: Duration = Duration::from_millis(10);
-/// How long a look goes on where blocks are shared: what else the thread has to do waits.
+/// How long a look continues if blocks are shared. Other work of the thread waits meanwhile.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How often an open tries to find room.
+/// How many times an open tries to find free blocks.
 const TRIES: u32 = 10;
-/// Between two looks, at least and at most.
+/// The pause between two looks, at least and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
-/// Bytes a second: faster than a disk can be filled.
+/// Bytes a second: faster than any disk is filled.
 const FILLED: u64 = 8 << 30;
 
 const HOLES: &str = "the file may have holes, which this file system cannot fill: a full disk may \
@@ -42,17 +44,19 @@ const HOLES: &str = "the file may have holes, which this file system cannot fill
 const SEPARATING: &str = "giving the pool blocks of its own, in place of those that it shares with a copy \
                           (`cp` on XFS; another copy is made with `cp --reflink=never`)";
 
-/// Puts a block of the file's own behind each of its bytes, before anything is stored. A warning where the file system cannot.
+/// Gives each byte of the file a block of the file's own, before anything is stored. Returns a warning if the file
+/// system cannot do that.
 ///
 /// # Errors
 ///
-/// [`Error::Full`] where there is no room for the holes, [`Error::Io`] (`StorageFull`) for the shared blocks.
+/// [`Error::Full`] if the disk has no space for the holes, [`Error::Io`] (`StorageFull`) if it has none for the shared
+/// blocks.
 pub(super) fn make_sure(file: &File, filesystem: Filesystem) -> Result<Option<&'static str>> {
     let facts = file.metadata().map_err(|e| Error::io("counting the file's blocks", e))?;
     let (bytes, len) = (facts.blocks() * 512, facts.len());
     let found = match filesystem.blocks_tell_holes() {
         true => Found { missing: len.saturating_sub(bytes), is_shared: false },
-        // Where no extents are told there may be holes.
+        // A file system that reports no extents may have holes.
         false => walk(file, len).unwrap_or(Found { missing: len, is_shared: false }),
     };
     if found.missing > 0 && !disk::fill_holes(file, len, found.missing)? {
@@ -64,7 +68,7 @@ pub(super) fn make_sure(file: &File, filesystem: Filesystem) -> Result<Option<&'
     Ok(None)
 }
 
-/// What the extents of a file tell.
+/// What the extents of a file show.
 struct Found {
     /// Bytes without blocks.
     missing: u64,
@@ -100,7 +104,7 @@ impl Default for Separation {
 }
 
 impl Separation {
-    /// One step from `at` on. Where it ended, and how long it took.
+    /// Takes one step from `at` on. Returns where it ended, and how long it took.
     fn step(&mut self, file: &File, at: u64, len: u64) -> Result<(u64, Duration), Errno> {
         let (begun, end) = (Instant::now(), len.min(at.saturating_add(self.step)));
         unshare(file, at..end)?;
@@ -111,7 +115,7 @@ impl Separation {
         Ok((end, took))
     }
 
-    /// The whole file, to which nobody stores yet.
+    /// Separates the whole file, to which no thread stores yet.
     fn all(mut self, file: &File, len: u64) -> Result<Option<&'static str>> {
         let (mut at, mut tries) = (0, TRIES);
         while at < len {
@@ -121,7 +125,8 @@ impl Separation {
                     Ok((end, _)) => end,
                     Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Some(CANNOT)),
                     Err(Errno::NOSPC) if tries > 0 => {
-                        // XFS frees what was removed a moment ago in the background, and sooner if it is asked for its figures.
+                        // XFS frees the blocks of removed files in the background, and sooner if it is asked for its
+                        // free space.
                         disk::free(file);
                         std::thread::sleep(SHORT);
                         tries -= 1;
@@ -136,14 +141,14 @@ impl Separation {
     }
 }
 
-/// What a look has found.
+/// The result of a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blocks {
-    /// Nothing that is shared.
+    /// No shared blocks.
     Own,
-    /// Shared blocks, of which a part has got its own.
+    /// Shared blocks; a part of the file got its own.
     Shared,
-    /// Shared blocks, and no room for others.
+    /// Shared blocks, and no space for the file's own.
     NoRoom,
     /// Shared blocks, which this file system cannot separate.
     Stay,
@@ -166,7 +171,7 @@ impl Blocks {
     }
 }
 
-/// Looks for shared blocks of an open pool, a part of the file at a time: a copy shares nearly all of it.
+/// Looks for shared blocks of an open pool, in one part of the file at a time, because a copy shares nearly all of it.
 pub(crate) struct Watch {
     at: u64,
     separation: Separation,
@@ -176,7 +181,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// None on a file system whose files never share blocks, or always need new ones.
+    /// A watch, or `None` on a file system whose files never share blocks, or always need new ones.
     pub(crate) fn on(filesystem: Filesystem) -> Option<Self> {
         filesystem.shares_blocks().then(|| Self {
             at: 0,
@@ -187,18 +192,19 @@ impl Watch {
         })
     }
 
-    /// How long the next look may wait. The less room the disk has, the sooner it can be full.
+    /// How long the next look may wait. The less space the disk has, the sooner it can be full.
     pub(crate) fn pause(&self) -> Duration {
         if self.is_over { Duration::MAX } else { self.pause }
     }
 
-    /// Whether the disk can be full in a second: the kernel takes the room for all of a step first, and writes it then.
+    /// Whether the disk can be full within a second: the kernel then allocates the blocks of a whole step first, and
+    /// writes them afterwards.
     fn is_urgent(&self) -> bool {
         self.pause < PAUSES[1]
     }
 
-    /// Looks, and gives shared blocks up for others as long as `goes_on`, for a second at most. The next look
-    /// continues there.
+    /// Looks for shared blocks, and replaces them by others as long as `goes_on` returns `true`, for a second at the
+    /// most. The next look continues where this one ended.
     pub(crate) fn look(&mut self, file: &File, goes_on: impl Fn() -> bool) -> Blocks {
         if !self.is_over {
             let filled = disk::free(file).map_or(0, |free| free / (FILLED / 1_000));
@@ -206,7 +212,7 @@ impl Watch {
             self.blocks = self.try_look(file, goes_on).unwrap_or_else(|errno| match errno {
                 Errno::NOSPC | Errno::DQUOT => Blocks::NoRoom,
                 _ => {
-                    // Of this file nothing can be known, or nothing be changed.
+                    // Nothing can be found out about this file, or nothing be changed.
                     self.is_over = true;
                     if self.blocks == Blocks::Own { Blocks::Own } else { Blocks::Stay }
                 }
@@ -236,13 +242,13 @@ impl Watch {
             }
             let (end, took) = self.separation.step(file, self.at, len)?;
             self.at = end;
-            // All of it is looked through again.
+            // Blocks were shared, so the whole file is examined again.
             (extents_left, bytes_left) = (usize::MAX, len);
             if !goes_on() || begun.elapsed() > LOOK {
                 return Ok(Blocks::Shared);
             }
             if !self.is_urgent() {
-                // Threads that wait for their faults come first.
+                // Sleeps as long as the step took, so that threads which wait for their page faults come first.
                 std::thread::sleep(took);
             }
         }

@@ -1,15 +1,15 @@
 //! The file of a pool, from the moment it is locked until it is marked clean.
 //!
-//! Nothing is written before everything was checked. A session that writes announces itself first:
-//! generation, boot, file, session number and "not clean" are durable before its first store, so that the next open
-//! notices any other end than a close. It ends with the data synced, then "clean" written, then that synced
-//! ([`sessions`](super::sessions)).
+//! Nothing is written before everything was checked. A session that writes announces itself first: generation, boot,
+//! file, session number and "not clean" are durable before its first store, so that the next open notices any end other
+//! than a close. A close syncs the data, then writes "clean", then syncs that ([`sessions`](super::sessions)).
 //!
-//! # What the disk refused
+//! # Pages that the disk refused
 //!
-//! The kernel tells once that a page could not be written back, takes the page for written, and may read the old one back
-//! later. So whoever hears of it says so in the superblock ([`suspect`](PoolFile::suspect)), and in the root of the checkpoint, for
-//! the superblock's page may be the one that is refused.
+//! If a page cannot be written back, the kernel reports that only once, considers the page written, and may read the
+//! old contents back later. So a session that gets the report records it in the superblock
+//! ([`suspect`](PoolFile::suspect)), and in the root of the checkpoint too, because the superblock's page may be the
+//! refused one.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
@@ -37,12 +37,12 @@ use crate::{Error, Result};
 /// Bytes of the smallest pool.
 const LEAST: u64 = STEP;
 
-/// How a file is to be opened.
+/// How a file is opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Access {
     /// Whether nothing may be written.
     pub(crate) read_only: bool,
-    /// Whether file systems on which pools do not work are allowed all the same.
+    /// Whether a file system on which pools do not work is accepted all the same.
     pub(crate) any_filesystem: bool,
 }
 
@@ -53,19 +53,21 @@ pub(crate) struct PoolFile {
     pub(super) superblock: Superblock,
     pub(super) access: Access,
     pub(super) filesystem: Filesystem,
-    /// Warnings for the user, found while opening.
+    /// Warnings for the user that were found while opening.
     pub(super) warnings: Vec<&'static str>,
-    /// Who had it open for writing before, if that was asked and it was not closed then.
+    /// Whether other processes had the file open for writing before this one; `None` if that was not asked, or the pool
+    /// was closed.
     pub(super) writers: Option<Writers>,
-    /// The mark that it had, if it was not closed.
+    /// The mark of the file at the open, if the pool was not closed.
     pub(super) seen: Option<Mark>,
-    /// Declared last: released when everything else is gone.
+    /// Declared last, so that the lock is released after everything else.
     pub(super) lock: FileLock,
 }
 
 impl PoolFile {
-    /// Locks the file at `path` and checks all that can be checked without writing or mapping. Before it has the file open for
-    /// writing it asks who else has, if the pool is not closed: see [`expect_alone`](Self::expect_alone).
+    /// Locks the file at `path`, and checks all that can be checked without writing or mapping. If the pool is not
+    /// closed, it first finds out which other processes have it open for writing: see
+    /// [`expect_alone`](Self::expect_alone).
     pub(crate) fn open(path: &Path, access: Access) -> Result<Self> {
         let facts = fs::metadata(path).map_err(|error| Error::opening(path, error))?;
         refuse_other_than_file(&facts)?;
@@ -76,11 +78,11 @@ impl PoolFile {
         Ok(Self { writers, ..Self::of_named(path, file, lock, access)? })
     }
 
-    /// The same for a file that is open and locked, and that was at `path`. Where it has been deleted meanwhile, the
-    /// lock was that of its last owner, and what is at the path now has another one.
+    /// As [`open`](Self::open), for a file that is open and locked, and that was at `path`. If the file has been
+    /// deleted since, the lock was that of its last owner, and the file that is at the path now has another lock.
     fn of_named(path: &Path, file: File, lock: FileLock, access: Access) -> Result<Self> {
         let facts = file.metadata().map_err(|e| Error::io("asking for the file's names", e))?;
-        // A file that never had a name is found by that of its descriptor (`/proc/self/fd/`).
+        // A file that never had a name is found by the name of its descriptor (`/proc/self/fd/`).
         let is_there =
             || fs::metadata(path).is_ok_and(|found| FileId::of(&found) == FileId::of(&facts));
         if facts.nlink() == 0 && !is_there() {
@@ -89,11 +91,11 @@ impl PoolFile {
         Self::of_locked(file, lock, access)
     }
 
-    /// The same for a file that is open and locked, and may have no name yet.
+    /// As [`open`](Self::open), for a file that is open and locked, and may have no name yet.
     pub(crate) fn of_locked(file: File, lock: FileLock, access: Access) -> Result<Self> {
         let facts = file.metadata().map_err(|e| Error::io("asking for the file's length", e))?;
         if FileId::of(&facts) != lock.file() {
-            // Between the two opens another file was put there, which has its own lock.
+            // Between the two opens another file was put at the path. It has its own lock.
             return Err(Error::Locked);
         }
         refuse_other_than_file(&facts)?;
@@ -102,7 +104,7 @@ impl PoolFile {
             return Err(Error::NotAPool { what: "the file is empty" });
         }
         let superblock = Superblock::read(&file).map_err(|error| match error {
-            // A copy that is cut in two is not torn.
+            // A copy that was cut off is not torn.
             Error::Corrupt { .. } if facts.len() < LEAST => {
                 Error::Truncated { have: facts.len(), need: LEAST }
             }
@@ -116,7 +118,7 @@ impl PoolFile {
         Ok(Self { file, superblock, access, filesystem, warnings, writers: None, seen, lock })
     }
 
-    /// Which file it is.
+    /// The identity of the file.
     pub(crate) fn id(&self) -> FileId {
         self.lock.file()
     }
@@ -170,7 +172,7 @@ impl PoolFile {
         check_length(&self.file, self.len()?)
     }
 
-    /// Says which checkpoint the next session builds on, and when it makes others.
+    /// Records in the next superblock which checkpoint the next session builds on, and when checkpoints are made.
     pub(crate) fn plan(&mut self, schedule: Schedule, base: Option<Base>) {
         let with = if schedule.is_on { WITH_CHECKPOINTS } else { 0 };
         let writable_with = self.superblock.writable_with & !WITH_CHECKPOINTS | with;
@@ -180,17 +182,17 @@ impl PoolFile {
             Superblock { schedule, base, base_made, base_lags, writable_with, ..last };
     }
 
-    /// Says whether the checkpoints are in a file that has to be given at each open, as the end of the session records it.
+    /// Records whether checkpoints are in a file that has to be given at each open. The end of the session writes that.
     pub(crate) fn record_elsewhere(&mut self, is_elsewhere: bool) {
         self.superblock.schedule.is_elsewhere = is_elsewhere;
     }
 
-    /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an order of the kernel's
-    /// choice. `suspected` tells that the checkpoint says so.
+    /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an order of the
+    /// kernel's choice. `suspected`: the checkpoint records that.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] where the process is short of descriptors or memory, and cannot find out.
+    /// [`Error::Io`] if the process has too few descriptors or too little memory to find out.
     pub(crate) fn doubt(&self, placement: &Placement, suspected: bool) -> Result<Option<Doubt>> {
         let here = Here {
             file: self.identity(),
@@ -209,8 +211,8 @@ impl PoolFile {
         self.superblock.file.compare(&self.identity(), true) == Likeness::Other
     }
 
-    /// What stands behind the end of a closed pool, and where. That the file is too short is told by
-    /// [`check_length`](Self::check_length).
+    /// The mark after the end of a closed pool, and where it is. A file that is too short counts as marked, because
+    /// [`check_length`](Self::check_length) reports that.
     pub(super) fn end_mark(&self) -> Result<Option<(EndMark, u64)>> {
         let last = &self.superblock;
         if !last.clean || !last.has_end_mark {
@@ -225,19 +227,19 @@ impl PoolFile {
             .map_err(|error| Error::io("reading the end of the pool's file", error))
     }
 
-    /// Asks the kernel whether pages of a session that was not closed could not be written back: it tells once. If so, the
-    /// superblock says so from now on.
+    /// Asks the kernel whether it could not write back pages of a session that was not closed, which it reports only
+    /// once. If so, records that in the superblock.
     pub(crate) fn hear_of_refused_pages(&mut self) {
         if !self.superblock.clean && disk::were_pages_refused(&self.file, NEWEST_NUMBER) {
-            // If this cannot be written either, it is known here, and what follows counts on that.
+            // If this write fails too, `self` still has the record, and the next steps use that.
             let _ = self.suspect();
         }
     }
 
-    /// Says that stores of this session, or of the last one, may not have reached the disk.
+    /// Records that stores of this session, or of the last one, may not have reached the disk.
     pub(crate) fn suspect(&mut self) -> Result<()> {
         let last = self.superblock;
-        // It may be somebody else's file by now.
+        // By now the file may belong to another session.
         if !entrance::has(&self.file, &last)? {
             return Ok(());
         }
@@ -245,38 +247,39 @@ impl PoolFile {
         self.superblock.write(&self.file)
     }
 
-    /// Says so of the `last` session, where the superblock of this one was written and the kernel then told of pages that it could not
-    /// write back: those may be of the last session, which was not closed.
+    /// Records the same about the `last` session. The superblock of this session was written, and the kernel then
+    /// reported pages that it could not write back: if the last session was not closed, they may be its pages.
     pub(super) fn suspect_last(&mut self, last: &Superblock) {
         let own = self.superblock;
-        // What was not written at all says nothing of other pages.
+        // If the superblock was not written at all, the error says nothing about other pages.
         if last.clean || !entrance::has(&self.file, &own).unwrap_or(false) {
             return;
         }
         self.superblock = Superblock { suspect: last.half(), sequence: own.sequence, ..*last };
-        // If this cannot be written either, the file's pages in memory have it.
+        // If this write fails too, the file's pages in memory still have the record.
         let _ = self.superblock.write(&self.file);
     }
 
-    /// Writes all that is read of the file again, and reads it back from the disk: that then has what the kernel only believed to
-    /// be there.
+    /// Writes the file again with all that is read from it, and reads it back from the disk. The disk then has what the
+    /// kernel only assumed to be there.
     pub(crate) fn write_again(&self) -> Result<()> {
         let failed = |error| Error::io("writing the pool's file again", error);
         disk::write_again(&self.file).map_err(failed)
     }
 
-    /// Fails if somebody else may have a pool in doubt open for writing, whom the lock does not show: before it is taken back,
-    /// or accepted.
+    /// Fails if another process, which the lock does not show, may have a pool in doubt open for writing. To be called
+    /// before the pool is restored or accepted.
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] if somebody has, or had a moment ago; [`Error::Unsupported`] where that cannot be seen.
+    /// [`Error::Locked`] if a process has it open, or had a moment ago; [`Error::Unsupported`] where that cannot be
+    /// seen.
     pub(crate) fn expect_alone(&self) -> Result<()> {
         let last = &self.superblock;
         match self.writers {
             _ if self.access.read_only || last.clean => Ok(()),
             Some(Writers::Somebody) | None => Err(Error::Locked),
-            // Who came by this path has had the lock.
+            // A process that came by this path would have the lock.
             _ if !self.filesystem.is_overlay() || self.is_file_of(last) => Ok(()),
             _ => Err(Error::Unsupported { what: entrance::IN_OVERLAY }),
         }
@@ -288,11 +291,12 @@ impl PoolFile {
             && Mark::of(&self.file).names(last.session) != Some(false)
     }
 
-    /// Keeps writers out that the lock does not show, before the file is written over. The mark that it had.
+    /// Keeps out writers that the lock does not show, before the file is overwritten. Returns the mark that the file
+    /// had.
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] if one begins a session.
+    /// [`Error::Locked`] if a writer begins a session.
     pub(crate) fn shut(&mut self) -> Result<Mark> {
         let had = Mark::of(&self.file);
         entrance::shut(&self.file, identity::random()?, &self.superblock)?;
@@ -300,7 +304,7 @@ impl PoolFile {
         Ok(had)
     }
 
-    /// Lets them in again, where nothing was written.
+    /// Admits those writers again, if nothing was written.
     pub(crate) fn open_again(&self, had: Mark) {
         session_mark::put_back(&self.file, had);
     }
@@ -339,7 +343,7 @@ fn check_length(file: &File, have: u64) -> Result<()> {
     pages::check(have, word(file, NEXT_PAGE)?, word(file, LENGTH)?)
 }
 
-/// A session word.
+/// Reads a session word from the file.
 pub(super) fn word(file: &File, at: u64) -> Result<u64> {
     let mut word = [0; 8];
     let read = file.read_exact_at(&mut word, at).map(|()| u64::from_le_bytes(word));
@@ -357,7 +361,7 @@ mod tests {
         (lock::open(path, false).unwrap(), lock)
     }
 
-    /// The next look at the path finds what is there now, or nothing.
+    /// The next look at the path finds the file that is there now, or none.
     #[test]
     fn a_file_that_is_deleted_before_it_is_locked_is_not_opened() {
         let folder = tempfile::tempdir().unwrap();
@@ -382,7 +386,7 @@ mod tests {
         assert!(matches!(outcome, Err(Error::Locked)), "{outcome:?}");
     }
 
-    /// The kernel tells once, and an open that fails by that must not hide it from the next one.
+    /// The kernel reports once, and an open that fails because of the report must not hide it from the next open.
     #[test]
     fn what_a_session_hears_when_it_begins_is_said_of_the_last_one() {
         let folder = tempfile::tempdir().unwrap();
@@ -406,7 +410,7 @@ mod tests {
         }
     }
 
-    /// As long as it is open it can be opened again by the name of its descriptor.
+    /// While the file is open, it can be opened again by the name of its descriptor.
     #[test]
     fn a_file_that_never_had_a_name_is_opened() {
         use std::os::fd::AsRawFd;

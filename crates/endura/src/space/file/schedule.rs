@@ -1,10 +1,10 @@
-//! When checkpoints of a pool are made, as its superblock records it.
+//! When checkpoints of a pool are made, as the superblock records it.
 //!
 //! | bytes | what |
 //! | --- | --- |
-//! | 0..8 | after so many changed bytes, 0 = never for that reason |
-//! | 8..12 | each so many milliseconds, 0 = never for that reason |
-//! | 12 | bit 0: there are checkpoints; bit 1: in a file that is given at each open |
+//! | 0..8 | number of changed bytes after which one is made, 0 = not for this reason |
+//! | 8..12 | interval in milliseconds, 0 = not for this reason |
+//! | 12 | bit 0: checkpoints are made; bit 1: in a file that is given at each open |
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ const ELSEWHERE: u8 = 2;
 /// When checkpoints are made: none by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// Whether there are any. If so, there is one at each close at least.
+    /// Whether checkpoints are made: one at each close at least.
     pub is_on: bool,
-    /// How long after the last one, if something was written.
+    /// How long after the last checkpoint the next one is made, if something was written.
     pub every: Option<Duration>,
-    /// After so many bytes of changed pages.
+    /// The number of bytes of changed pages after which a checkpoint is made.
     pub after_bytes: Option<u64>,
-    /// Whether they are in a file of the user's choice.
+    /// Whether checkpoints are in a file of the user's choice.
     pub is_elsewhere: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct Schedule {
 pub(crate) struct Base {
     /// The session that made it.
     pub(crate) session: [u8; 16],
-    /// When it was made; zero if others of that session may stand for it.
+    /// When it was made; zero if any checkpoint of that session may stand for it.
     pub(crate) made: u64,
     /// Whether the pool was closed after it.
     pub(crate) lags: bool,
@@ -41,7 +41,7 @@ impl Schedule {
     pub(crate) fn encode(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         bytes[..8].copy_from_slice(&self.after_bytes.unwrap_or(0).to_le_bytes());
-        // No less than the least that can be written, and no more than the most.
+        // Limited to what the field can hold; an interval of 0 would mean none.
         let every = self.every.map_or(0, |every| every.as_millis().clamp(1, u32::MAX.into()));
         bytes[8..12].copy_from_slice(&(every as u32).to_le_bytes());
         bytes[12] = if self.is_on { ON } else { 0 } | if self.is_elsewhere { ELSEWHERE } else { 0 };

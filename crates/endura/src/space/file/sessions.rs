@@ -1,10 +1,10 @@
 //! Sessions of a pool's file: how one begins, and how it ends.
 //!
-//! The session number is in three places: the superblock, the [mark](session_mark) of the file, and the
-//! [mark behind its end](EndMark). `S` is the number of the last session, `T` that of this one. A process that is killed between
-//! two steps leaves a pool that opens:
+//! The session number is in three places: the superblock, the [mark](session_mark) of the file, and the [mark after its
+//! end](EndMark). `S` is the number of the last session, `T` that of this one. A process that is killed between two
+//! steps leaves a pool that opens:
 //!
-//! | after the step | superblock | mark | behind the end | the next open |
+//! | after the step | superblock | mark | after the end | the next open |
 //! | --- | --- | --- | --- | --- |
 //! | before an open | `S` closed | none | `S` | whole |
 //! | | `S` not closed | `S` | nothing | they agree |
@@ -12,15 +12,17 @@
 //! | | `S` not closed | `T` and `S` | nothing | they agree |
 //! | 2 end mark, if there is one | `S` closed | `T` | `S` and the file | whole: nothing was stored; a copy is not |
 //! | 3 superblock, durable | `T` not closed | `T`, or `T` and `S` | any | they agree |
-//! | 4 mark, if `S` is in it; end mark taken away | `T` not closed | `T` | nothing | they agree |
+//! | 4 mark, if `S` is in it; end mark removed | `T` not closed | `T` | nothing | they agree |
 //! | 5 close: the file is cut, end mark, synced | `T` not closed | `T` | `T` | they agree |
 //! | 6 superblock, durable | `T` closed | `T` | `T` | whole |
 //! | 7 mark removed | `T` closed | none | `T` | whole |
 //!
-//! Where step 1 fails the superblock says that there is no mark, and step 4 removes the one of `S`. Where step 5 finds no room, it
-//! says that there is no end mark. The mark is not
-//! synced: another boot, or another mount, makes a pool on a disk doubtful whatever it says. Where the pool is safe from power
-//! loss, the mark is synced between steps 1 and 2, and names `S` and `T` until step 4 is on the disk as well.
+//! If step 1 fails, the superblock says that there is no mark, and step 4 removes the mark of `S`. If step 5 finds no
+//! space, the superblock says that there is no end mark.
+//!
+//! The mark is not synced: after another boot, or another mount, a pool on a disk is in doubt whatever the mark says.
+//! If the pool is safe from power loss, the mark is synced between steps 1 and 2, and names `S` and `T` until step 4 is
+//! on the disk as well.
 
 use std::io;
 
@@ -62,8 +64,8 @@ impl PoolFile {
     pub(crate) fn prepare(&mut self, placement: &Placement) -> Result<Prepared> {
         let session = self.next_session()?;
         if placement.direct && !session.clean {
-            // The caches may hold stores of a session that did not flush (eADR, page cache), and
-            // this one counts on what it finds being durable.
+            // The caches may hold stores of a session that did not flush (eADR, page cache), and this session relies on
+            // what it finds being durable.
             self.file
                 .sync_data()
                 .map_err(|e| Error::io("syncing what was found in the pool", e))?;
@@ -76,8 +78,8 @@ impl PoolFile {
         self.announcement(session)
     }
 
-    /// Begins the session that was [prepared](Self::prepare), of a pool that was looked at. Unless it is read-only, this is
-    /// durable before it returns; a read-only session writes nothing and takes the next generation in memory only.
+    /// Begins the session that was [prepared](Self::prepare), of a pool that was inspected. The begin is durable on
+    /// return. A read-only session writes nothing, and takes the next generation in memory only.
     pub(crate) fn begin(
         &mut self,
         prepared: Prepared,
@@ -91,10 +93,10 @@ impl PoolFile {
         Ok(session)
     }
 
-    /// What the superblock of a session will say, as far as it has to be found out.
+    /// The part of the next superblock that has to be found out, for a session that is about to begin.
     fn announcement(&self, session: Session) -> Result<Prepared> {
         if !session.read_only {
-            // What may not be written is found out before anything is.
+            // If the superblock may not be written, this fails before anything is.
             Superblock::refuse_beyond_limit()?;
         }
         let (number, boot) = (identity::random()?, Boot::here()?);
@@ -109,7 +111,7 @@ impl PoolFile {
         let replaced = (!last.clean && last.is_marked).then_some(last.session);
         let is_marked = entrance::mark(&self.file, number, &last, self.seen)?;
         if is_marked && placement.is_power_safe() {
-            // Before the superblock that wants this mark.
+            // Before the superblock that requires this mark.
             self.file.sync_all().map_err(|e| Error::io("syncing the pool's attributes", e))?;
         }
         entrance::expect_unchanged(&self.file, &last)?;
@@ -152,21 +154,21 @@ impl PoolFile {
         Ok(())
     }
 
-    /// Step 2. Returns where the mark is, if there is one, else the end of the file.
+    /// Step 2. Returns the offset of the end mark; if there is none, the end of the file.
     fn void_end_mark(&self, begins: [u8; 16]) -> Result<u64> {
         let Some((EndMark { closed, .. }, length)) = self.end_mark()? else { return self.len() };
         let void = EndMark { closed, begins };
         let void = void.write(&self.file, length).or_else(|error| match error.kind() {
-            // Where a limit forbids to write there, the mark goes at once: whoever copies the file finds none.
+            // If a limit forbids a write there, the mark is removed at once: a process that copies the file finds none.
             io::ErrorKind::FileTooLarge => self.file.set_len(length),
-            // The superblock may fail as well, and would then promise a mark that is gone.
+            // The superblock may not be written either, and would then promise a mark that is gone.
             _ => Err(error),
         });
         void.map_err(|error| Error::io("marking the pool's end", error))?;
         Ok(length)
     }
 
-    /// Step 5: says behind the `length` bytes of the pool, which are all that it has, that this session closed it. Before the
+    /// Step 5: records after the last of the pool's `length` bytes that this session closed it. To be called before the
     /// sync of the close.
     pub(crate) fn mark_end(&mut self, length: u64) {
         let mark = EndMark { closed: self.superblock.session, begins: [0; 16] };
@@ -174,8 +176,8 @@ impl PoolFile {
         self.superblock.has_end_mark = mark.write(&self.file, length).is_ok();
     }
 
-    /// Says that the file has been taken back to the checkpoint with this superblock: it is what its writer would have left
-    /// if it had been killed then, in this boot. Durable on return.
+    /// Announces that the file has been restored to the checkpoint with this superblock. The pool is then as if its
+    /// writer had been killed at the checkpoint, in this boot. Durable on return.
     pub(crate) fn restored(&mut self, to: &Superblock, placement: &Placement) -> Result<()> {
         let last = &mut self.superblock;
         last.generation = last.generation.max(to.generation);
@@ -183,7 +185,7 @@ impl PoolFile {
             (last.base, last.base_made) = (to.session, 0);
         }
         last.base_lags = false;
-        // Above each generation that has locks in the pages.
+        // The generation exceeds each one that has locks in the pages.
         let session = Session { clean: false, ..self.next_session()? };
         self.announce(self.announcement(session)?, placement)
     }
@@ -194,19 +196,19 @@ impl PoolFile {
         Ok(Superblock { clean: true, sequence, ..self.superblock })
     }
 
-    /// Ends the session, all of whose data is durable: the next open finds the pool clean.
+    /// Ends the session, all of whose data is durable. The next open finds the pool clean.
     pub(crate) fn end(&mut self) -> Result<()> {
         if self.access.read_only || !self.lock.is_held() {
             return Ok(());
         }
         self.superblock.clean = true;
         self.superblock.write_first(&self.file)?;
-        // One that is durable is enough, and the next session writes the other one first.
+        // One durable copy is enough, and the next session writes the other one first.
         let _ = self.superblock.write_second(&self.file);
         if self.superblock.is_marked
             && Mark::of(&self.file).names(self.superblock.session) != Some(false)
         {
-            // A copy of this session that comes in place of the closed pool is known by that.
+            // Without the mark, a copy of the open pool that is written over the closed one is recognized.
             session_mark::clear(&self.file);
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! The superblock: the identity of a pool, and how its last session ended.
 //!
-//! Two copies of 256 bytes, in two pages of the file system. Of two whole copies the one with the
-//! higher sequence number counts. A write goes to one copy, waits until it is durable, and only
-//! then goes to the other, without waiting. The next write begins with that other copy: so the one
-//! that is not being written is always whole, durable and the latest, at the price of one sync.
+//! There are two copies of 256 bytes, in two pages of the file system. If both are whole, the one with the higher
+//! sequence number counts. A write goes to one copy, waits until it is durable, and only then goes to the other,
+//! without waiting. The next write begins with that other copy. So the copy that is not being written is always whole,
+//! durable and the latest, at the price of one sync.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -15,14 +15,14 @@
 //! | 32..40 | features that may be ignored |
 //! | 40..44, 44..48 | bytes of a page and of a line |
 //! | 48..64 | the pool's own random number |
-//! | 64..72 | generation: how often it was opened for writing |
-//! | 72..88 | boot of the last writer (`os/linux/boot.rs`), zeros if it could not know |
+//! | 64..72 | generation: how often the pool was opened for writing |
+//! | 72..88 | boot of the last writer (`os/linux/boot.rs`), zeros if it could not find out |
 //! | 88..96, 96..104 | device and inode of the file, as the last writer saw them |
 //! | 104..112 | sequence number of this superblock |
 //! | 112..120 | dirty shutdowns of the memory below, as the last writer saw them |
 //! | 120 | 1 = the last writer closed the pool |
 //! | 121 | its domain: 0 = ADR, 1 = eADR, 2 = page cache |
-//! | 122 | 1 = it was promised that acknowledged stores survive a power loss |
+//! | 122 | 1 = its acknowledged stores were promised to survive a power loss |
 //! | 123 | 1 = the count at 112 is known |
 //! | 124..128 | CRC32C of bytes 0..124, in every version |
 //! | 128..144 | the file system of the last writer's file: `f_fsid` and subvolume, or UUID |
@@ -34,18 +34,19 @@
 //! | 176..192 | random number of the session of the checkpoint that this session builds on, zeros if there is none |
 //! | 192..205 | when checkpoints are made ([`Schedule`]) |
 //! | 205 | 1 = the pool was closed after that checkpoint |
-//! | 206..214 | when that checkpoint was made, if it was surely durable, and is what the pool was closed as; else zeros |
-//! | 214..222 | the other number of that boot |
-//! | 222 | what 223 holds: 0 = nothing, 1 = the folder of the file system, 2 = on an overlay, the youngest of all, 3 = on an overlay, nothing (`os/linux/mounted.rs`) |
+//! | 206..214 | when that checkpoint was made, if it is surely durable and has what the pool was closed with; else zeros |
+//! | 214..222 | the other number of the boot at 72 |
+//! | 222 | what 223 holds: 0 = nothing, 1 = the folder of the file system, 2 = on an overlay, the youngest folder of all, |
+//! | | 3 = on an overlay, nothing (`os/linux/mounted.rs`) |
 //! | 223..231, 231..239 | inode of that folder; number of the mount, zero if it is not known |
 //! | 239..247 | first half of the number of a session whose stores may not have reached the disk; zeros if there is none |
-//! | 247 | 1 = the close left a mark behind the end of the pool |
+//! | 247 | 1 = the close left a mark after the end of the pool |
 //! | 248..252 | zero |
 //! | 252..256 | CRC32C of bytes 0..124 and 128..252 |
 //!
-//! The first checksum lets every build read the version. The second covers the same bytes again, so that no half of a
-//! copy goes with the other half of an earlier one. It leaves the first checksum out: a CRC that runs over data and
-//! then their CRC is in the same state whatever the data are.
+//! The first checksum lets every build read the version. The second covers the same bytes again, so that half of one
+//! copy does not match the other half of an earlier one. It leaves the first checksum out: a CRC over data followed by
+//! the CRC of that data is the same whatever the data are.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -61,18 +62,18 @@ use crate::{Error, Result};
 
 /// Bytes of one copy.
 pub const BYTES: usize = 256;
-/// The number of the file format that this build reads and writes. A pool of another one is refused
+/// The number of the file format that this build reads and writes. A pool of another format is refused
 /// ([`Error::Version`]).
 pub const FORMAT: u32 = 8;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
-/// Where the checksums are.
+/// The offsets of the two checksums.
 const SUM: usize = 124;
 const WHOLE_SUM: usize = 252;
 
-/// Features that this build knows, one bit each, of the three kinds.
+/// The features that this build knows, one bit each.
 const KNOWN_INCOMPATIBLE: u64 = 0;
 const KNOWN_WRITABLE: u64 = WITH_CHECKPOINTS;
-/// Who does not know of checkpoints must not write: the newest one would become old unnoticed.
+/// A build that does not know of checkpoints must not write: the newest one would become outdated unnoticed.
 pub(crate) const WITH_CHECKPOINTS: u64 = 1;
 
 /// The contents of a superblock.
@@ -92,42 +93,42 @@ pub struct Superblock {
     pub line_bytes: u32,
     /// The pool's own random number.
     pub uuid: [u8; 16],
-    /// How often the pool was opened for writing.
+    /// How many times the pool was opened for writing.
     pub generation: u64,
-    /// The boot of the last writer; zeros if it could not know.
+    /// The boot of the last writer; zeros if it could not find out.
     pub boot: Boot,
     /// The mounted file system that the last writer saw.
     pub mounted: Mounted,
-    /// Which file the last writer saw.
+    /// The file that the last writer saw.
     pub file: FileIdentity,
     /// The random number of the last writer's session.
     pub session: [u8; 16],
-    /// Whether the file was marked with that number.
+    /// Whether the file was marked with the number of that session.
     pub is_marked: bool,
     /// Counts the writes of the superblock.
     pub sequence: u64,
-    /// Dirty shutdowns of the persistent memory below, where the last writer could know.
+    /// Dirty shutdowns of the persistent memory below, if the last writer could find out.
     pub dirty_shutdowns: Option<u64>,
     /// Whether the last writer closed the pool.
     pub clean: bool,
-    /// The last writer's domain.
+    /// The persistence domain of the last writer.
     pub domain: Domain,
     /// Whether the last writer's acknowledged stores were to survive a power loss.
     pub power_safe: bool,
-    /// The session of the checkpoint to which a power loss in the last session takes the pool back, while that session
-    /// has made none itself; zeros if there is none.
+    /// The session that made the checkpoint to which the pool is restored after a power loss in the last session, until
+    /// that session has made one itself; zeros if there is none.
     pub base: [u8; 16],
-    /// Whether the pool was closed after that checkpoint, which then must not take it back.
+    /// Whether the pool was closed after that checkpoint was made. The closed pool must then not be restored from it.
     pub base_lags: bool,
-    /// When that checkpoint was made, in nanoseconds since 1970, if the pool was closed as it is: no other one of that session
-    /// stands for the close. Zero if any of that session may.
+    /// When that checkpoint was made, in nanoseconds since 1970, if the pool was closed with the same contents: no
+    /// other checkpoint of that session then stands for the close. Zero if any of that session may.
     pub base_made: u64,
     /// When checkpoints are made.
     pub schedule: Schedule,
-    /// The first half of the number of a session whose stores may not have reached the disk; zero if there is
-    /// none. In the root of a checkpoint it may be that of a later session.
+    /// The first half of the number of a session whose stores may not have reached the disk; zero if there is none. In
+    /// the root of a checkpoint it may name a later session.
     pub suspect: u64,
-    /// Whether the close left a mark behind the end of the pool.
+    /// Whether the close left a mark after the end of the pool.
     pub has_end_mark: bool,
 }
 
@@ -162,17 +163,17 @@ impl Superblock {
         }
     }
 
-    /// By which [`suspect`](Self::suspect) names the session of this superblock.
+    /// The number by which [`suspect`](Self::suspect) names the session of this superblock.
     pub(crate) fn half(&self) -> u64 {
         u64::from_le_bytes(std::array::from_fn(|i| self.session[i]))
     }
 
-    /// Whether it says of the session `last` that its stores may not have reached the disk.
+    /// Whether this superblock records that stores of the session `last` may not have reached the disk.
     pub(crate) fn suspects(&self, last: &Self) -> bool {
         self.suspect != 0 && self.suspect == last.half()
     }
 
-    /// One copy, as it is written.
+    /// The bytes of one copy.
     pub fn encode(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
@@ -235,8 +236,7 @@ impl Superblock {
         bytes
     }
 
-    /// The contents of a copy, if it is whole: if its magic and its checksums are right. Of another version only the
-    /// first checksum counts.
+    /// Decodes a copy. `None` unless magic and checksums are right. For another version only the first checksum counts.
     pub fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
         let version = u32::from_le_bytes(field(bytes, 8));
         let sums = sums(bytes);
@@ -282,7 +282,7 @@ impl Superblock {
     ///
     /// # Errors
     ///
-    /// [`Error::NotAPool`] if neither starts like one, [`Error::Corrupt`] if neither is whole.
+    /// [`Error::NotAPool`] if neither copy starts like one, [`Error::Corrupt`] if neither is whole.
     pub fn newer_of(a: &[u8; BYTES], b: &[u8; BYTES]) -> Result<Self> {
         match (Self::decode(a), Self::decode(b)) {
             (Some(a), Some(b)) => Ok(if b.sequence > a.sequence { b } else { a }),
@@ -294,7 +294,7 @@ impl Superblock {
         }
     }
 
-    /// Reads what counts of the two copies in the file. Bytes beyond its end are taken as zeros.
+    /// Reads both copies in the file, and returns the one that counts. Bytes beyond the end of the file count as zeros.
     ///
     /// # Errors
     ///
@@ -307,15 +307,15 @@ impl Superblock {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; the file then holds the old superblock, the new one, or both. [`Error::Corrupt`] if no
-    /// sequence number follows.
+    /// [`Error::Io`]; the file then holds the old superblock, the new one, or both. [`Error::Corrupt`] if there is no
+    /// next sequence number.
     pub fn write(&mut self, file: &File) -> Result<()> {
         self.write_first(file)?;
         self.write_second(file)
     }
 
-    /// Writes one copy with the next sequence number. Durable on return; an error may also be what the kernel tells of
-    /// other pages of the file.
+    /// Writes one copy with the next sequence number. Durable on return. An error may also be what the kernel reports
+    /// about other pages of the file.
     pub(crate) fn write_first(&mut self, file: &File) -> Result<()> {
         self.sequence = self.next_sequence()?;
         Self::refuse_beyond_limit()?;
@@ -327,18 +327,19 @@ impl Superblock {
         file.write_all_at(&self.encode(), self.order().1).map_err(not_written)
     }
 
-    /// Of two copies of which one may not be written neither is.
+    /// Fails if one of the two copies may not be written, so that neither is.
     pub(crate) fn refuse_beyond_limit() -> Result<()> {
         disk::refuse_beyond_limit(SUPERBLOCK_B + BYTES as u64).map_err(not_written)
     }
 
-    /// The sequence number of the next write. It must not start over: of two copies the one with the higher number counts.
+    /// The sequence number of the next write. It must not start over, because of two copies the one with the higher
+    /// number counts.
     pub(crate) fn next_sequence(&self) -> Result<u64> {
         let what = "a superblock that was written more often than any can be";
         self.sequence.checked_add(1).ok_or(Error::Corrupt { offset: SUPERBLOCK_A, what })
     }
 
-    /// Which copy is written first, and which one then.
+    /// The offsets of the two copies, in the order in which they are written.
     fn order(&self) -> (u64, u64) {
         if self.sequence.is_multiple_of(2) {
             (SUPERBLOCK_A, SUPERBLOCK_B)
@@ -347,7 +348,7 @@ impl Superblock {
         }
     }
 
-    /// Whether this build can read the pool, and write it where that is asked.
+    /// Whether this build can read the pool, and write it unless `read_only` is set.
     ///
     /// # Errors
     ///

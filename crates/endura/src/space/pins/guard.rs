@@ -8,11 +8,10 @@ use crate::space::alloc::thread_cache::ThreadCache;
 use crate::space::space::Space;
 use crate::sync::Mutex;
 
-/// Proof that the calling thread is inside an operation: nothing it can reach is reused meanwhile.
+/// Proof that the calling thread is inside an operation: no chunk that it can reach is reused meanwhile.
 ///
-/// It must be dropped by the thread that made it, before that thread exits; the type is not `Send`.
-/// Allocating and freeing need the guard of a writer. A guard that lives long keeps all memory that
-/// is freed meanwhile from being reused.
+/// The thread that made it must drop it, before that thread exits; the type is not `Send`. Allocating and freeing need
+/// the guard of a writer. A guard that lives long keeps all memory that is freed meanwhile from being reused.
 pub struct Guard<'s, M: Media> {
     pub(crate) space: &'s Space<M>,
     pub(crate) slot: &'s Slot<Mutex<ThreadCache>>,
@@ -51,13 +50,13 @@ impl<'s, M: Media> Guard<'s, M> {
         &self.space.media
     }
 
-    /// The stamp of what is reached inside of this pin, for a [`Seat`](crate::space::Seat).
+    /// The stamp for places that are reached inside this pin, for a [`Seat`](crate::space::Seat).
     #[inline(always)]
     pub(crate) fn stamp(&self) -> EpochStamp {
         self.slot.stamp()
     }
 
-    /// How many operations that write this thread has begun inside of others.
+    /// How many writing operations this thread has begun inside other operations.
     pub(crate) fn nested_writers(&self) -> u64 {
         self.slot.nested_writers()
     }

@@ -1,4 +1,4 @@
-//! Pins: which threads are inside an operation, and how long a place that was reached there stays valid.
+//! Pins: which threads are inside an operation, and for how long a place that was reached there stays valid.
 
 pub(crate) mod guard;
 mod held;

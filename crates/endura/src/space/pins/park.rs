@@ -1,25 +1,27 @@
-//! Holding writers for a moment in which nobody stores, and parking those that are in a closure of the caller's.
+//! Holding writers for a moment in which no thread stores, and parking writers that run a closure of the caller's.
 //!
 //! A checkpoint copies what `kill -9` would leave at one moment. At that moment operations may be half done, as after a
-//! kill. But no thread may store, or the copy would have a later store without an earlier one. So the copier *holds* the
-//! writers: it sets HELD in the gate, and waits until no thread is inside a pin for writing. A closure of a program may take any
-//! time, and may itself wait for a thread that is held. So a writer *parks* before it runs one, and a hold does not wait for it.
+//! kill. But no thread may store, or the copy could have a later store without an earlier one. So the copier *holds*
+//! the writers: it sets HELD in the gate, and waits until no thread is inside a pin for writing.
+//!
+//! A closure of a program may take any time, and may itself wait for a thread that is held. So a writer *parks* before
+//! it runs one, and a hold does not wait for it.
 //!
 //! | the writer | the hold |
 //! | --- | --- |
-//! | begins an operation | lets it wait |
-//! | is in a closure, also for an hour | does not wait for it |
-//! | comes back from a closure | lets it wait there |
-//! | begins an operation in a closure | lets it wait, though it is nested |
+//! | begins an operation | keeps it waiting |
+//! | is in a closure, even for an hour | does not wait for it |
+//! | returns from a closure | keeps it waiting there |
+//! | begins an operation in a closure | keeps it waiting, although it is nested |
 //! | runs a closure in an operation that it began in a closure | waits for it: only one closure of a thread is parked |
-//! | begins an operation in that one | lets it go on, and waits for it |
+//! | begins an operation in that second closure | lets it continue, and waits for it |
 //! | is suspended by the kernel between two stores | waits for it |
 //!
-//! The last three may take long, so that a hold has a time after which it gives up: then the writers go on, and the copier tries
-//! again later. What a parked writer has allocated has no owner in the copy, as after a kill.
+//! The last three cases may take long. So a hold gives up after some time: writers continue, and the copier tries again
+//! later. A chunk that a parked writer has allocated has no owner in the copy, as after a kill.
 //!
-//! The filler of `insert_from` stores into its own chunk while it is parked. Nothing leads to that chunk yet, and it is
-//! flushed as a whole when it is filled.
+//! The filler of `insert_from` stores into its own chunk while it is parked. Nothing leads to that chunk yet, and the
+//! chunk is flushed as a whole once it is filled.
 
 use std::time::Duration;
 
@@ -34,7 +36,7 @@ use crate::{Error, Result};
 
 /// Proof that no thread stores to the pool. Writers wait until it is dropped; readers continue.
 ///
-/// Its owner must not write to the pool, nor wait for a thread that does: that write would wait for the end of the hold.
+/// Its owner must not write to the pool, nor wait for a thread that does: that write waits for the end of the hold.
 #[must_use = "writers go on when it is dropped"]
 pub struct Hold<'s, M: Media> {
     space: &'s Space<M>,
@@ -48,7 +50,7 @@ impl<M: Media> Drop for Hold<'_, M> {
     }
 }
 
-/// A writer that is parked until this is dropped, also by a panic of the closure.
+/// A writer that is parked until this is dropped, even if the closure panics.
 struct Parked<'s, M: Media> {
     space: &'s Space<M>,
     slot: &'s Slot<Mutex<ThreadCache>>,
@@ -63,14 +65,14 @@ impl<M: Media> Drop for Parked<'_, M> {
 }
 
 impl<M: Media> Space<M> {
-    /// Parks the slot's owner again until writers go on.
+    /// Parks the slot's owner again, until the hold ends.
     #[cold]
     #[inline(never)]
     fn stay_parked(&self, slot: &Slot<Mutex<ThreadCache>>) {
         // Relaxed, as for pins that are kept out.
         self.kept_out.fetch_add(1, Ordering::Relaxed);
         let mut backoff = Backoff::default();
-        // In the child of a fork nobody ends the hold, and the operation stores nothing more.
+        // In a forked child no thread ends the hold. The operation fails there and stores nothing more.
         while !self.is_elsewhere() {
             slot.park();
             self.sleep_while_held(&mut backoff);
@@ -81,18 +83,18 @@ impl<M: Media> Space<M> {
         self.kept_out.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// From now on writers park. (Where nobody holds them, they need not.)
+    /// Makes writers park from now on. (Without holds they need not.)
     pub fn let_writers_park(&self) {
         // Relaxed: a hold waits for a writer that has not seen it.
         self.parks.store(true, Ordering::Relaxed);
     }
 
-    /// Whether they do: whether the session makes checkpoints.
+    /// Whether writers park, which means that the session makes checkpoints.
     pub(crate) fn makes_checkpoints(&self) -> bool {
         self.parks.load(Ordering::Relaxed)
     }
 
-    /// Runs a closure of the caller's inside a pin for writing, in which no lock is held.
+    /// Runs a closure of the caller's inside a pin for writing. The thread holds no lock meanwhile.
     #[inline]
     pub(crate) fn parked<R>(&self, closure: impl FnOnce() -> R) -> R {
         // Relaxed, as in `let_writers_park`.
@@ -104,14 +106,14 @@ impl<M: Media> Space<M> {
         closure()
     }
 
-    /// Keeps writers out until the result is dropped, and returns when none can store. Readers go on. `None` if one was
-    /// storing for all of `patience`: then the writers go on. One caller at a time; others, and
-    /// [`quiesce`](Self::quiesce), wait for their turn.
+    /// Keeps writers out until the result is dropped, and returns when no thread can store. Readers continue. Returns
+    /// `None` if some thread could store for all of `patience`; writers then continue. One caller at a time; other
+    /// callers, and those of [`quiesce`](Self::quiesce), wait for their turn.
     ///
     /// # Errors
     ///
-    /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for [`pin`](Self::pin), also if that came
-    /// about during the wait.
+    /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for [`pin`](Self::pin), also if the
+    /// pool was closed or poisoned during the wait.
     pub fn hold(&self, patience: Duration) -> Result<Option<Hold<'_, M>>> {
         // First, as in `quiesce`.
         if self.birthplace.is_elsewhere() {
@@ -121,12 +123,12 @@ impl<M: Media> Space<M> {
             return Err(Error::InsideOperation);
         }
         let turn = self.turn_to_quiesce()?;
-        // As in `quiesce`: holds may follow each other, and their writers have to wake up.
+        // As in `quiesce`: one hold may follow another, and the writers of the first have to wake up.
         self.let_writers_in();
         self.hold_in_turn(turn, patience)
     }
 
-    /// The same for a caller whose turn it is.
+    /// As [`hold`](Self::hold), for a caller whose turn it is.
     pub(super) fn hold_in_turn<'s>(
         &'s self,
         turn: MutexGuard<'s, ()>,
@@ -134,13 +136,13 @@ impl<M: Media> Space<M> {
     ) -> Result<Option<Hold<'s, M>>> {
         self.begin_holding();
         let gate = self.epochs.shut(HELD);
-        // From here on the bit is cleared on every way out.
+        // From here on, every return clears the bit.
         let hold = Hold { space: self, _turn: turn };
         if gate & NO_READERS != 0 {
             return Err(self.refusal(gate));
         }
         let left = self.wait_until_left(Inside::Storing, Some(patience))?;
-        // Again: a writer that was waited for may have left by a panic, with half an operation behind it.
+        // Read again: a writer that the hold waited for may have left by a panic, with half an operation done.
         let gate = self.epochs.gate();
         if gate & NO_READERS != 0 {
             return Err(self.refusal(gate));

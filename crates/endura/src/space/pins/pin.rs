@@ -1,18 +1,20 @@
-//! Admission to a pool: pins, and the states that turn them away.
+//! Admission to a pool: pins, and the states in which they are refused.
 //!
 //! | state | readers | writers | set by |
 //! | --- | --- | --- | --- |
 //! | READ_ONLY | enter | [`Error::ReadOnly`] | the open |
-//! | QUIESCED | enter | wait | [`Space::quiesce`], cleared when its guard is dropped, or after a second in vain |
-//! | HELD | enter | wait | [`Space::hold`], cleared when its guard is dropped, or when its time is up |
-//! | SLOWED | enter | wait, for 60 ms at the most | [`Space::slow_down`], cleared when its guard is dropped |
+//! | QUIESCED | enter | wait | [`Space::quiesce`]; cleared when its guard is dropped, or after a second in vain |
+//! | HELD | enter | wait | [`Space::hold`]; cleared when its guard is dropped, or when its time is up |
+//! | SLOWED | enter | wait, for 60 ms at the most | [`Space::slow_down`]; cleared when its guard is dropped |
 //! | POISONED | [`Error::Poisoned`], [`Error::Corrupt`] | the same | a panic, an I/O error, damage found |
 //! | CLOSED | [`Error::Closed`] | the same | [`Space::close`] |
 //!
-//! A child of a fork gets [`Error::Forked`], whatever the state, also inside a pin that it inherited. A pin
-//! inside another one of the same thread that may do as much (any pin for a reader, a writer's for a
-//! writer) is admitted, because a thread that waits for the pool to empty waits for the outer one. A hold does not wait for a
-//! [parked](super::park) one, so that a writer's pin inside of that, and of no other, waits for the hold. There is no other rule.
+//! A forked child gets [`Error::Forked`] in every state, even inside a pin that it inherited.
+//!
+//! A pin inside another one of the same thread is admitted in every state, if the outer pin may do as much: any pin
+//! around a reader's, a writer's pin around a writer's. The reason is that a thread which waits for the pool to empty
+//! waits for the outer pin. There is one exception. A hold does not wait for a [parked](super::park) writer, so a
+//! writer's pin inside a parked one, and inside no other, waits for the end of the hold.
 
 use crate::media::Media;
 use crate::runtime::epoch::{Mode, Slot};
@@ -26,13 +28,13 @@ use crate::space::space::Space;
 use crate::sync::{Backoff, Mutex, Ordering};
 use crate::{Error, Result};
 
-/// Whether the owner's innermost pin may go on, which has found these bits in the gate.
+/// Whether the innermost pin of the slot's owner is admitted, given the bits that it found in the gate.
 fn is_admitted<T>(slot: &Slot<T>, mode: Mode, gate: u64) -> bool {
     gate == 0 || slot.is_nested(mode) && !(gate & HELD != 0 && slot.is_nested_in_parked())
 }
 
 impl<M: Media> Space<M> {
-    /// Enters an operation that reads.
+    /// Begins an operation that reads.
     ///
     /// Costs a few nanoseconds: two plain stores and a few loads, no fence.
     ///
@@ -45,8 +47,8 @@ impl<M: Media> Space<M> {
         self.enter(Mode::Reader, NO_READERS)
     }
 
-    /// Enters an operation that may write. Waits while the pool is [quiesced](Self::quiesce) or [held](Self::hold), and a little
-    /// while writers are [slowed down](Self::slow_down).
+    /// Begins an operation that may write. Waits while the pool is [quiesced](Self::quiesce) or [held](Self::hold), and
+    /// for a short time while writers are [slowed down](Self::slow_down).
     ///
     /// # Errors
     ///
@@ -56,8 +58,8 @@ impl<M: Media> Space<M> {
         self.enter(Mode::Writer, NO_WRITERS)
     }
 
-    /// Runs `write` as part of an operation that may write, if one may begin at once; for writes that
-    /// can be left out.
+    /// Runs `write` as part of an operation that may write, if one may begin at once, and returns `None` otherwise. For
+    /// writes that can be left out.
     pub fn try_mut<R>(&self, write: impl FnOnce(&Guard<'_, M>) -> R) -> Option<R> {
         if self.birthplace.is_elsewhere() {
             return None;
@@ -68,11 +70,12 @@ impl<M: Media> Space<M> {
         is_admitted(slot, Mode::Writer, gate).then(|| write(&guard))
     }
 
-    /// Enters an operation that the bits of `shut_by` in the gate turn away, unless it is nested in one that
-    /// may do as much. Waits while the pool is quiesced and nothing else keeps it out.
+    /// Begins an operation. The bits of `shut_by` in the gate keep it out, unless it is nested in an operation that may
+    /// do as much. Waits if only a quiesced, held or slowed-down pool keeps it out.
     #[inline(always)]
     pub(crate) fn enter(&self, mode: Mode, shut_by: u64) -> Result<Guard<'_, M>> {
-        // First: in a child every lock, also that of a thread's first pin, may be held for ever.
+        // Checked first: in a forked child every lock may be held for ever, even the one that a thread's first pin
+        // takes.
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
@@ -81,12 +84,13 @@ impl<M: Media> Space<M> {
         if gate != 0 {
             self.stay_in_shut(slot, mode, shut_by, gate)?;
         }
-        // In one place, so that the compiler knows the guard's mode where it is dropped.
+        // In one place, so that the compiler knows the mode of the guard where it is dropped.
         Ok(Guard::new(self, slot, mode))
     }
 
-    /// Admits a pin that the gate turned away if another one is around it that it is part of. Otherwise ends the pin, and takes
-    /// it again as soon as the pool is no longer quiesced or held, nor slowed down for it.
+    /// Admits a pin that found the gate shut, if it is nested in a pin of which it is a part. Otherwise ends the pin,
+    /// and begins it again as soon as the pool is no longer quiesced or held, or the pin has been slowed down for long
+    /// enough.
     #[cold]
     #[inline(never)]
     fn stay_in_shut(
@@ -96,7 +100,7 @@ impl<M: Media> Space<M> {
         shut_by: u64,
         gate: u64,
     ) -> Result<()> {
-        // Relaxed: a hint for the next one that quiesces the pool, which looks again and again.
+        // Relaxed: a hint for the next thread that quiesces the pool, which looks again and again.
         self.kept_out.fetch_add(1, Ordering::Relaxed);
         let outcome = self.wait_for_gate(slot, mode, shut_by, gate);
         self.kept_out.fetch_sub(1, Ordering::Relaxed);
@@ -116,9 +120,10 @@ impl<M: Media> Space<M> {
             if gate & !NOT_NOW != 0 {
                 return Err(self.refusal(gate));
             }
-            // A verification waits for a writer that is parked, and so for what is nested in it.
+            // `quiesce` waits for a parked writer, and so for a pin nested in it. Such a pin waits for the end of a
+            // hold only.
             let ends = if slot.is_writer() { HELD } else { NOT_NOW };
-            // The threads that set these bits wait for no other for long, so that this wait ends.
+            // This wait ends: a thread that sets one of these bits waits for other threads for a limited time only.
             loop {
                 let gate = self.epochs.gate() & shut_by;
                 if slow.is_over(gate) {
@@ -159,8 +164,8 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Lets no operation begin any more until the next open: one panicked while it held a lock, or
-    /// failed in a way that leaves the pool in doubt.
+    /// Refuses all operations from now on, until the next open. To be called when an operation panicked while it held a
+    /// lock, or failed in a way that leaves the pool in doubt.
     pub fn poison(&self) {
         if !self.is_poisoned() {
             self.tell(|| Event::Poisoned);
@@ -179,7 +184,7 @@ impl<M: Media> Space<M> {
         self.poison();
     }
 
-    /// Whether the pool was poisoned: then it must not be marked as cleanly closed.
+    /// Whether the pool was poisoned. It must then not be marked as cleanly closed.
     pub fn is_poisoned(&self) -> bool {
         self.epochs.gate() & POISONED != 0
     }

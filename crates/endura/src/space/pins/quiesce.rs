@@ -1,4 +1,4 @@
-//! Quiescing a pool (no writers for a while), and closing it (no operations any more).
+//! Quiescing a pool (no writers for a while) and closing it (no operations from then on).
 
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,12 @@ use crate::space::space::Space;
 use crate::sync::{self, Backoff, MutexGuard, Ordering};
 use crate::{Error, Result};
 
-/// How long writers are kept out while one of them stays inside.
+/// How long other writers are kept out while one of them stays inside.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often a thread that quiesces the pool checks that the writers which were kept out before are inside: for some five
-/// milliseconds, in which each writer looks several times.
+/// How many times a thread looks, before it quiesces the pool, whether the writers that were kept out before have been
+/// let in. All looks take some five milliseconds, in which each of those writers looks at the gate several times.
 const LOOKS: u32 = Backoff::AWAKE + 8;
-/// Between two looks at whose turn it is.
+/// The pause between two attempts to get the turn.
 const PAUSE: Duration = Duration::from_micros(250);
 
 /// Proof that no thread writes to the pool. Writers wait until it is dropped; readers continue.
@@ -39,10 +39,10 @@ impl<M: Media> Drop for Quiesced<'_, M> {
 }
 
 impl<M: Media> Space<M> {
-    /// Keeps writers out until the result is dropped, and returns when none is inside. Readers go
-    /// on. One caller at a time; others wait for their turn.
+    /// Keeps writers out until the result is dropped, and returns when none is inside. Readers continue. One caller at
+    /// a time; others wait for their turn.
     ///
-    /// It waits no longer than about a second for the writers inside, because one of them may itself wait for a writer
+    /// It waits for the writers inside for about a second at the most, because one of them may itself wait for a writer
     /// that is kept out.
     ///
     /// # Errors
@@ -50,18 +50,19 @@ impl<M: Media> Space<M> {
     /// [`Error::InsideOperation`] if the calling thread has a guard itself; [`Error::WritersStay`] if
     /// others have one for too long; else as for [`pin`](Self::pin).
     pub fn quiesce(&self) -> Result<Quiesced<'_, M>> {
-        // First, as in `enter`: in a forked child the turn may belong to a thread that the child does not have.
+        // Checked first, as in `enter`: in a forked child the turn may belong to a thread that the child does not have.
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
-        // Also a reader's: the one whose turn it is may be closing the pool, and wait for it.
+        // A reader's guard counts as well: the thread whose turn it is may be closing the pool, and wait for that
+        // guard.
         if self.is_inside() {
             return Err(Error::InsideOperation);
         }
         let turn = self.turn_to_quiesce()?;
         self.let_writers_in();
         let gate = self.epochs.shut(QUIESCED);
-        // From here on the bit is cleared on every way out.
+        // From here on, every return clears the bit.
         let quiesced = Quiesced { space: self, _turn: turn };
         if gate & NO_READERS != 0 {
             return Err(self.refusal(gate));
@@ -82,13 +83,13 @@ impl<M: Media> Space<M> {
             if gate & NO_READERS != 0 {
                 return Err(self.refusal(gate));
             }
-            // A verification takes its time.
+            // A verification may hold the turn for long.
             sync::rest(Some(PAUSE));
         }
     }
 
-    /// Waits a little for the writers that the one before has kept out: they sleep, and would come too late each time
-    /// where verifications follow each other.
+    /// Waits a little for the writers that the previous caller kept out. They sleep, and where one verification follows
+    /// another they would wake up too late each time.
     pub(super) fn let_writers_in(&self) {
         let mut backoff = Backoff::default();
         for _ in 0..LOOKS {
@@ -107,8 +108,8 @@ impl<M: Media> Space<M> {
         Error::WritersStay { threads: writers.len(), thread: thread.unwrap_or(0) }
     }
 
-    /// Turns all operations away from now on and returns when the last one has ended; `false` if
-    /// the pool was closed before.
+    /// Refuses all operations from now on, and returns when the last one has ended. Returns `false` if the pool was
+    /// closed before.
     ///
     /// # Errors
     ///
@@ -124,15 +125,14 @@ impl<M: Media> Space<M> {
         let _turn = self.quiescing.lock();
         let first = self.epochs.shut(CLOSED) & CLOSED == 0;
         self.wait_until_left(Inside::Any, None)?;
-        // A cursor then cannot continue from its seat. Only pins that are being turned away can hold
-        // this up.
+        // From then on no cursor can continue from its seat. Only pins that are being refused can delay this.
         let mut backoff = Backoff::default();
         self.epochs.end_stamps(|| backoff.wait());
         Ok(first)
     }
 
-    /// Waits until all operations that did not see a bit just set in the gate have ended; `false` if that
-    /// takes too long.
+    /// Waits until all operations have ended that did not see the bit that was just set in the gate. Returns `false` if
+    /// they have not ended within `patience`.
     pub(super) fn wait_until_left(&self, how: Inside, patience: Option<Duration>) -> Result<bool> {
         if !self.epochs.settle() {
             return Err(Error::Unsupported {

@@ -1,13 +1,13 @@
-//! Writers that are let in only now and then, so that a copier beside them comes to an end.
+//! Slowing writers down, so that a copier that runs beside them comes to an end.
 //!
-//! A page that is stored to after the copier has read it has to be copied again. Where writers change pages faster than the
-//! copier writes them to its disk, that never ends. So the copier shuts the gate to writing operations that begin (SLOWED)
-//! while it copies for some milliseconds, opens it for a few, shuts it again, and so on.
+//! A page that is stored to after the copier has read it has to be copied again. If writers change pages faster than
+//! the copier writes them to its disk, that never ends. So the copier shuts the gate to writing operations that begin
+//! (SLOWED) while it copies for some milliseconds, opens the gate for a few, shuts it again, and so on.
 //!
-//! Unlike a [hold](super::park), this waits for nobody: operations that are under way go on, also those nested in them. And it
-//! promises nothing but leisure. So a writer that has waited for [60 ms](super::held) goes in all the same, whatever the copier does:
-//! its disk may have stopped. A hold that [begins here](Slowed::hold) finds few operations to wait for, because none has begun for
-//! a while.
+//! Unlike a [hold](super::park), this waits for no thread: operations that are running continue, and so do those nested
+//! in them. It promises nothing except that fewer operations begin. A writer that has waited for [60 ms](super::held)
+//! enters in any case, because the copier's disk may have stopped. A hold that [begins here](Slowed::hold) finds few
+//! operations to wait for, because hardly any has begun for a while.
 
 use std::time::Duration;
 
@@ -18,11 +18,12 @@ use crate::space::space::Space;
 use crate::sync::MutexGuard;
 use crate::{Error, Result};
 
-/// Proof that writing operations are kept from beginning. They may when it is dropped, or after 60 ms.
+/// Proof that writing operations are kept from beginning. They may begin when it is dropped, or when they have waited
+/// for 60 ms.
 #[must_use = "writers go on when it is dropped"]
 pub struct Slowed<'s, M: Media> {
     space: &'s Space<M>,
-    /// None once it belongs to a hold.
+    /// `None` after the turn has passed to a hold.
     turn: Option<MutexGuard<'s, ()>>,
 }
 
@@ -36,14 +37,14 @@ impl<M: Media> Drop for Slowed<'_, M> {
 }
 
 impl<'s, M: Media> Slowed<'s, M> {
-    /// Makes a hold of it. No operation begins in between.
+    /// Turns this into a hold. No operation begins in between.
     ///
     /// # Errors
     ///
     /// As for [`Space::hold`].
     pub fn hold(mut self, patience: Duration) -> Result<Option<Hold<'s, M>>> {
         match self.turn.take() {
-            // SLOWED is cleared when this returns: HELD keeps out whom it has kept out.
+            // SLOWED is cleared when this returns. HELD has been set by then, and keeps out the same writers.
             Some(turn) => self.space.hold_in_turn(turn, patience),
             None => Ok(None),
         }
@@ -51,8 +52,8 @@ impl<'s, M: Media> Slowed<'s, M> {
 }
 
 impl<M: Media> Space<M> {
-    /// Keeps operations that write from beginning until the result is dropped, or they have waited for 60 ms. Does not wait
-    /// for those that have begun. One caller at a time, as for a [`hold`](Self::hold).
+    /// Keeps operations that write from beginning until the result is dropped, or until they have waited for 60 ms.
+    /// Does not wait for operations that have begun. One caller at a time, as for a [`hold`](Self::hold).
     ///
     /// # Errors
     ///
@@ -66,10 +67,11 @@ impl<M: Media> Space<M> {
             return Err(Error::InsideOperation);
         }
         let turn = self.turn_to_quiesce()?;
-        // Nobody is let in first, unlike before a hold: who has waited for long enough goes in anyway.
+        // Unlike before a hold, waiting writers are not let in first: a writer that has waited for long enough enters
+        // anyway.
         self.begin_holding();
         let gate = self.epochs.shut(SLOWED);
-        // From here on the bit is cleared on every way out.
+        // From here on, every return clears the bit.
         let slowed = Slowed { space: self, turn: Some(turn) };
         if gate & NO_READERS != 0 { Err(self.refusal(gate)) } else { Ok(slowed) }
     }

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::media::{LINE, Ordering, Region, STEP};
 use crate::space::alloc::class::{Class, Room};
 
-/// The largest chunk for which there is a class, and the largest one in a span of its own.
+/// The largest chunk that has a class, and the largest one in a span of its own.
 const LARGEST: u64 = 16 << 10;
 const LARGEST_RUN: u64 = 511 * UNIT;
 
@@ -52,7 +52,7 @@ fn large_chunks_take_units_or_pages_of_their_own_and_give_them_back() {
             let pages = (bytes + LINE).div_ceil(PAGE);
             assert_eq!(space.stats().bytes_in_use - before, pages * PAGE);
         } else {
-            // The table is in use as well while anything in its page is.
+            // The table of a page is in use too while anything in the page is.
             let used = space.stats().bytes_in_use - before;
             assert!(at.is_multiple_of(UNIT) && used - bytes.next_multiple_of(UNIT) <= UNIT);
         }
@@ -61,7 +61,7 @@ fn large_chunks_take_units_or_pages_of_their_own_and_give_them_back() {
         guard.discard(at, bytes);
         assert_eq!(space.stats().bytes_in_use, before);
     }
-    // Runs that were freed side by side are one run again.
+    // Two runs that were freed side by side are one run again.
     let (a, b) = (guard.alloc(2 * PAGE).unwrap(), guard.alloc(3 * PAGE).unwrap());
     guard.discard(a, 2 * PAGE);
     guard.discard(b, 3 * PAGE);
@@ -95,7 +95,7 @@ fn small_pools_stay_small() {
             });
         }
     });
-    // As many spans as threads that came at once when there was no chunk left, at the most.
+    // At the most one span for each thread that came at once when there was no chunk left.
     assert!(space.stats().length <= 3 * STEP, "{:?}", space.stats());
 }
 
@@ -124,7 +124,7 @@ fn a_full_pool_recovers_after_frees_and_pages_change_class() {
     assert!(!space.is_poisoned());
 }
 
-/// What a thread has cached of sizes that are no longer asked for would keep their spans for ever.
+/// Chunks of sizes that are no longer requested would keep their spans for ever if they stayed in a thread's cache.
 #[test]
 fn a_pool_does_not_grow_while_a_cache_alone_keeps_spans() {
     let space = pool(8);
@@ -190,7 +190,7 @@ fn mark(space: &Space<Heap>, at: u64, bytes: u64, owner: u64) {
     (0..words.words()).for_each(|i| words.store(i, owner, Ordering::Relaxed));
 }
 
-/// Whether the chunk still has the mark, which is wiped.
+/// Whether the chunk still has the owner's mark, which is wiped.
 fn unmark(space: &Space<Heap>, at: u64, bytes: u64, owner: u64) -> bool {
     let words = Region::new(space.media(), at, bytes as usize / 8).unwrap();
     (0..words.words()).all(|i| {

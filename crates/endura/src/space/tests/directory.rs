@@ -52,7 +52,7 @@ fn a_map_whose_first_node_finds_no_room_does_not_exist() {
     assert!(matches!(made, Err(Error::Full { .. })));
     assert!(space.find_map("m").unwrap().is_none());
     assert!(reopened(&space).maps().unwrap().is_empty());
-    // Its entry is used by the next one.
+    // The next map uses its entry.
     let map = space.open_map("n", 1, 0, no_nodes).unwrap();
     assert_eq!(map.entry(), layout::DIRECTORY);
 }
@@ -65,7 +65,7 @@ fn a_dropped_map_is_gone_and_its_space_is_free() {
         space.drop_map("m", |_| {
             Ok(Box::new(|media, map, note, _| {
                 let root = Region::new(media, map.root(), 1)?.load(0, Ordering::Acquire);
-                // Twice told, once freed.
+                // The chunk is listed twice and freed once.
                 assert!(note(root, 512) && !note(root, 512));
                 Ok(true)
             }))
@@ -115,7 +115,7 @@ fn there_is_room_for_any_number_of_maps() {
     for i in 0..count {
         space.open_map(&format!("map {i}"), 1, i, no_nodes).unwrap();
     }
-    // 16 entries in page 0, 63 in each span, and the tables of two pages more.
+    // 16 entries in page 0, 63 in each span, and the tables of two further pages.
     let bytes = (count - 16).div_ceil(63) * 16 * UNIT + 2 * UNIT;
     assert_eq!(space.stats().bytes_in_use, EMPTY + bytes);
     let next = reopened(&space);
@@ -182,7 +182,8 @@ fn damaged_entries_are_reported_and_end() {
     }
 }
 
-/// An entry of zeros is one that was never used, and one that is free has no map: the number of maps tells.
+/// An entry of zeros looks as if it was never used, and a FREE one has no map: only the number of maps reveals the
+/// loss.
 #[test]
 fn a_map_whose_entry_is_gone_is_missed_after_a_clean_close() {
     use crate::space::layout::{DIRECTORY, ENTRY};
@@ -206,14 +207,14 @@ fn a_map_whose_entry_is_gone_is_missed_after_a_clean_close() {
             assert!(matches!(found(zeros, next), Err(Error::Corrupt { .. })), "{n}");
         }
     }
-    // No number is known after a kill, nor after a session that has not written one.
+    // The number is not known after a kill, nor after a session that has not recorded it.
     let all = DIRECTORY..DIRECTORY + 3 * ENTRY;
     assert_eq!(found(all.clone(), Session { clean: false, ..next }).unwrap(), 0);
     assert_eq!(found(all, Session { generation: 3, ..FRESH }).unwrap(), 0);
 }
 
-/// A map of many chunks is told of and freed in many pins, between which the epoch moves on; what is left
-/// counts as waiting.
+/// A map of many chunks is listed and freed in many pins, between which the epoch advances. The remaining chunks count
+/// as waiting.
 #[test]
 fn a_dropped_map_is_freed_piece_by_piece() {
     const CHUNKS: usize = 10_000;
@@ -258,7 +259,7 @@ fn a_map_that_is_being_freed_waits() {
         })
         .unwrap();
     reader.run(|| drop(pin));
-    // It is noted, then a part is freed.
+    // The first step notes all chunks, and each later step frees a part.
     for left in [2_000, 1_488, 976] {
         let now = space.epochs.now();
         space.step_of_drops(&space.pin_mut().unwrap(), now.max(1_000), None).unwrap();
@@ -276,7 +277,7 @@ fn types_are_recorded_and_come_back() {
     let map = space.open_typed_map("m", 1, 0, &types, no_nodes).unwrap();
     assert_eq!(*map.types(), types);
     assert_eq!(*reopened(&space).find_map("m").unwrap().unwrap().types(), types);
-    // What is there keeps its types.
+    // An existing map keeps its types.
     let again = space.open_typed_map("m", 1, 0, &Types::numbers(), no_nodes).unwrap();
     assert_eq!(*again.types(), types);
     for bad in ["x".repeat(256), "a\0b".to_owned()] {

@@ -1,4 +1,4 @@
-//! Grace periods and threads that come and go.
+//! Grace periods, and threads that come and go.
 
 use std::sync::mpsc;
 
@@ -63,8 +63,8 @@ fn a_retired_chunk_outlives_every_guard_that_was_there() {
     });
 }
 
-/// Between a pin and a look at the epoch that may move once: what the pin reaches may be used again two epochs
-/// after its own.
+/// Between a pin and a look at the epoch, the epoch may advance once: what a pin reaches may be reused two epochs after
+/// the pin's own.
 #[test]
 fn a_seat_counts_from_the_pin_it_was_taken_in() {
     let space = pool(16);
@@ -72,7 +72,7 @@ fn a_seat_counts_from_the_pin_it_was_taken_in() {
     let guard = reader.run(|| space.pin().unwrap());
     let before = Seat::take(&guard, ());
     assert!(before.within(&guard).is_some());
-    // The pin lets it come as far as one more.
+    // The pin lets the epoch advance by one.
     for _ in 0..3 {
         _ = mover.run(|| space.relieve());
     }
@@ -123,7 +123,7 @@ fn readers_never_see_a_reused_chunk(space: &Space<Heap>) {
                 let guard = space.pin_mut().unwrap();
                 let old = link.swap(new(&guard), Ordering::AcqRel);
                 guard.retire(old, 64);
-                // Reuse is followed at once by other contents.
+                // Other contents follow at once after a reuse.
                 let other = guard.alloc(64).unwrap();
                 (0..8).for_each(|i| chunk(other).store(i, u64::MAX, Ordering::Relaxed));
                 guard.discard(other, 64);
@@ -146,7 +146,7 @@ fn readers_are_safe_with_fences() {
     readers_never_see_a_reused_chunk(&Space::mount_with(medium, FRESH, fences).unwrap());
 }
 
-/// A8. Numbers of threads are used again, and what one leaves its successor has.
+/// A8. Numbers of threads are reused, and a thread inherits what its predecessor left.
 #[test]
 fn a8_threads_that_come_and_go_leak_nothing() {
     let space = pool(8);
@@ -169,7 +169,7 @@ fn a8_threads_that_come_and_go_leak_nothing() {
     assert_eq!((stats.bytes_in_use, stats.limbo_bytes), (EMPTY, 0));
 }
 
-/// A8. A thousand threads, each the first of its session: none takes a place of its own.
+/// A8. A thousand threads, four in each session: none leaves anything of its own behind.
 #[test]
 fn a8_a_thousand_threads_over_restarts_leave_no_lists() {
     let mut space = pool(4);
@@ -211,7 +211,8 @@ fn handed_over(chunks: usize) {
         }
         drop(give);
     });
-    // A thousand under way, as many as one thread keeps and as many as wait; not what was ever freed.
+    // The pool holds a thousand chunks in the channel, those in one thread's cache, and those in limbo; not all that
+    // were ever freed.
     assert!(space.stats().length <= PAGE, "{:?}", space.stats());
     while space.stats().limbo_bytes > 0 {
         space.relieve().unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the layer as a whole, by what could go wrong.
+//! Tests of this module as a whole, sorted by what could go wrong.
 
 mod chunks;
 mod directory;
@@ -13,12 +13,12 @@ use super::*;
 use crate::media::{Heap, Media, Ordering, Region};
 use crate::space::layout::UNIT;
 
-/// Bytes in use of a pool without maps and chunks: 12 units describe it.
+/// Bytes in use of a pool without maps and chunks: 12 units describe the pool.
 const EMPTY: u64 = 12 * UNIT;
 
 pub(crate) const FRESH: Session = Session { generation: 1, clean: true, read_only: false };
 
-/// A formatted, mounted pool of so many pages on the heap.
+/// A formatted, mounted pool of `pages` pages on the heap.
 pub(crate) fn pool(pages: u64) -> Space<Heap> {
     mounted(Heap::new(pages * PAGE))
 }
@@ -28,7 +28,7 @@ pub(crate) fn mounted<M: Media>(medium: M) -> Space<M> {
     Space::mount(medium, FRESH).unwrap()
 }
 
-/// The words of a medium on another one, as the next open finds them.
+/// A copy of the words of a medium, as the next open finds them.
 pub(crate) fn copy(medium: &Heap) -> Heap {
     let words = medium.len() as usize / 8;
     let target = Heap::new(medium.len());

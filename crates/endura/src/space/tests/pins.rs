@@ -57,7 +57,7 @@ fn writers_wait_for_a_quiesced_pool_and_readers_do_not() {
     std::thread::scope(|s| {
         let quiesced = space.quiesce().unwrap();
         s.spawn(|| {
-            // Inside a reader's pin: the one who quiesces again below must not wait for it.
+            // Inside a reader's pin, for which the next `quiesce` below must not wait.
             let _reader = space.pin().unwrap();
             let _guard = space.pin_mut().unwrap();
             wrote.store(true, Ordering::Release);
@@ -115,7 +115,8 @@ fn writers_that_are_slowed_down_wait_a_little_and_readers_do_not() {
     let slowed = space.slow_down().unwrap();
     drop(space.pin().unwrap());
     std::thread::scope(|s| {
-        // Nobody opens the gate: the writer goes in when it has waited for long enough, and then waits no more inside.
+        // No thread opens the gate: the writer enters when it has waited for long enough, and its nested pin does not
+        // wait again.
         let writer = s.spawn(|| {
             let _guard = space.pin_mut().unwrap();
             let waited = begun.elapsed();
@@ -143,7 +144,7 @@ fn writers_that_were_slowed_down_go_on_at_once_when_that_ends() {
         }
         let opened = Instant::now();
         drop(slowed);
-        // A second time: who was kept out the first time goes in before.
+        // A second time: writers that were kept out the first time enter before.
         drop(space.slow_down().unwrap());
         assert!(writer.join().unwrap() >= opened);
     });

@@ -1,4 +1,4 @@
-//! Maps that get another name.
+//! Maps that are renamed.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -33,7 +33,7 @@ fn put(medium: &Heap, at: u64, value: u64) {
     Region::new(medium, at, 1).unwrap().store(0, value, Ordering::Relaxed);
 }
 
-/// A name as the place of new names has it, or an entry.
+/// Writes a name into the place of new names, or into an entry.
 fn put_name(medium: &Heap, at: u64, name: &[u8]) {
     put(medium, at + 8, (name.len() as u64) << 56);
     for (i, chunk) in name.chunks(8).enumerate() {
@@ -91,8 +91,8 @@ fn what_cannot_be_renamed_stays_as_it_is() {
     assert!(matches!(reader.rename_map("first", "third"), Err(Error::ReadOnly)));
 }
 
-/// Whatever of the name has come into the entry, the one in the place of new names counts, and the next open for
-/// writing completes it.
+/// Whatever part of the name has reached the entry, the name in the place of new names counts. The next open for
+/// writing completes the rename.
 #[test]
 fn an_open_completes_what_was_begun() {
     let space = made(&["first", "second"]);
@@ -113,7 +113,7 @@ fn an_open_completes_what_was_begun() {
         let writer = Space::mount(copy(space.media()), WRITES).unwrap();
         assert_eq!(names(&writer), names(&reader));
         assert_eq!(word(writer.media(), at), LIVE);
-        // The place can be used for the next one.
+        // The place can be used for the next rename.
         writer.rename_map("second", "third").unwrap();
         let next = Space::mount(copy(writer.media()), WRITES).unwrap();
         assert_eq!(names(&next), ["a name beyond one word", "third"]);
@@ -144,7 +144,7 @@ fn damaged_new_names_are_reported() {
     [DIRECTORY, DIRECTORY + ENTRY].iter().for_each(|&at| put(space.media(), at, RENAMED));
     let mounted = Space::mount(copy(space.media()), WRITES);
     assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "two at once");
-    // What an earlier renaming has left there is nobody else's.
+    // What an earlier rename has left there belongs to no other map.
     let space = made(&["first", "second"]);
     space.rename_map("first", "third").unwrap();
     assert!(space.drop_map("third", |_| Ok(Box::new(|_, _, _, _| Ok(true)))).unwrap());
@@ -153,7 +153,7 @@ fn damaged_new_names_are_reported() {
     assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "another map's");
 }
 
-/// Who lists the maps beside a renaming finds the map once; who counts in it, all that was counted.
+/// A thread that lists the maps during a rename finds the map once. Entries that it counts are not lost.
 #[test]
 fn a_map_that_is_being_renamed_has_one_name() {
     let (space, done) = (made(&["a"]), AtomicBool::new(false));

@@ -1,11 +1,11 @@
-//! What a clean close keeps, and what else is found at an open.
+//! What a clean close keeps, and what an open finds without one.
 
 use super::*;
 use crate::Error;
 use crate::media::{Ordering, Region, STEP};
 use crate::space::layout::{LENGTH, NEXT_PAGE, SAVED_BLOCK, SAVED_FREE, TABLE};
 
-/// Closes a session, or does not, and opens the next one.
+/// Ends a session, by a close if `clean`, and opens the next one.
 fn next_session(space: Space<Heap>, clean: bool) -> Space<Heap> {
     if clean {
         space.save().unwrap();
@@ -53,7 +53,7 @@ fn free_pages_and_large_runs_are_remembered() {
     let guard = space.pin_mut().unwrap();
     let keep = guard.alloc(5 * PAGE).unwrap();
     let lose = guard.alloc(3 * PAGE - 64).unwrap();
-    // So that the end of the file is in use.
+    // So that the end of the file stays in use.
     guard.alloc(PAGE - 64).unwrap();
     guard.discard(lose, 3 * PAGE - 64);
     drop(guard);
@@ -70,10 +70,11 @@ fn free_pages_and_large_runs_are_remembered() {
 
 #[test]
 fn a_list_longer_than_its_place_goes_on_in_free_units() {
-    // Nearly all of it is never touched.
+    // Most of the pool is never touched.
     let space = pool(400);
     let guard = space.pin_mut().unwrap();
-    // Of each 16 KiB one chunk of 64 bytes stays: a span with a bitmap of 32 bytes, or a part of one of 4 KiB.
+    // Of each 16 KiB one chunk of 64 bytes stays: a span with a bitmap of 32 bytes, or a part of a span with one of 4
+    // KiB.
     let chunks: Vec<u64> = (0..200_000).map(|_| guard.alloc(64).unwrap()).collect();
     for rest in chunks.chunks(256).map(|span| &span[1..]) {
         rest.iter().for_each(|&at| guard.discard(at, 64));
@@ -124,7 +125,7 @@ fn a_list_is_used_up_by_the_open_and_useless_when_stale() {
         Space::mount(copy(space.media()), session).unwrap()
     };
     let free = |space: &Space<Heap>| space.stats().free_chunk_bytes;
-    // What the span itself says: 3 of its 4 parts were never handed out.
+    // What the header of the span shows: 3 of its 4 parts were never handed out.
     let untold = 3 * 4096;
     assert!(free(&mount(2, true)) > untold);
     assert_eq!(free(&mount(3, true)), untold, "of another generation");
@@ -145,7 +146,7 @@ fn a_damaged_list_is_no_list() {
     space.save().unwrap();
     let words = (peek(space.media(), SAVED_BLOCK) >> 32) as usize;
     assert!(words > 10);
-    // What headers say: parts that were never handed out, and that the run has ended.
+    // What the headers show: parts that were never handed out, and that the run was freed.
     let untold = (3 * 4096, EMPTY + 4 * 4096 + 2 * PAGE);
     for word in 0..words as u64 {
         let medium = copy(space.media());
@@ -190,11 +191,11 @@ fn figures_that_no_pool_can_have_are_damage() {
         assert!(space.warnings().any(|text| text.contains("contradict")), "{units}");
     }
     seal(space.media(), SAVED_BLOCK);
-    assert!(next_session_after(space).collection().is_done(), "a list that is sealed is one");
+    assert!(next_session_after(space).leak_recovery().is_done(), "a list that is sealed is one");
 }
 
-/// A header that was replaced by another valid one after a clean close: the list knows better, and nothing that is in use is
-/// handed out.
+/// After a clean close a header was replaced by another valid one. The list contradicts it, and nothing that is in use
+/// is handed out.
 #[test]
 fn headers_that_contradict_the_list_make_nothing_free() {
     let space = pool(6);
@@ -207,7 +208,7 @@ fn headers_that_contradict_the_list_make_nothing_free() {
     drop(guard);
     space.save().unwrap();
     let header = |unit: u64| TABLE + 8 * unit;
-    // The free run is a span in use; the second span of chunks is one of another size.
+    // The free run becomes a span in use; the second span of chunks becomes one of another size.
     let changes = [(freed / UNIT, 0b101), (chunks[40] / UNIT / 4 * 4, 1 << 14)];
     for (unit, flip) in changes {
         let medium = copy(space.media());
@@ -239,7 +240,7 @@ fn a_list_that_leads_back_into_itself_is_read_no_further_than_the_pool_is_long()
     poke(&medium, SAVED_FREE, block);
     let begin = std::time::Instant::now();
     next_session(mounted_again(medium), false);
-    // Thousands of times the bytes of the pool would take many seconds.
+    // Reading thousands of times the bytes of the pool would take many seconds.
     assert!(begin.elapsed().as_millis() < 1_000, "{:?}", begin.elapsed());
 }
 
@@ -263,7 +264,7 @@ fn too_few_pages_are_refused() {
             assert_eq!(space.save().unwrap(), next * PAGE);
         }
         for pages in 1..=next {
-            // Inside a run there is no header that tells.
+            // Inside a run, no header reveals the error.
             if pages == 2 && !clean {
                 continue;
             }
@@ -334,7 +335,7 @@ fn the_number_of_entries_survives_a_clean_close_only() {
     let third = next_session(second, false);
     let known = make(&third, "known");
     assert_eq!((known.sum(), known.counted()), (0, Counted::Below(0)));
-    // Not counted in the third session: the number of the first is stale in the fourth.
+    // The third session does not count. In the fourth, the number of the first is out of date.
     let fourth = next_session(third, true);
     assert_eq!(make(&fourth, "known").counted(), Counted::Below(0));
 }
@@ -408,7 +409,7 @@ fn a_check_finds_every_second_owner() {
     assert!(twice.reach(chunks[3], 512).is_err());
 }
 
-/// What lies behind the last chunk is given back at a clean close, if it is much.
+/// A clean close gives back what lies after the last chunk, if it is much.
 #[test]
 fn a_close_gives_up_the_end_that_nothing_uses() {
     let space = pool(12);
@@ -430,20 +431,20 @@ fn a_close_gives_up_the_end_that_nothing_uses() {
     assert_eq!((stats.length, stats.bytes_in_use), (STEP, EMPTY + 4 * UNIT));
     let guard = space.pin_mut().unwrap();
     guard.discard(first, 512);
-    // What was given up is as good as new.
+    // The space that was given up can be used again.
     let again: Vec<u64> = (0..3).map(|_| guard.alloc(2 * PAGE).unwrap()).collect();
     assert_eq!(again, large);
     drop(guard);
     assert!(!space.is_poisoned());
 }
 
-/// The next session of a pool that is saved.
+/// The next session of a pool that was saved.
 fn next_session_after(space: Space<Heap>) -> Space<Heap> {
     let session = Session { generation: space.generation() + 1, clean: true, read_only: false };
     Space::mount(space.media, session).unwrap()
 }
 
-/// A list that does not fit in what is free makes the pool no longer; what is left out is collected.
+/// A list that does not fit into the free space does not make the pool longer. What is left out is recovered.
 #[test]
 fn a_pool_without_a_gap_for_its_list_is_collected_again() {
     let space = pool(4);
@@ -459,7 +460,7 @@ fn a_pool_without_a_gap_for_its_list_is_collected_again() {
     let free = space.stats().free_chunk_bytes;
     assert_eq!(space.save().unwrap(), 4 * PAGE);
     let space = next_session_after(space);
-    assert!(!space.collection().is_done());
+    assert!(!space.leak_recovery().is_done());
     let known = space.stats().free_chunk_bytes;
     assert!(known > free / 4 && known < free, "{known} of {free}");
 }

@@ -1,4 +1,4 @@
-//! Spans of few units, where another size has left gaps between its own.
+//! Spans of few units, where another size has left gaps between its own spans.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::space::alloc::class::{Class, SMALL, WHOLE};
 use crate::space::alloc::page::header::{self, PageKind};
 use crate::space::alloc::page::table::{self, SpanKind};
 
-/// The spans of chunks of this size that have so many units, by their headers.
+/// Counts the spans of chunks of this class that have `units` units, by their headers.
 fn spans(space: &Space<Heap>, class: Class, units: u64) -> u64 {
     let pages = 0..space.stats().length.div_ceil(PAGE);
     // Page 0 has no header: it always has spans.
@@ -19,7 +19,7 @@ fn spans(space: &Space<Heap>, class: Class, units: u64) -> u64 {
         as u64
 }
 
-/// Takes so many bytes of chunks. The chunks of each span, by its first unit.
+/// Allocates `bytes` bytes of chunks. Returns the chunks of each span, by its first unit.
 fn take(space: &Space<Heap>, class: Class, bytes: u64) -> BTreeMap<u64, Vec<u64>> {
     let mut taken = BTreeMap::<u64, Vec<u64>>::new();
     for _ in 0..bytes / class.size() {
@@ -30,7 +30,7 @@ fn take(space: &Space<Heap>, class: Class, bytes: u64) -> BTreeMap<u64, Vec<u64>
     taken
 }
 
-/// Frees the chunks, and the spans with them.
+/// Frees the chunks, and with them their spans.
 fn free<'c>(space: &Space<Heap>, class: Class, chunks: impl Iterator<Item = &'c Vec<u64>>) {
     let guard = space.pin_mut().unwrap();
     chunks.flatten().for_each(|&at| guard.discard(at, class.size()));
@@ -38,8 +38,8 @@ fn free<'c>(space: &Space<Heap>, class: Class, chunks: impl Iterator<Item = &'c 
     space.relieve().unwrap();
 }
 
-/// An open after a kill reads the header of each span: so a size that has given none back leaves the gaps alone and takes
-/// a page, and one that has given some back takes as many.
+/// An open after a kill reads the header of each span. So a size that has given no small span back leaves the gaps
+/// alone and takes a page. A size that has given some back takes as many again.
 #[test]
 fn a_size_has_no_more_small_spans_than_it_began_with() {
     let space = pool(64);
@@ -61,7 +61,7 @@ fn a_size_has_no_more_small_spans_than_it_began_with() {
     let given = most - spans(&space, own, few);
     assert!(given >= most / 4 - 1);
     let whole = spans(&space, own, WHOLE);
-    // As much as there is room for in the span that was taken last, and in the small ones.
+    // As much as fits into the span that was taken last, and into the small ones.
     take(&space, own, WHOLE * UNIT + given * few * UNIT);
     assert_eq!(spans(&space, own, few), most);
     assert!(spans(&space, own, WHOLE) <= whole + 1);

@@ -1,4 +1,4 @@
-//! What a session that was killed had not handed out of its spans.
+//! The parts of spans that a killed session had not handed out.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ fn four_killed_sessions_share_a_span() {
     }
 }
 
-/// Each session takes chunks of some sizes, and frees some again; it is killed, or closed.
+/// Each session takes chunks of some sizes, and frees some of them. It is killed, or closed.
 #[test]
 fn no_chunk_is_handed_out_twice_whatever_ends_the_sessions() {
     let classes: Vec<Class> = Class::all().collect();
@@ -82,7 +82,7 @@ fn no_chunk_is_handed_out_twice_whatever_ends_the_sessions() {
     }
 }
 
-/// A page that was free, or new and not taken yet, is found again without a collection.
+/// A page that was free, or new and not taken yet, is found again without a leak recovery.
 #[test]
 fn a_free_page_is_found_after_a_kill() {
     let space = pool(8);
@@ -96,12 +96,12 @@ fn a_free_page_is_found_after_a_kill() {
     assert_eq!(space.stats().length, 5 * PAGE);
 }
 
-/// What data says that lies where a run has no headers is not believed.
+/// Data that looks like a header is not believed where a run has no headers.
 #[test]
 fn data_that_looks_like_a_header_is_passed_over() {
     let space = pool(8);
     let guard = space.pin_mut().unwrap();
-    // The second does not fit in page 0, and makes page 1 one of spans.
+    // The second does not fit into page 0, and cuts page 1.
     let spans = [1 << 20, 1 << 20].map(|bytes| guard.alloc(bytes).unwrap());
     assert_eq!(spans[1], PAGE + UNIT);
     let run = guard.alloc(2 * PAGE).unwrap() - LINE;
@@ -118,10 +118,10 @@ fn data_that_looks_like_a_header_is_passed_over() {
     }
 }
 
-/// A pool one of whose headers is damaged: nothing is known, and nothing is handed out that may belong to somebody.
+/// A pool with one damaged header: no free space is known, and nothing is handed out that may have an owner.
 #[test]
 fn a_header_with_nonsense_makes_nothing_free() {
-    // All but the size of the chunks, which may be another one.
+    // All bits except those of the size of the chunks, which may be another valid one.
     for bit in (0..14).chain(26..64) {
         let space = pool(4);
         let at = space.pin_mut().unwrap().alloc(512).unwrap();
@@ -140,7 +140,7 @@ fn a_header_with_nonsense_makes_nothing_free() {
     }
 }
 
-/// A span in use that the file does not have: the word that says how long the pool is was damaged.
+/// A span in use beyond the end of the file: LENGTH was damaged.
 #[test]
 fn a_span_behind_the_end_makes_nothing_free() {
     let space = pool(4);
@@ -152,7 +152,7 @@ fn a_span_behind_the_end_makes_nothing_free() {
     assert_eq!(space.pin_mut().unwrap().alloc(512).unwrap(), PAGE + UNIT);
 }
 
-/// A header that says of a chunk in use that it was never handed out.
+/// A header which claims that a chunk in use was never handed out.
 #[test]
 fn a_chunk_in_use_in_a_tail_is_damage() {
     let space = pool(4);

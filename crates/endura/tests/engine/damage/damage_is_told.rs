@@ -21,7 +21,7 @@ fn unclosed_pool(path: &Path) {
     leave_as_killed(path, || drop((numbers, strings, pool)));
 }
 
-/// What the pool says when its collection has been tried.
+/// What the pool says when its leak recovery has been tried.
 fn collected(path: &Path) -> (Stats, bool) {
     let pool = Pool::options().open_existing(path).unwrap();
     let done = pool.recover_leaks().unwrap();

@@ -57,7 +57,7 @@ fn a_map_with(kind: Kind, what: impl Fn(u64) -> u64) {
         sound = words.get(WHAT);
         words.put(WHAT, what(sound));
     });
-    // Closed, then killed: its chunks are not known, so nothing is collected.
+    // Closed, then killed: its chunks are not known, so nothing is recovered.
     for round in 0..2 {
         let pool = options().open_existing(&path).unwrap();
         is_refused(&pool, kind);

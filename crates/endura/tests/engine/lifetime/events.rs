@@ -51,7 +51,7 @@ fn killed(path: &Path) {
 }
 
 #[test]
-fn an_unclean_end_its_collection_and_growth_are_told() {
+fn an_unclean_end_its_leak_recovery_and_growth_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pool");
     killed(&path);

@@ -1,6 +1,6 @@
 //! Walks over whole maps give their pins up: what others retire meanwhile becomes free again.
 //!
-//! Of counts, clears and the walks of a collection it is counted how often the epoch goes on during them, which one pin
+//! Of counts, clears and the walks of a leak recovery it is counted how often the epoch goes on during them, which one pin
 //! lets it do once. Beside a drop a thread replaces a value, and looks how much waits to be reused: as long
 //! as one pin lasts that only grows; if pins are given up it becomes less, again and again.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use endura::lab::media::Heap;
-use endura::lab::pool::{Collector, GcWalk, LeakRecoveryState, PAGE, Session, Space};
+use endura::lab::pool::{LeakRecoverer, LeakRecoveryState, LeakWalk, PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
 use endura::{MapOptions, Pool};
@@ -184,21 +184,21 @@ fn the_first_use_of_an_nbtree_in_a_session_gives_its_pins_up() {
     }
 }
 
-/// How many epochs there are during the walks of a collection.
-fn mark(space: &Arc<Space<Memory>>, walks: Vec<Box<dyn GcWalk<Memory>>>) -> usize {
+/// How many epochs there are during the walks of a leak recovery.
+fn mark(space: &Arc<Space<Memory>>, walks: Vec<Box<dyn LeakWalk<Memory>>>) -> usize {
     let ends = walks.len();
-    let collector = Collector::new(space, walks, Collector::<Memory>::BITE / 32);
+    let recoverer = LeakRecoverer::new(space, walks, LeakRecoverer::<Memory>::BITE / 32);
     let is_marking = || {
-        collector.step().unwrap();
-        space.collection().state == LeakRecoveryState::Marking
+        recoverer.step().unwrap();
+        space.leak_recovery().state == LeakRecoveryState::Marking
     };
     let epochs = epochs_of(space, || while is_marking() {});
-    assert!(collector.finish().unwrap() && ends > 0);
+    assert!(recoverer.finish().unwrap() && ends > 0);
     epochs
 }
 
 #[test]
-fn a_collection_gives_its_pins_up() {
+fn a_leak_recovery_gives_its_pins_up() {
     after_a_kill(true, fill_fast_fair, |space| {
         mark(space, vec![FastFair::open(space, "m").unwrap().marking()])
     });

@@ -1,11 +1,11 @@
-//! A collection that others keep from its end is given up for the moment: who waits for it goes on.
+//! A leak recovery that others keep from its end is given up for the moment: who waits for it goes on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use endura::Result;
 use endura::lab::media::{Heap, Media};
-use endura::lab::pool::{Collector, GcWalk, Guard, PAGE, Session, Space};
+use endura::lab::pool::{Guard, LeakRecoverer, LeakWalk, PAGE, Session, Space};
 use endura::lab::tree::roart;
 
 use crate::support::patience::ends;
@@ -13,7 +13,7 @@ use crate::support::patience::ends;
 /// A walk in front of which others enter keys as fast as it goes on.
 struct Endless(Arc<AtomicU64>);
 
-impl<M: Media> GcWalk<M> for Endless {
+impl<M: Media> LeakWalk<M> for Endless {
     fn step(
         &mut self,
         _: &Guard<'_, M>,
@@ -26,8 +26,8 @@ impl<M: Media> GcWalk<M> for Endless {
 }
 
 #[test]
-fn a_collection_whose_walk_never_ends_is_given_up_for_the_moment() {
-    ends("a collection whose walk never ends", || {
+fn a_leak_recovery_whose_walk_never_ends_is_given_up_for_the_moment() {
+    ends("a leak recovery whose walk never ends", || {
         let medium = Heap::new(16 * PAGE);
         Space::format(&medium).unwrap();
         let medium = Arc::new(medium);
@@ -38,13 +38,13 @@ fn a_collection_whose_walk_never_ends_is_given_up_for_the_moment() {
         roart::Tree::<_>::open(&session(1, true), "m").unwrap();
         let space = session(2, false);
         let steps = Arc::new(AtomicU64::new(0));
-        let collector = Collector::new(&space, vec![Box::new(Endless(Arc::clone(&steps)))], 64);
-        assert!(!collector.finish().unwrap());
+        let recoverer = LeakRecoverer::new(&space, vec![Box::new(Endless(Arc::clone(&steps)))], 64);
+        assert!(!recoverer.finish().unwrap());
         let once = steps.swap(0, Ordering::Relaxed);
         assert!(once > 1000, "given up after {once} steps");
         // Whoever wants it the next time tries as long.
-        assert!(!collector.finish().unwrap());
+        assert!(!recoverer.finish().unwrap());
         assert_eq!(steps.load(Ordering::Relaxed), once);
-        assert!(!space.collection().is_done());
+        assert!(!space.leak_recovery().is_done());
     });
 }

@@ -105,9 +105,9 @@ fn a_large_value_is_written_once_however_often_its_place_is_looked_for() {
 
 /// Beside updates of a record that stands in the node above all others.
 #[test]
-fn a_collection_ends_beside_a_hot_key() {
+fn a_leak_recovery_ends_beside_a_hot_key() {
     const KEYS: u64 = 200_000;
-    ends("a collection beside a hot key", || {
+    ends("a leak recovery beside a hot key", || {
         let (_folder, path, pool) = pool();
         let map = pool.map::<str, [u8]>("m").unwrap();
         (0..KEYS).for_each(|n| _ = map.insert(&key(n), b"value").unwrap());

@@ -20,7 +20,7 @@ use crate::support::words::{Random, Words};
 const ROLE: &str = "ENDURA_TEST_KILLS";
 const MIB: u64 = 1 << 20;
 
-/// When a session has its collection finished.
+/// When a session has its leak recovery finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Collect {
     First,

@@ -1,4 +1,4 @@
-//! Files that no round wrote.
+//! Files that no round has written.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -10,7 +10,7 @@ use crate::checkpoint::file::runs::encode;
 use crate::checkpoint::file::table::{Entry, Place};
 use crate::checkpoint::file::{CheckpointFile, Failure};
 
-/// A file whose hashes are right, but whose contents no round wrote.
+/// A file whose hashes are right, but whose contents no round has written.
 #[test]
 fn a_file_that_no_round_wrote_is_refused() {
     let entry = |page, slot| Entry { page, place: Place { slot, hash: 0 } };
@@ -88,7 +88,7 @@ fn roots_that_change_places_and_a_file_that_is_cut_are_refused() {
     }
 }
 
-/// It has read by then where the pages lie.
+/// The open file knows already where the pages lie.
 #[test]
 fn a_file_that_is_cut_while_it_is_open_is_damaged() {
     let disk = Losing::ending_at(u64::MAX);
@@ -129,7 +129,7 @@ fn no_damaged_file_makes_it_panic_or_read_another_page() {
     }
 }
 
-/// The newest root rots, or its write never came to the disk. The slots of pages that it had replaced were free.
+/// The newest root has rotted, or its write never reached the disk. The slots of pages that it had replaced were free.
 #[test]
 fn an_older_root_counts_if_all_of_its_pages_are_as_they_were() {
     let model = |round: u64| {
@@ -146,7 +146,7 @@ fn an_older_root_counts_if_all_of_its_pages_are_as_they_were() {
     for round in 5..=7 {
         model(round).write(&mut file, &all).unwrap();
     }
-    // Of the root in slot 1.
+    // Damage to the root in slot 1.
     type Damage<'a> = &'a dyn Fn(&mut [u8]);
     let damages: [(&str, Damage<'_>); 3] = [
         ("torn", &|root| root[100] ^= 1),

@@ -27,14 +27,14 @@ impl Debug for Site {
     }
 }
 
-/// What the disk does otherwise than the program says: as if the program said so.
+/// What the disk does differently from what the program says, as if the program said that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mutant {
-    /// It does nothing in this sync.
+    /// The disk ignores this sync.
     Without(Site),
-    /// What is written there comes behind the next sync.
+    /// What is written there reaches the disk after the next sync.
     Behind(Site),
-    /// This sync comes behind the write that follows it, where that is at the second place.
+    /// The first call, a sync, takes effect after the write at the second place, which follows it.
     Ahead(Site, Site),
 }
 
@@ -49,24 +49,24 @@ pub(crate) struct State {
     pub(crate) allocations: u64,
     /// The call from which on there is no power, or no process.
     pub(crate) ends_at: u64,
-    /// A call that fails, once; and whether it does its work all the same.
+    /// A call that fails, once, and whether it does its work all the same.
     pub(crate) fails: Option<(u64, bool)>,
-    /// Bytes of the disk.
+    /// The size of the disk in bytes.
     pub(crate) room: Option<usize>,
     pub(crate) mutant: Option<Mutant>,
-    /// All mutants of what was called until now.
+    /// All mutants of the calls until now.
     pub(crate) mutants: BTreeSet<Mutant>,
     last: Option<Site>,
-    /// Where what a mutant moves behind a sync was written, and how much.
+    /// The places and lengths of the writes that a mutant moves after a sync.
     behind: Vec<(usize, usize)>,
-    /// A sync that comes later, and whether the write was there that comes ahead of it.
+    /// A sync that is delayed, and whether the write that overtakes it has come.
     late: Option<(Site, bool)>,
-    /// Which of the writes before a sync that failed come to be durable.
+    /// The seed by which it is decided which writes before a failed sync become durable.
     pub(crate) chance: u64,
 }
 
 impl State {
-    /// Does what the program says, or what the mutant makes of that.
+    /// Does what the program says, or what the mutant makes of it.
     fn write(&mut self, at: usize, length: usize, site: Site) {
         self.mutants.insert(Mutant::Behind(site));
         if let Some(last) = self.last.replace(site).filter(|last| last.is_sync) {
@@ -102,7 +102,7 @@ impl State {
     fn make_durable(&mut self) {
         let length = self.now.len();
         self.durable.resize(length, 0);
-        // What a sync that failed has dropped is not among it.
+        // What a failed sync has dropped is not among these writes.
         for (at, written) in std::mem::take(&mut self.open) {
             self.durable[at..at + written.len()].copy_from_slice(&written);
         }
@@ -115,14 +115,15 @@ impl State {
         }
     }
 
-    /// The process ends. A sync whose write has not come is where it was.
+    /// The process ends. A delayed sync whose write has not come takes effect where it was.
     fn end(&mut self) {
         if let Some((_, false)) = self.late.take() {
             self.make_durable();
         }
     }
 
-    /// Of each sector that was written since the last sync the old contents or those of one of the writes become durable.
+    /// For each sector that was written since the last sync, the old contents or those of one of the writes become
+    /// durable.
     fn keep_some(&mut self, random: &mut Random) {
         for (at, written) in std::mem::take(&mut self.open) {
             for (i, sector) in written.chunks(SECTOR).enumerate() {
@@ -137,7 +138,7 @@ impl State {
     }
 }
 
-/// A file on a disk that loses power, beside a process that is killed, and calls that fail.
+/// A file on a disk that loses power. Its process may also be killed, and calls may fail.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Losing(pub(crate) Arc<Mutex<State>>);
 
@@ -198,7 +199,7 @@ impl Losing {
     pub(crate) fn kill(&self, ends_at: u64) -> Self {
         let mut state = self.0.lock();
         state.end();
-        // It is in the page cache.
+        // Delayed writes are in the page cache.
         state.write_what_is_behind();
         let next = State {
             now: state.now.clone(),
@@ -254,7 +255,7 @@ impl DiskFile for Losing {
             state.sync(site);
         });
         if done.is_err() && !self.has_ended() {
-            // The kernel takes what it could not write for written.
+            // The kernel considers written what it could not write.
             let mut state = self.0.lock();
             let mut random = Random(state.chance);
             state.keep_some(&mut random);

@@ -9,7 +9,7 @@ use crate::checkpoint::file::root::{ROOTS, SLOT};
 use crate::checkpoint::file::runs::slots_of;
 use crate::checkpoint::file::{CheckpointFile, Failure};
 
-/// What may go wrong beside a loss of power.
+/// What may go wrong besides a loss of power.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Troubles {
     /// Processes are killed, and the next one finds what is in the page cache.
@@ -19,12 +19,12 @@ struct Troubles {
     mutant: Option<Mutant>,
 }
 
-/// Rounds and power losses, at every kind of moment. What was found wrong.
+/// Makes rounds and cuts the power at moments of every kind. Returns what was found wrong.
 fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
     lose_power_with(seed, troubles, &mut BTreeSet::new())
 }
 
-/// The same; adds the mutants of what it calls.
+/// The same; also adds the mutants of the calls that it made.
 fn lose_power_with(
     seed: u64,
     troubles: Troubles,
@@ -32,7 +32,7 @@ fn lose_power_with(
 ) -> Option<String> {
     let mut random = Random(seed);
     let (mut disk, mut kept) = (Losing::ending_at(random.below(60)), Model::default());
-    // What the disk may hold in place of `kept`.
+    // The models that the disk may hold in place of `kept`.
     let mut others: Vec<Model> = Vec::new();
     for life in 0..16 {
         {
@@ -69,8 +69,8 @@ fn lose_power_with(
     None
 }
 
-/// Rounds until the power ends, or the file is given up. `kept` is the last one that was whole then, and `others` has the
-/// one that was under way.
+/// Makes rounds until the power ends, or the file is given up. `kept` is the last model that was whole then, and
+/// `others` has the one of the round that was interrupted.
 fn write_until_the_end(
     file: &mut CheckpointFile<Losing>,
     disk: &Losing,
@@ -124,7 +124,7 @@ fn a_power_loss_leaves_the_last_checkpoint_or_the_one_under_way() {
     }
 }
 
-/// The next process finds a root that may not be durable, and pages of the one before that it may not write over yet.
+/// The next process finds a root that may not be durable, and pages of the root before that it may not overwrite yet.
 #[test]
 fn so_does_one_after_kills() {
     for seed in 0..1_500 {
@@ -132,7 +132,8 @@ fn so_does_one_after_kills() {
     }
 }
 
-/// Calls fail, having done nothing or all; after a sync that failed nobody knows what is durable, also in the next process.
+/// Calls fail, having done nothing or all of their work. After a failed sync no process knows what is durable, not even
+/// the next one.
 #[test]
 fn so_does_one_after_errors() {
     for seed in 0..3_000 {
@@ -141,8 +142,9 @@ fn so_does_one_after_errors() {
     }
 }
 
-/// The last calls of a round fail, one at a time, having done nothing, all, or a part; then this process or the next one tries
-/// another round, of all pages or of one that is zeros, and the power ends at each of its calls. What was found wrong.
+/// The last calls of a round fail, one at a time, having done nothing, all, or a part. Then this process or the next
+/// one tries another round, of all pages or of one that is zeros, and the power ends at each of its calls. Returns what
+/// was found wrong.
 fn fail_at_the_end(mutant: Option<Mutant>, mutants: &mut BTreeSet<Mutant>) -> Option<String> {
     let mut random = Random(11);
     let model = |round: u64| {
@@ -193,7 +195,7 @@ fn a_round_that_fails_at_its_end_damages_nothing() {
     assert_eq!(fail_at_the_end(None, &mut BTreeSet::new()), None);
 }
 
-/// Then nothing but the root is written: a part of it may be all that there is.
+/// Then only the root is written, and a part of it may be all that there is.
 #[test]
 fn the_first_round_may_have_no_pages() {
     let (mut random, model) = (Random(1), Model { pages: 9, round: 1, ..Model::default() });
@@ -205,7 +207,7 @@ fn the_first_round_may_have_no_pages() {
     }
 }
 
-/// Where it was noticed first.
+/// Returns where the mutant was noticed first.
 fn noticed(mutant: Mutant) -> Option<String> {
     let at_the_end = || fail_at_the_end(Some(mutant), &mut BTreeSet::new());
     let lost = |seed: u64| {
@@ -215,9 +217,9 @@ fn noticed(mutant: Mutant) -> Option<String> {
     (0..90).find_map(lost).or_else(at_the_end).or_else(|| (90..900).find_map(lost))
 }
 
-/// Each sync that does nothing is noticed, each write that comes behind the sync that is to cover it, and each sync that comes
-/// behind the write that is to wait for it: of all that a round calls, wherever that is. Two writes between two syncs have no
-/// order.
+/// Three kinds of mutants must be noticed, for every call of a round: a sync that does nothing, a write that takes
+/// effect after the sync that has to cover it, and a sync that takes effect after the write that has to wait for it.
+/// Two writes between two syncs have no order.
 #[test]
 fn each_sync_and_each_order_is_needed() {
     let mut mutants = BTreeSet::new();

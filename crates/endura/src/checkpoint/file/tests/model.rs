@@ -1,4 +1,4 @@
-//! What a pool holds, and the rounds that write it.
+//! A model of what a pool holds, and the rounds that write it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::random::Random;
 use crate::checkpoint::file::CheckpointFile;
 use crate::checkpoint::file::{Failure, Moment, SLOT};
 
-/// Pages that a pool of these tests may have.
+/// The most pages of a pool in these tests.
 pub(super) const MOST: u32 = 2_000;
 
 pub(super) fn open(disk: Losing) -> Result<CheckpointFile<Losing>, Failure> {
@@ -20,7 +20,7 @@ pub(super) fn moment(pages: u32, n: u64) -> Moment {
     Moment { made: 1, pages, superblock, path: 0 }
 }
 
-/// What a pool holds: of each page its first byte, 0 where it is zeros.
+/// What a pool holds: the first byte of each page, 0 for a page of zeros.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Model {
     pub(super) pages: u32,
@@ -37,7 +37,7 @@ pub(super) fn page_of(byte: u8, page: u32) -> [u8; SLOT] {
 }
 
 impl Model {
-    /// Changes some pages; their numbers.
+    /// Changes some pages. Returns their numbers.
     pub(super) fn change(&mut self, random: &mut Random) -> Vec<u32> {
         self.round += 1;
         self.pages = match random.below(8) {
@@ -63,7 +63,7 @@ impl Model {
         pages.iter().flat_map(page).collect()
     }
 
-    /// A round of one call.
+    /// Makes a round of one call.
     pub(super) fn write(
         &self,
         file: &mut CheckpointFile<Losing>,
@@ -74,8 +74,8 @@ impl Model {
         round.commit(moment(self.pages, self.round))
     }
 
-    /// A round of several calls: pages are added twice, and the pool loses some before the end. A call that fails is made
-    /// again.
+    /// Makes a round of several calls: pages are added twice, and the pool loses some before the end. A call that fails
+    /// is repeated.
     pub(super) fn write_in_parts(
         &self,
         file: &mut CheckpointFile<Losing>,
@@ -111,7 +111,7 @@ impl Model {
         round.commit(moment(self.pages, self.round))
     }
 
-    /// A round that is dropped, or fails.
+    /// Makes a round that is dropped, or fails.
     pub(super) fn write_in_vain(&self, file: &mut CheckpointFile<Losing>, random: &mut Random) {
         let Ok(mut round) = file.begin() else { return };
         for _ in 0..random.below(4) {

@@ -1,6 +1,6 @@
 //! Random numbers.
 
-/// Numbers that follow from a seed (splitmix64).
+/// Pseudo-random numbers from a seed (splitmix64).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

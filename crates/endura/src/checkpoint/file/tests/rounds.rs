@@ -7,7 +7,8 @@ use crate::checkpoint::file::root::SLOT;
 use crate::checkpoint::file::{CheckpointFile, Failure};
 use crate::os::door::DiskFile;
 
-/// Each round leaves one page in sixteen of those that the one before has written: gaps that are too short for long pieces.
+/// Each round leaves one page in sixteen of those that the round before has written. The gaps between them are too
+/// short for long pieces.
 #[test]
 fn pages_that_stay_do_not_make_the_file_grow_without_end() {
     let disk = Losing::ending_at(u64::MAX);
@@ -27,7 +28,7 @@ fn pages_that_stay_do_not_make_the_file_grow_without_end() {
     assert!(slots < 4 * u64::from(all), "{slots} slots for {all} pages");
 }
 
-/// A round that asked for more than the disk has does not keep smaller ones from finding room.
+/// A round that needed more space than the disk has leaves enough for smaller ones.
 #[test]
 fn a_round_that_is_too_large_leaves_room_for_others() {
     let disk = Losing::ending_at(u64::MAX);
@@ -66,7 +67,8 @@ fn many_rounds_take_little_more_than_twice_the_pool() {
     assert!(slots < 2 * u64::from(pages) + 200, "{slots} slots for {pages} pages");
 }
 
-/// Rounds of many calls on a disk that is full once the pages are reserved. Pages that stay leave short gaps everywhere.
+/// Rounds of many calls on a disk that is full once the pages are reserved. Pages that stay leave short gaps
+/// everywhere.
 #[test]
 fn what_was_reserved_is_there_and_nothing_is_synced_before_the_end() {
     for seed in 0..60 {
@@ -98,8 +100,8 @@ fn what_was_reserved_is_there_and_nothing_is_synced_before_the_end() {
     }
 }
 
-/// Pages that stay leave gaps of two slots everywhere, and calls of five pages look for longer ones: but none takes the
-/// place of the run. A second reservation that fails does not lose it.
+/// Pages that stay leave gaps of two slots everywhere, and calls of five pages look for longer ones. None of them takes
+/// the place of the run. A second reservation that fails does not lose that place.
 #[test]
 fn the_run_has_a_place_as_soon_as_it_is_reserved() {
     for fails in [false, true] {
@@ -113,7 +115,7 @@ fn the_run_has_a_place_as_soon_as_it_is_reserved() {
         let mut round = file.begin().unwrap();
         round.add(&gone, &vec![0; gone.len() * SLOT]).unwrap();
         round.commit(moment(1_999, 2)).unwrap();
-        // Few slots are in use now, and two gaps are longer: one of 8 slots, and one of 36 at the end of the file.
+        // Few slots are in use now, and only two gaps are longer: one of 8 slots, and one of 36 at the end of the file.
         assert_eq!(disk.length().unwrap(), 2_048 * SLOT as u64);
         let mut round = file.begin().unwrap();
         round.reserve(800).unwrap();

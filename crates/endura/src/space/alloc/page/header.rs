@@ -6,9 +6,9 @@
 //! | 8..48 | LARGE: pages of the run; else 0 |
 //! | 48..64 | a constant, so that zeros and stray data are not taken for a header |
 //!
-//! A CUT page consists of spans, which its [table](super::table) describes: the rest of its first unit. The continuation
-//! pages of a run contain data and no header; a walk over the pages skips them by the run's length. Page 0 has no header:
-//! it is always cut.
+//! A CUT page consists of spans, which its [table](super::table) describes: the rest of its first unit. The
+//! continuation pages of a run contain data and no header; a walk over the pages skips them by the length of the run.
+//! Page 0 has no header: it is always cut.
 
 use crate::media::{Media, Ordering, Region};
 use crate::space::layout::PAGE;
@@ -17,7 +17,7 @@ use crate::{Error, Result};
 const MARK: u64 = 0xE7D4 << 48;
 const MARK_MASK: u64 = 0xFFFF << 48;
 
-// No flipped bit makes one of another.
+// No single flipped bit turns one of these into another.
 const FREE: u64 = 1;
 const LARGE: u64 = 2;
 const CUT: u64 = 4;
@@ -27,7 +27,7 @@ const CUT: u64 = 4;
 pub(crate) enum PageKind {
     /// Nothing in it is in use.
     Free,
-    /// The first page of a run of so many pages that hold one chunk.
+    /// The first page of a run of this many pages, which holds one chunk.
     Large(u64),
     /// A page of spans.
     Cut,
@@ -72,8 +72,8 @@ pub(crate) fn read<M: Media>(media: &M, page: u64) -> Result<PageKind> {
     })
 }
 
-/// Says what page `page`, which is not the first, is from now on, and starts the write-back. The caller fences, before
-/// the page's new meaning can be relied on by anything durable.
+/// Stores what page `page`, which is not page 0, is from now on, and starts the write-back. The caller fences before
+/// anything durable relies on the page's new meaning.
 pub(crate) fn write<M: Media>(media: &M, page: u64, kind: PageKind) -> Result<()> {
     debug_assert!(page != 0, "page 0 has no header");
     let word = word(media, page)?;

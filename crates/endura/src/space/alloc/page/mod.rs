@@ -1,4 +1,4 @@
-//! Pages by themselves: what their words say, and which of their units are free.
+//! The words of a page, and which of its units are free, without regard to other pages.
 
 pub(crate) mod header;
 pub(crate) mod runs;

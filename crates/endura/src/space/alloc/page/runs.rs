@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-/// Free pages: first page of a run -> its length. Neighbouring runs are one run.
+/// Free pages: the first page of each run and its length. Neighbouring runs are merged.
 #[derive(Debug, Default)]
 pub(crate) struct Runs(BTreeMap<u64, u64>);
 
 impl Runs {
-    /// Pages in all of them.
+    /// Free pages in all runs.
     pub(crate) fn count(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// First page and length of each, ascending.
+    /// The first page and the length of each run, ascending.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
         self.0.iter().map(|(&first, &count)| (first, count))
     }
@@ -25,17 +25,17 @@ impl Runs {
         self.before(page).is_some_and(|(_, end)| page < end)
     }
 
-    /// Whether a page of `first..end` is free.
+    /// Whether any page of `first..end` is free.
     pub(crate) fn touches(&self, first: u64, end: u64) -> bool {
         self.before(end - 1).is_some_and(|(_, run_end)| first < run_end)
     }
 
-    /// The lowest place where `count` free pages lie together.
+    /// The lowest place with `count` free pages in a row.
     pub(crate) fn fit(&self, count: u64) -> Option<u64> {
         self.0.iter().find(|&(_, &length)| length >= count).map(|(&first, _)| first)
     }
 
-    /// How many pages are free just before page `end`.
+    /// How many free pages lie directly before page `end`, which is the end of the pool.
     pub(crate) fn count_before(&self, end: u64) -> u64 {
         let last = self.iter().next_back();
         last.filter(|(first, count)| first + count == end).map_or(0, |(_, count)| count)
@@ -54,7 +54,7 @@ impl Runs {
         self.0.insert(start, end - start);
     }
 
-    /// Takes `count` pages from `first` on out of the run that holds them.
+    /// Removes `count` pages from `first` on from the run that holds them.
     pub(crate) fn remove(&mut self, first: u64, count: u64) {
         if let Some((start, end)) = self.before(first) {
             self.0.remove(&start);

@@ -1,9 +1,10 @@
 //! The table of a page that is cut: what its spans are.
 //!
-//! A page has 512 units of 4 KiB. A span is a number of neighbouring units. Unit 0 is the table: word `u` is the header of
-//! the span that begins at unit `u`. (Word 0 is the header of the [page](super::header); page 0 has its table in unit 3.)
-//! All other words are never read, and may be anything. So a page is walked along its table: the first span begins at unit
-//! 1 (in page 0 at unit 12), each next one where the one before ends, and the last one ends with the page.
+//! A page has 512 units of 4 KiB. A span is a number of neighbouring units. Unit 0 is the table: word `u` is the header
+//! of the span that begins at unit `u`. (Word 0 is the header of the [page](super::header); page 0 has its table in
+//! unit 3.) All other words are never read, and may be anything. So a page is walked along its table: the first span
+//! begins at unit 1 (in page 0 at unit 12), each further one where the one before ends, and the last one ends with the
+//! page.
 //!
 //! | bits | what |
 //! | --- | --- |
@@ -16,11 +17,11 @@
 //! | 46..48 | 0 |
 //! | 48..64 | a constant, so that zeros and stray data are not taken for a header |
 //!
-//! No flipped bit makes another tail, or another number of units: the walk would go on elsewhere.
+//! No single flipped bit makes another tail, or another number of units, from which the walk would continue elsewhere.
 //!
-//! A part is a quarter of a span of a few units, and 16 units of one that takes all of its page. The tail shrinks,
-//! durably, before a chunk that begins in it is handed out, and never grows until the span is taken again. So it
-//! is true in every crash state, and its chunks need no collection.
+//! A part is a quarter of a span of a few units, or 16 units of a span that takes a whole page. The tail shrinks,
+//! durably, before a chunk that begins in it is handed out, and never grows until the span is taken again. So it is
+//! right in every crash state, and its chunks need no leak recovery.
 
 use crate::media::{Mark, Media, Ordering, Region};
 use crate::space::alloc::class::{Class, WHOLE};
@@ -57,36 +58,36 @@ pub(crate) struct Header {
     pub(crate) units: u64,
 }
 
-/// A header and where it was found.
+/// A header, and where it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
     /// The first unit of the span, counted from the start of the pool.
     pub(crate) first: u64,
     pub(crate) header: Header,
-    /// Where its tail begins, in bytes from the start of the span; its end if it has none.
+    /// Where the tail begins, in bytes from the start of the span; the end of the span if it has no tail.
     pub(crate) tail: u64,
 }
 
-/// Parts of a span of a few units that has chunks: each is a whole number of units.
+/// Parts of a span of chunks that has a few units. Each part is a whole number of units.
 const FEW_PARTS: u64 = 4;
 
-/// Units of a part of a span of so many units, which has chunks.
+/// Units of a part of a span of chunks that has `units` units.
 fn part(units: u64) -> u64 {
     if units == WHOLE { WHOLE_PART } else { units / FEW_PARTS }
 }
 
-/// Parts of such a span. (Without a division by a variable: an open asks for each span.)
+/// Parts of such a span. (Without a division by a variable, because an open computes it for each span.)
 fn parts(units: u64) -> u64 {
     if units == WHOLE { WHOLE.div_ceil(WHOLE_PART) } else { FEW_PARTS }
 }
 
-/// Bytes of its first parts, so many.
+/// Bytes of the first `used` parts of a span of `units` units.
 fn bytes_of(units: u64, used: u64) -> u64 {
     units.min(used * part(units)) * UNIT
 }
 
 impl Header {
-    /// The word, if of a span of chunks the last `tail` parts were never used.
+    /// The header as a word. `tail` is the number of the last parts of a span of chunks that were never used.
     fn word(self, tail: u64) -> u64 {
         let (kind, more) = match self.kind {
             SpanKind::Free => (FREE, 0),
@@ -99,7 +100,7 @@ impl Header {
         MARK | (!self.units & 0x3FF) << 36 | more | self.units << 4 | kind
     }
 
-    /// The header that the word is, and its tail in parts.
+    /// Decodes a word into the header and its tail in parts. `None` if the word is no header.
     fn from_word(word: u64) -> Option<(Self, u64)> {
         let (units, tail) = (word >> 4 & 0x3FF, word >> 26 & 0x1F);
         let kind = match word & 0xF {
@@ -125,7 +126,7 @@ fn word<M: Media>(media: &M, first: u64) -> Result<Region<'_, M>> {
     Region::new(media, table.saturating_add(8 * unit) / 8 * 8, 1)
 }
 
-/// The span that begins at unit `first`. The caller knows that one does.
+/// The span that begins at unit `first`, where the caller knows that one begins.
 pub(crate) fn read<M: Media>(media: &M, first: u64) -> Result<Found> {
     let word = word(media, first)?;
     // Pairs with the Release of `write`; within a session the allocator's locks do as much.
@@ -140,7 +141,7 @@ pub(crate) fn read<M: Media>(media: &M, first: u64) -> Result<Found> {
     Ok(Found { first, header, tail: used })
 }
 
-/// All spans of a page, in order. After an error there are no more.
+/// All spans of a page, in order. The first error is the last item.
 pub(crate) fn walk<M: Media>(media: &M, page: u64) -> impl Iterator<Item = Result<Found>> {
     let mut next = Some(first_unit(page));
     std::iter::from_fn(move || {
@@ -165,8 +166,8 @@ pub(crate) fn find<M: Media>(media: &M, unit: u64) -> Result<Found> {
     Err(Error::Corrupt { offset: unit.saturating_mul(UNIT), what: "a unit that is in no span" })
 }
 
-/// Says what begins at unit `first` from now on, and starts the write-back. The first part of a span of chunks is in use
-/// at once: that needs no store of its own. The caller fences, before anything durable can rely on it.
+/// Stores what begins at unit `first` from now on, and starts the write-back. The first part of a span of chunks is in
+/// use at once, so that it needs no store of its own. The caller fences before anything durable relies on the header.
 pub(crate) fn write<M: Media>(media: &M, first: u64, header: Header) -> Result<()> {
     let word = word(media, first)?;
     let tail = match header.kind {
@@ -186,8 +187,8 @@ pub(crate) fn flush<M: Media>(media: &M, first: u64) -> Result<()> {
     Ok(())
 }
 
-/// Lets the tail of the span of chunks at `first` begin behind byte `place` of the span, durably on return; where that
-/// is. The caller holds the lock of the span's class.
+/// Shortens the tail of the span of chunks at `first`, so that it begins after byte `place` of the span. Durable on
+/// return. Returns where the tail begins. The caller holds the lock of the span's class.
 pub(crate) fn shorten_tail<M: Media>(
     media: &M,
     first: u64,
@@ -201,8 +202,8 @@ pub(crate) fn shorten_tail<M: Media>(
     word.store(0, header.word(tail), Ordering::Relaxed);
     word.flush(0, 1);
     media.mark(Mark::Step("pool.span.tail"));
-    // Before a chunk of this part can be linked: after a crash it would be allocated again. A drain, as
-    // where spans are taken: another thread may link the chunk.
+    // Before a chunk of this part can be linked, because after a crash it would be allocated again. A drain, as where
+    // spans are taken, because another thread may link the chunk.
     media.drain();
     Ok(bytes_of(header.units, used))
 }

@@ -24,7 +24,7 @@ impl Units {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// The first unit from `from` on that is free, or is not.
+    /// The first unit from `from` on that is free, or in use if `is_free` is `false`; `UNITS` if there is none.
     fn next(&self, from: u64, is_free: bool) -> u64 {
         let mut unit = from;
         while unit < UNITS {
@@ -38,7 +38,7 @@ impl Units {
         UNITS
     }
 
-    /// The maximal runs of free units: first and end.
+    /// The maximal runs of free units, as first unit and end.
     fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut unit = 0;
         std::iter::from_fn(move || {
@@ -56,11 +56,11 @@ impl Units {
 /// The free units of all pages that are cut. Units are counted from the start of the pool.
 #[derive(Debug, Default)]
 pub(crate) struct FreeUnits {
-    /// Pages with free units.
+    /// The pages that have free units.
     pages: BTreeMap<u64, Units>,
-    /// These pages by their longest run of free units.
+    /// The same pages by the length of their longest run of free units.
     by_longest: BTreeMap<u64, BTreeSet<u64>>,
-    /// Free units of all.
+    /// Free units of all pages together.
     count: u64,
 }
 
@@ -85,14 +85,14 @@ impl FreeUnits {
         units.is_some_and(|units| units.next(first % UNITS, true) < first % UNITS + (end - first))
     }
 
-    /// Where the run of free units ends that begins at `first`.
+    /// The end of the run of free units that begins at `first`.
     pub(crate) fn end_of_run(&self, first: u64) -> u64 {
         let page = first / UNITS;
         let units = self.pages.get(&page);
         units.map_or(first, |units| page * UNITS + units.next(first % UNITS, false))
     }
 
-    /// The lowest place where `count` free units lie together, at the start of a run: in the lowest page that has one.
+    /// The lowest run of at least `count` free units in the lowest page that has one; returns the start of the run.
     /// O(512).
     pub(crate) fn fit(&self, count: u64) -> Option<u64> {
         let pages = self.by_longest.range(count..).filter_map(|(_, pages)| pages.first());
@@ -101,20 +101,20 @@ impl FreeUnits {
         runs.find(|(first, end)| end - first >= count).map(|(first, _)| page * UNITS + first)
     }
 
-    /// All maximal runs: first unit and end, ascending.
+    /// All maximal runs, as first unit and end, ascending.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
         self.pages.iter().flat_map(|(page, units)| {
             units.runs().map(move |(first, end)| (page * UNITS + first, page * UNITS + end))
         })
     }
 
-    /// The last of them.
+    /// The last run, as first unit and end.
     pub(crate) fn last_run(&self) -> Option<(u64, u64)> {
         let (page, units) = self.pages.last_key_value()?;
         units.runs().last().map(|(first, end)| (page * UNITS + first, page * UNITS + end))
     }
 
-    /// Makes units `first..end` free, or not. They lie in one page.
+    /// Makes the units `first..end`, which lie in one page, free or not free.
     pub(crate) fn set(&mut self, first: u64, end: u64, is_free: bool) {
         let page = first / UNITS;
         let mut units = self.pages.get(&page).copied().unwrap_or_default();
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!((free.fit(1), free.count(), free.by_longest.len()), (None, 0, 0));
     }
 
-    /// Against a list of booleans.
+    /// Compared with a list of booleans.
     #[test]
     fn runs_are_those_of_the_bits() {
         let mut seed = 7_u64;

@@ -57,7 +57,7 @@ fn survives_encoding() {
     }
 }
 
-/// The version of a pool is told to builds that know neither its other fields nor their checksum.
+/// A build that knows neither the other fields of a pool nor their checksum still reads its version.
 #[test]
 fn another_version_is_read_by_the_first_checksum() {
     let mut bytes = Superblock { version: FORMAT + 1, ..sample() }.encode();
@@ -98,7 +98,7 @@ fn a_torn_write_leaves_the_old_or_the_new() {
                 let copies = if swap { (b, a) } else { (a, b) };
                 Superblock::newer_of(copies.0, copies.1).unwrap()
             };
-            // While the first copy is written, the second is old, and then the first is new.
+            // While the first copy is being written, the second is old; afterwards the first is new.
             let early = read(&torn, &old_bytes);
             assert!(early == old || early == new && cut == BYTES, "cut at {cut}");
             assert_eq!(read(&new_bytes, &torn), new, "cut at {cut}");
@@ -106,8 +106,8 @@ fn a_torn_write_leaves_the_old_or_the_new() {
     }
 }
 
-/// Nothing waits for the second copy, so the disk may never have got it: the next write must
-/// not begin with the first.
+/// Nothing waits for the second copy, so it may never have reached the disk. The next write must not begin with the
+/// first.
 #[test]
 fn the_copy_that_is_not_written_is_the_durable_one() {
     let mut superblock = sample();

@@ -1,4 +1,4 @@
-//! A walk over all nodes for a collection, while other threads change the tree.
+//! A walk over all nodes for a leak recovery, while other threads change the tree.
 //!
 //! # Why it meets every node that stays
 //!
@@ -18,7 +18,7 @@
 //! need no flush: the separator of a node that was taken out was removed durably before.
 
 use crate::media::Media;
-use crate::space::{GcWalk, Guard, Seat};
+use crate::space::{Guard, LeakWalk, Seat};
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::path::root::Root;
@@ -38,13 +38,13 @@ pub(crate) struct Marking<M: Media, const INNER: usize, const LEAF: usize, S> {
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// A walk over all nodes, for a [`Collector`](crate::space::Collector).
-    pub fn marking(&self) -> Box<dyn GcWalk<M>> {
+    /// A walk over all nodes, for a [`LeakRecoverer`](crate::space::LeakRecoverer).
+    pub fn marking(&self) -> Box<dyn LeakWalk<M>> {
         Box::new(Marking { tree: self.clone(), level: None, seat: Seat::default(), last: None })
     }
 }
 
-impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> GcWalk<M>
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> LeakWalk<M>
     for Marking<M, INNER, LEAF, S>
 {
     fn step(

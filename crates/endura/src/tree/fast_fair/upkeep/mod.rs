@@ -1,4 +1,4 @@
-//! Walks over the whole tree: counting, collecting, checking, dropping.
+//! Walks over the whole tree: counting, leak recovery, checking, dropping.
 
 pub(crate) mod check;
 pub(crate) mod count;

@@ -95,7 +95,7 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         for i in 0..RESERVE {
             let at = words.load(i, Ordering::Acquire);
             if at != 0 {
-                // Marked before it leaves the reserve: it may be linked where a collection's walk has already been.
+                // Marked before it leaves the reserve: it may be linked where a leak recovery's walk has already been.
                 self.guard.keep(at, self.bytes);
             }
             if at != 0 && words.compare_exchange(i, at, 0).is_ok() {
@@ -117,7 +117,7 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
             let is_empty = words.load(i, Ordering::Acquire) == 0;
             if is_empty && words.compare_exchange(i, 0, at).is_ok() {
                 // Not fenced: if a crash loses the word, the chunk is stranded and no more.
-                // equivalent mutant, without: the next collection frees what a crash strands.
+                // equivalent mutant, without: the next leak recovery frees what a crash strands.
                 words.flush(i, 1);
                 return true;
             }

@@ -1,4 +1,4 @@
-//! A walk over all blocks for a collection, while other threads change the tree.
+//! A walk over all blocks for a leak recovery, while other threads change the tree.
 //!
 //! # Why every block that stays is met, or marked by another thread
 //!
@@ -19,7 +19,7 @@
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
-use crate::space::{GcWalk, Guard, Seat};
+use crate::space::{Guard, LeakWalk, Seat};
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, split};
@@ -43,8 +43,8 @@ struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Walks that cover all blocks, for a [`Collector`](crate::space::Collector).
-    pub fn marking(&self) -> Vec<Box<dyn GcWalk<M>>> {
+    /// Walks that cover all blocks, for a [`LeakRecoverer`](crate::space::LeakRecoverer).
+    pub fn marking(&self) -> Vec<Box<dyn LeakWalk<M>>> {
         let walk = |partition| {
             let tree = self.clone();
             Box::new(Marking {
@@ -53,13 +53,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 seat: Seat::default(),
                 unchanged: None,
                 last: None,
-            }) as Box<dyn GcWalk<M>>
+            }) as Box<dyn LeakWalk<M>>
         };
         (0..PARTITIONS).map(walk).collect()
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize, D: Design> GcWalk<M>
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> LeakWalk<M>
     for Marking<M, W, FANOUT, D>
 {
     fn step(

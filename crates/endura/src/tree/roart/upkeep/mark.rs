@@ -1,4 +1,4 @@
-//! A walk over all nodes, arrays and records for a collection, while other threads change the tree. It is a
+//! A walk over all nodes, arrays and records for a leak recovery, while other threads change the tree. It is a
 //! [`tour`](crate::tree::roart::upkeep::tour), whose page says why it meets every chunk that stays.
 //!
 //! A word that is empty and marked as not durable counts as empty: either its writer is inside a pin and will retire
@@ -7,7 +7,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::space::{GcWalk, Guard};
+use crate::space::{Guard, LeakWalk};
 use crate::tree::roart::nodes::node::EOK;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
@@ -21,13 +21,13 @@ struct Marking<M: Media, T> {
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// A walk over all chunks, for a [`Collector`](crate::space::Collector).
-    pub fn marking(&self) -> Box<dyn GcWalk<M>> {
+    /// A walk over all chunks, for a [`LeakRecoverer`](crate::space::LeakRecoverer).
+    pub fn marking(&self) -> Box<dyn LeakWalk<M>> {
         Box::new(Marking { tree: self.clone(), tour: Tour::default() })
     }
 }
 
-impl<M: Media, T: Techniques> GcWalk<M> for Marking<M, T> {
+impl<M: Media, T: Techniques> LeakWalk<M> for Marking<M, T> {
     fn step(
         &mut self,
         guard: &Guard<'_, M>,

@@ -1,18 +1,23 @@
-//! Keys that look random and are still known: the i-th key, and the value stored under it.
+//! Which number is the i-th key, and what is stored under it.
 
-/// The i-th key: a bijection of the 64-bit numbers whose values look random (the finalizer of splitmix64). No set has
-/// to record which keys exist: key `i` exists if `i` was inserted.
+/// The i-th key: a bijection of the 64-bit numbers whose values look random (the finalizer of
+/// splitmix64). No set has to remember which keys exist: key `i` exists if `i` was inserted.
 #[inline]
-pub(crate) const fn key(index: u64) -> u64 {
+pub const fn key(index: u64) -> u64 {
     let mut x = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
 
-/// The index of a [`key`].
+/// The index whose [`key`] this is.
+///
+/// ```
+/// use endura_console::keys::{index, key};
+/// assert_eq!(index(key(7)), 7);
+/// ```
 #[inline]
-pub(crate) const fn index(key: u64) -> u64 {
+pub const fn index(key: u64) -> u64 {
     let mut x = key ^ (key >> 31) ^ (key >> 62);
     x = x.wrapping_mul(0x3196_42b2_d24d_8ec3);
     x = x ^ (x >> 27) ^ (x >> 54);
@@ -21,9 +26,9 @@ pub(crate) const fn index(key: u64) -> u64 {
     x.wrapping_sub(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The value stored under the i-th key.
+/// The value stored under the i-th key by a load.
 #[inline]
-pub(crate) const fn value(index: u64) -> u64 {
+pub const fn value(index: u64) -> u64 {
     !index
 }
 

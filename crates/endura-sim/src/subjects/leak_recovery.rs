@@ -1,26 +1,26 @@
-//! The collection of a recovered pool, beside the operations on it.
+//! The leak recovery of a recovered pool, beside the operations on it.
 
 use std::sync::Arc;
 
-use endura::lab::pool::{Collector, GcStep, GcWalk, Shares, Space};
+use endura::lab::pool::{LeakRecoverer, LeakStep, LeakWalk, Shares, Space};
 
 use crate::sim::Sim;
 use crate::subject::Finding;
 
-/// Chunks that are marked between two operations: few, so that a collection takes as long as they do.
+/// Chunks that are marked between two operations: few, so that a leak recovery takes as long as they do.
 const BITE: usize = 3;
 
-/// The collection of a pool.
-pub struct Collection(Arc<Collector<Sim>>);
+/// The leak recovery of a pool.
+pub struct Recovery(Arc<LeakRecoverer<Sim>>);
 
-impl Collection {
-    pub(super) fn of(space: &Arc<Space<Sim>>, walks: Vec<Box<dyn GcWalk<Sim>>>) -> Self {
-        Self(Collector::new(space, walks, BITE))
+impl Recovery {
+    pub(super) fn of(space: &Arc<Space<Sim>>, walks: Vec<Box<dyn LeakWalk<Sim>>>) -> Self {
+        Self(LeakRecoverer::new(space, walks, BITE))
     }
 
     /// Does a little of it.
-    pub fn step(&self) -> Result<GcStep, Finding> {
-        self.0.step().map_err(|error| format!("collection: {error:?}"))
+    pub fn step(&self) -> Result<LeakStep, Finding> {
+        self.0.step().map_err(|error| format!("leak_recovery: {error:?}"))
     }
 
     /// Does an operation between two steps.
@@ -35,23 +35,23 @@ impl Collection {
     }
 
     /// Whether every byte of the pool has one owner: `chunks` are all that is reached. Of every second
-    /// pool, by the places of its chunks, the collection is finished first; of the others it goes on
+    /// pool, by the places of its chunks, the leak recovery is finished first; of the others it goes on
     /// beside what comes next.
     ///
     /// # Errors
     ///
-    /// The first byte that has two owners, or none when all is collected.
+    /// The first byte that has two owners, or none when all is recovered.
     pub(super) fn check(&self, space: &Space<Sim>, chunks: &[(u64, u64)]) -> Result<(), Finding> {
         // Also before it is finished: whether what is reached is owned by nobody else.
         complete(space, chunks)?;
         let mixed = chunks.iter().fold(0, |sum: u64, chunk| sum.rotate_left(5) ^ (chunk.0 >> 5));
-        match mixed.count_ones() % 2 == 0 && !space.collection().is_done() {
+        match mixed.count_ones() % 2 == 0 && !space.leak_recovery().is_done() {
             true => self.finish(space, chunks).map(drop),
             false => Ok(()),
         }
     }
 
-    /// Finishes the collection of a pool that nobody else uses, and says how its bytes are divided.
+    /// Finishes the leak recovery of a pool that nobody else uses, and says how its bytes are divided.
     ///
     /// # Errors
     ///
@@ -61,9 +61,10 @@ impl Collection {
         space: &Space<Sim>,
         chunks: &[(u64, u64)],
     ) -> Result<Shares, Finding> {
-        if !self.0.finish().map_err(|error| format!("{error:?}"))? && !space.collection().is_done()
+        if !self.0.finish().map_err(|error| format!("{error:?}"))?
+            && !space.leak_recovery().is_done()
         {
-            return Err(format!("the collection does not end: {:?}", space.collection()));
+            return Err(format!("leak recovery does not end: {:?}", space.leak_recovery()));
         }
         complete(space, chunks)
     }
@@ -80,8 +81,8 @@ fn shares(space: &Space<Sim>, chunks: &[(u64, u64)]) -> Result<Shares, Finding> 
 /// How the bytes of the pool are divided: each has one owner, unless there is something to collect.
 pub(super) fn complete(space: &Space<Sim>, chunks: &[(u64, u64)]) -> Result<Shares, Finding> {
     let shares = shares(space, chunks)?;
-    match space.collection().is_done() && shares.leaked > 0 {
-        true => Err(format!("chunks without an owner: {shares:?}, {:?}", space.collection())),
+    match space.leak_recovery().is_done() && shares.leaked > 0 {
+        true => Err(format!("chunks without an owner: {shares:?}, {:?}", space.leak_recovery())),
         false => Ok(shares),
     }
 }
