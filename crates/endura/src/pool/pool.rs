@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::options::PoolOptions;
+#[cfg(doc)]
+use crate::Error;
 use crate::Result;
 use crate::checkpoint::{Checkpoint, Restored};
 use crate::media::Mapped;

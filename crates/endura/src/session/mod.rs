@@ -9,7 +9,7 @@
 //!
 //! | type | what is known | what the disk has by then | what follows |
 //! | --- | --- | --- | --- |
-//! | [`Locked`](locked::Locked) | the file is a pool of this build, and no other handle has it | nothing new; a pool that this call created is removed if the open fails | `judge` |
+//! | [`Locked`] | the file is a pool of this build, and no other handle has it | nothing new; a pool that this call created is removed if the open fails | `judge` |
 //! | [`Judged`](judged::Judged) | the persistence domain, the checkpoint, and that the pool is intact, was accepted, or was taken back to its checkpoint | what a restore wrote, which is a session of its own | `mount` |
 //! | [`Mounted`](mounted::Mounted) | addresses for its largest size are reserved, it is mapped, and its allocator and directory are sound | nothing new | `begin`, which writes |
 //! | [`Open`] | a session | the superblock and the marks of the session | `close` |

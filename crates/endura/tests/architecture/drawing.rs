@@ -10,8 +10,8 @@ use super::rules;
 const BEGIN: &str =
     "<!-- floors: ENDURA_BLESS=1 cargo test -p endura --test architecture drawing -->\n";
 const END: &str = "<!-- end of floors -->\n";
-/// A longer sentence does not fit into the drawing.
-const LONGEST: usize = 110;
+/// Columns of a sentence.
+const WIDTH: usize = 100;
 
 /// The first sentence at the head of a room.
 fn sentence(room: &str) -> String {
@@ -27,6 +27,20 @@ fn sentence(room: &str) -> String {
         .find(|(at, _)| head[at + 1..].is_empty() || head[at + 1..].starts_with(' '));
     let sentence = &head[..end.map_or(head.len(), |(at, _)| at)];
     sentence.replace(['[', ']', '`'], "")
+}
+
+/// The sentence in lines of [`WIDTH`].
+fn wrapped(sentence: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in sentence.split(' ') {
+        let last = lines.last_mut().unwrap();
+        match last.len() {
+            0 => last.push_str(word),
+            len if len + 1 + word.len() <= WIDTH => *last += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// The rooms that each room imports from.
@@ -48,10 +62,6 @@ fn drawing() -> String {
     for row in LAYERS.iter().rev() {
         for room in *row {
             let sentence = sentence(room);
-            assert!(
-                sentence.len() <= LONGEST,
-                "{room} begins with too long a sentence: {sentence}"
-            );
             let below: Vec<_> = LAYERS
                 .iter()
                 .rev()
@@ -60,7 +70,10 @@ fn drawing() -> String {
                 .copied()
                 .collect();
             let below = if below.is_empty() { "nothing".to_owned() } else { below.join(" ") };
-            let _ = writeln!(out, "{room:width$}  {sentence}");
+            for (i, line) in wrapped(&sentence).iter().enumerate() {
+                let room = if i == 0 { room } else { "" };
+                let _ = writeln!(out, "{room:width$}  {line}");
+            }
             let _ = writeln!(out, "{:width$}    uses {below}", "");
         }
         out.push_str(&format!("{}\n", "-".repeat(width)));
