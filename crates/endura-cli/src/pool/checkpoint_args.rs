@@ -43,8 +43,11 @@ pub(crate) struct CheckpointArgs {
     /// Fail, and make nothing, if that file holds no checkpoint: its disk may not be mounted yet
     #[arg(long, requires = "checkpoint_file")]
     checkpoint_must_exist: bool,
+    /// Keep the checkpoints beside the pool again, after --checkpoint-file
+    #[arg(long, conflicts_with = "checkpoint_file")]
+    checkpoint_beside: bool,
     /// Make no checkpoints from now on, and remove their file: a power loss may then cost the pool
-    #[arg(long, conflicts_with = "checkpoint_every")]
+    #[arg(long, conflicts_with_all = ["checkpoint_every", "checkpoint_beside"])]
     no_checkpoints: bool,
 }
 
@@ -71,6 +74,9 @@ impl CheckpointArgs {
         };
         let choice = match (when, &self.file.checkpoint_file) {
             (Some(when), Some(file)) => Some(when.in_file(file)),
+            (when, None) if self.checkpoint_beside => {
+                Some(when.unwrap_or_else(Checkpoints::as_left).beside_pool())
+            }
             (when, _) => when.or_else(|| self.file.choice()),
         };
         choice.map(|choice| if self.checkpoint_must_exist { choice.must_exist() } else { choice })

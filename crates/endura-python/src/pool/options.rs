@@ -21,7 +21,7 @@ pub(super) fn checkpoints(
             Ok(_) => Checkpoints::off(),
             Err(_) => match when.extract::<f64>() {
                 Ok(interval) => Checkpoints::every_seconds(interval).map_err(|flaw| {
-                    PyValueError::new_err(format!("`checkpoints` is {interval}: {flaw}"))
+                    PyValueError::new_err(format!("`checkpoints` = {interval}: {flaw}"))
                 })?,
                 Err(_) => {
                     let text = "checkpoints are True, False, the seconds between two of them, or 0 for those that \

@@ -35,6 +35,7 @@ mod readers;
 mod refused;
 mod released;
 mod restore;
+mod schedules;
 mod sequences;
 mod stays;
 mod storable;

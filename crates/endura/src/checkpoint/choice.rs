@@ -49,6 +49,8 @@ pub struct Checkpoints {
     pub(crate) file: Option<PathBuf>,
     /// Whether the pool's own schedule is used, if it has one.
     pub(crate) is_as_left: bool,
+    /// Whether the checkpoints come back to the default file.
+    pub(super) is_beside: bool,
     pub(crate) must_exist: bool,
 }
 
@@ -66,8 +68,15 @@ impl Checkpoints {
     /// ([`Event::CheckpointSlow`](crate::Event::CheckpointSlow)), and the next round follows at once.
     #[must_use]
     pub fn every(interval: Duration) -> Self {
-        let schedule = Schedule { is_on: true, every: Some(interval), ..Schedule::default() };
-        Self { schedule, file: None, is_as_left: false, must_exist: false }
+        // What the pool records: milliseconds, in 32 bits.
+        let millis = interval.as_millis().clamp(1, u32::MAX.into()) as u64;
+        let every = Some(Duration::from_millis(millis));
+        Self::scheduled(Schedule { is_on: true, every, ..Schedule::OFF })
+    }
+
+    fn scheduled(schedule: Schedule) -> Self {
+        let (is_as_left, is_beside, must_exist) = (false, false, false);
+        Self { schedule, file: None, is_as_left, is_beside, must_exist }
     }
 
     /// As [`every`](Self::every), for an interval in seconds, from 0.001 to 4,000,000. With 0, checkpoints are made on
@@ -118,14 +127,14 @@ impl Checkpoints {
     /// Makes checkpoints by [`Pool::checkpoint`](crate::Pool::checkpoint) and at each close only.
     #[must_use]
     pub fn on_demand() -> Self {
-        Self { schedule: Schedule { is_on: true, ..Schedule::default() }, ..Self::off() }
+        Self::scheduled(Schedule { is_on: true, ..Schedule::OFF })
     }
 
     /// Makes no checkpoints. If the pool had some, their file is removed. A power loss while the pool is open may then
     /// cost the pool.
     #[must_use]
     pub fn off() -> Self {
-        Self { schedule: Schedule::default(), file: None, is_as_left: false, must_exist: false }
+        Self::scheduled(Schedule::OFF)
     }
 
     /// Also makes a checkpoint when pages of `changed` bytes have changed since the last one. This is checked once a
@@ -143,7 +152,30 @@ impl Checkpoints {
     #[must_use]
     pub fn in_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.schedule.is_elsewhere = self.schedule.is_on;
-        self.file = Some(path.into());
+        (self.file, self.is_beside) = (Some(path.into()), false);
+        self
+    }
+
+    /// Keeps the checkpoints in `<pool>.checkpoint` again, after [`in_file`](Self::in_file) had put them elsewhere. The next round
+    /// begins that file; the one elsewhere stays as it is, and is of no use any more: remove it. A pool that was not
+    /// closed may need that one, and is refused until it was opened with it.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (path, kept) = (folder.path().join("data.endura"), folder.path().join("kept"));
+    /// use endura::{Checkpoints, Pool};
+    ///
+    /// Pool::options().checkpoints(Checkpoints::default().in_file(&kept)).open(&path)?.close()?;
+    /// let how = Checkpoints::as_left().beside_pool();
+    /// Pool::options().checkpoints(how).open(&path)?.close()?;
+    /// assert!(folder.path().join("data.endura.checkpoint").exists());
+    /// Pool::open(&path)?.close()?; // no file has to be given any more
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn beside_pool(mut self) -> Self {
+        (self.file, self.is_beside) = (None, true);
+        self.schedule.is_elsewhere = false;
         self
     }
 
@@ -179,7 +211,7 @@ impl Checkpoints {
     pub(super) fn schedule(&self, last: Schedule) -> Schedule {
         let schedule = if self.is_as_left && last.is_on { last } else { self.schedule };
         let is_elsewhere = schedule.is_elsewhere || self.schedule.is_elsewhere;
-        Schedule { is_elsewhere, ..schedule }
+        Schedule { is_elsewhere: is_elsewhere && !self.is_beside, is_chosen: true, ..schedule }
     }
 }
 

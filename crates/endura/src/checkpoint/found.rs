@@ -97,7 +97,11 @@ impl Plan {
         // The working directory may change while the pool is open.
         let chosen = chosen.map(|path| std::path::absolute(&path).unwrap_or(path));
         let path = chosen.unwrap_or_else(|| beside::default_path(path));
-        if last.schedule.is_elsewhere && choice.is_none_or(|choice| choice.file.is_none()) {
+        let comes_back = choice.is_some_and(|choice| choice.is_beside);
+        if last.schedule.is_elsewhere
+            && !comes_back
+            && choice.is_none_or(|choice| choice.file.is_none())
+        {
             return Err(beside::bad(&path, ELSEWHERE));
         }
         let (folder, mut warnings) = look_at_folder(&path, pool, search.any_filesystem)?;
@@ -111,7 +115,7 @@ impl Plan {
                 true if had_one && may_need_it && !search.accepts => {
                     return Err(beside::bad(&path, NOT_THERE));
                 }
-                is_elsewhere if had_one && (is_elsewhere || may_need_it) => {
+                is_elsewhere if had_one && (is_elsewhere && !comes_back || may_need_it) => {
                     warnings.push(IS_MISSING)
                 }
                 _ => {}

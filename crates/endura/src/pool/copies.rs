@@ -16,8 +16,8 @@ use crate::{Error, Result};
 
 impl PoolOptions {
     /// Creates a pool at `to` for contents of `from`, and closes it after `fill` has written it. Nothing may exist at
-    /// `to`. The file gets the mode of `from`'s file, and its owner if the process may change owners. The new pool has
-    /// no checkpoints yet.
+    /// `to`. The file gets the mode of `from`'s file, and its owner if the process may change owners. Its checkpoints
+    /// are made as often as those of `from`, beside it, from its first open on.
     ///
     /// The new pool appears once it is complete and durable: a failure, a kill or a crash leaves nothing. (On a file
     /// system without nameless files, a kill or a crash leaves a file with a temporary name, `.<name>.<digits>.tmp`.)
@@ -56,6 +56,7 @@ impl PoolOptions {
         let new = self.clone().checkpoints(Checkpoints::off()).open_existing(draft.path())?;
         let done = fill(&new)?;
         new.close()?;
+        draft.keep_schedule(from.session().schedule()?)?;
         draft.publish(to)?;
         Ok(done)
     }

@@ -13,7 +13,7 @@ use crate::checkpoint::backup::{self, ByHand, Source};
 use crate::checkpoint::restore::Progress;
 use crate::media::Placement;
 use crate::runtime::calls::Call;
-use crate::space::{PoolFile, Superblock};
+use crate::space::{PoolFile, Schedule, Superblock};
 use crate::{Error, Result};
 
 impl Open {
@@ -29,6 +29,11 @@ impl Open {
             Some(keeper) => keeper.with_checkpoint(|from| write(Source::Checkpoint(from))),
             None => write(Source::Pool(&self.space, &self.superblock()?)),
         }
+    }
+
+    /// When and where the session makes checkpoints.
+    pub(crate) fn schedule(&self) -> Result<Schedule> {
+        Ok(self.superblock()?.schedule)
     }
 
     /// The superblock of the session.

@@ -9,13 +9,13 @@
 //! | is in doubt otherwise | it is refused: [`Error::NeedsRestore`] |
 
 use super::addresses::DEFAULT_MAX_SIZE;
-use super::locked::{Locked, Origin};
+use super::locked::Locked;
 use super::verify::verify;
 use crate::checkpoint::beside::PATIENCE;
 use crate::checkpoint::found::{self, Plan, Search};
 use crate::checkpoint::{CheckpointStats, Checkpoints, Restored};
 use crate::media::{Domain, Placement};
-use crate::space::{Doubt, OwnPath, Session, Space};
+use crate::space::{Doubt, OwnPath, Schedule, Session, Space};
 use crate::{Error, Result};
 
 /// A pool that may be opened, unless mapping it shows damage.
@@ -82,7 +82,13 @@ impl<'o> Locked<'o> {
                 let told = found::facts(path, options.checkpoints.as_ref(), &self.file);
                 told.map_or(Making::None, Making::Told)
             }
-            None => Making::None,
+            None => {
+                if options.checkpoints.is_some() {
+                    // The pool has none, and is to have none: also where it is opened on a disk some day.
+                    self.file.plan(Schedule::OFF, None);
+                }
+                Making::None
+            }
         };
         Ok(Judged { locked: self, placement, own_path, making, restored, is_accepted })
     }
@@ -90,9 +96,10 @@ impl<'o> Locked<'o> {
     /// When and where checkpoints are made; `None` if they are not.
     fn plan(&self, placement: &Placement) -> Result<Option<Plan>> {
         let (options, file) = (self.options, &self.file);
-        let is_new = matches!(self.origin, Origin::Created(_));
         let is_written_back = !placement.direct && !file.filesystem().is_in_memory();
-        let default = (is_new && is_written_back).then(Checkpoints::default);
+        // A pool that was made in memory, or copied from one, comes to a disk for the first time.
+        let default =
+            (file.superblock().schedule.is_open() && is_written_back).then(Checkpoints::default);
         let choice = options.checkpoints.as_ref().or(default.as_ref());
         let most = options.max_size.unwrap_or(DEFAULT_MAX_SIZE).max(file.len()?);
         let search = Search {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use endura::{CheckpointStats, Checkpoints, Error, MapInfo, Pool};
+use endura::{Error, MapInfo, Pool};
 use endura_console::interrupt;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
@@ -56,8 +56,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let old = open(args)?;
     let stats = old.stats().map_err(|error| args.pool.at(&error))?;
     let done = copy(args, &old, stats.bytes_in_use)?;
-    let kept = args.checkpoints.choice().unwrap_or_else(|| as_kept(stats.checkpoints));
-    begin_checkpoints(args, kept)?;
+    begin_checkpoints(args)?;
     close(&old, &args.pool.pool).map_err(|error| args.pool.at(&error))?;
     print(args, &done)?;
     Ok(Answer::Yes)
@@ -77,16 +76,6 @@ fn open(args: &Args) -> Result<Pool> {
     let pool = opened.map_err(|error| args.pool.at(&error))?;
     tell_restored(path, &pool);
     Ok(pool)
-}
-
-/// The checkpoints that the old pool has; but the file beside the new one.
-fn as_kept(kept: Option<CheckpointStats>) -> Checkpoints {
-    let Some(CheckpointStats { every, after_bytes, .. }) = kept else { return Checkpoints::off() };
-    let when = every.map_or_else(Checkpoints::on_demand, Checkpoints::every);
-    match after_bytes {
-        Some(changed) => when.after_bytes(changed),
-        None => when,
-    }
 }
 
 /// What ends a copy.
@@ -150,9 +139,15 @@ fn show(new: &Pool, bar: &ProgressBar) {
 }
 
 /// Gives the new pool its first checkpoint.
-fn begin_checkpoints(args: &Args, how: Checkpoints) -> Result<()> {
+fn begin_checkpoints(args: &Args) -> Result<()> {
     let _section = interrupt::section();
-    let opened = args.pool.options().checkpoints(how).open_existing(&args.to);
+    let options = args.pool.options();
+    let options = match args.checkpoints.choice() {
+        Some(how) => options.checkpoints(how),
+        // As the old pool was left, but beside the new one.
+        None => options,
+    };
+    let opened = options.open_existing(&args.to);
     opened.and_then(|new| close(&new, &args.to)).map_err(|error| {
         Failure::at(&args.to, &error).noted("the new pool is complete, but for its checkpoints")
     })

@@ -14,6 +14,7 @@ use crate::os::new_file::{NewFile, folder_of};
 use crate::os::own_file;
 use crate::space::file::end_mark::EndMark;
 use crate::space::file::pool_file::{Access, PoolFile};
+use crate::space::file::schedule::Schedule;
 use crate::space::file::superblock::Superblock;
 use crate::space::space::Space;
 use crate::{Error, Result};
@@ -85,6 +86,16 @@ impl Draft {
         let draft = Self::begin(path, access, Some(like))?;
         format(&draft.new.file)?;
         Ok(draft)
+    }
+
+    /// Records the schedule of checkpoints of the pool that the draft was made from, to be kept beside the new pool.
+    pub(crate) fn keep_schedule(&self, of: Schedule) -> Result<()> {
+        let schedule = Schedule { is_elsewhere: false, ..of };
+        let mut superblock = Superblock::read(&self.new.file)?.with_schedule(schedule);
+        let written = superblock.write(&self.new.file);
+        written.and_then(|()| {
+            self.new.file.sync_all().map_err(|error| Error::io("syncing a new pool", error))
+        })
     }
 
     /// A path by which the draft can be opened now.

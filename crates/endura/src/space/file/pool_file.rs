@@ -30,7 +30,7 @@ use crate::space::file::doubt::{Doubt, Here, doubt, silence};
 use crate::space::file::end_mark::EndMark;
 use crate::space::file::entrance;
 use crate::space::file::schedule::{Base, Schedule};
-use crate::space::file::superblock::{Superblock, WITH_CHECKPOINTS};
+use crate::space::file::superblock::Superblock;
 use crate::space::layout::{LENGTH, NEWEST_NUMBER, NEXT_PAGE};
 use crate::{Error, Result};
 
@@ -174,12 +174,9 @@ impl PoolFile {
 
     /// Records in the next superblock which checkpoint the next session builds on, and when checkpoints are made.
     pub(crate) fn plan(&mut self, schedule: Schedule, base: Option<Base>) {
-        let with = if schedule.is_on { WITH_CHECKPOINTS } else { 0 };
-        let writable_with = self.superblock.writable_with & !WITH_CHECKPOINTS | with;
         let Base { session: base, made: base_made, lags: base_lags } = base.unwrap_or_default();
-        let last = self.superblock;
-        self.superblock =
-            Superblock { schedule, base, base_made, base_lags, writable_with, ..last };
+        let last = self.superblock.with_schedule(schedule);
+        self.superblock = Superblock { base, base_made, base_lags, ..last };
     }
 
     /// Records whether checkpoints are in a file that has to be given at each open. The end of the session writes that.

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | 0..8 | number of changed bytes after which one is made, 0 = not for this reason |
 //! | 8..12 | interval in milliseconds, 0 = not for this reason |
-//! | 12 | bit 0: checkpoints are made; bit 1: in a file that is given at each open |
+//! | 12 | bit 0: checkpoints are made; bit 1: in a file that is given at each open; bit 2: a program has chosen this |
 
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use std::time::Duration;
 const BYTES: usize = 13;
 const ON: u8 = 1;
 const ELSEWHERE: u8 = 2;
+const CHOSEN: u8 = 4;
 
 /// When checkpoints are made: none by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,6 +25,9 @@ pub struct Schedule {
     pub after_bytes: Option<u64>,
     /// Whether checkpoints are in a file of the user's choice.
     pub is_elsewhere: bool,
+    /// Whether a program has chosen this. A pool for which nobody has, and that has no checkpoints because it was made in
+    /// memory, gets the default ones where it is opened on a disk.
+    pub is_chosen: bool,
 }
 
 /// The checkpoint that a session builds on, as its superblock names it.
@@ -38,13 +42,23 @@ pub(crate) struct Base {
 }
 
 impl Schedule {
+    /// The schedule of a program that wants no checkpoints.
+    pub const OFF: Self =
+        Self { is_on: false, every: None, after_bytes: None, is_elsewhere: false, is_chosen: true };
+
+    /// Whether no program has ever chosen a schedule for a pool without checkpoints.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.is_on && !self.is_chosen
+    }
+
     pub(crate) fn encode(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         bytes[..8].copy_from_slice(&self.after_bytes.unwrap_or(0).to_le_bytes());
         // Limited to what the field can hold; an interval of 0 would mean none.
         let every = self.every.map_or(0, |every| every.as_millis().clamp(1, u32::MAX.into()));
         bytes[8..12].copy_from_slice(&(every as u32).to_le_bytes());
-        bytes[12] = if self.is_on { ON } else { 0 } | if self.is_elsewhere { ELSEWHERE } else { 0 };
+        let flags = [(self.is_on, ON), (self.is_elsewhere, ELSEWHERE), (self.is_chosen, CHOSEN)];
+        bytes[12] = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum();
         bytes
     }
 
@@ -56,6 +70,7 @@ impl Schedule {
             every: (every != 0).then(|| Duration::from_millis(every.into())),
             after_bytes: (after_bytes != 0).then_some(after_bytes),
             is_elsewhere: bytes[12] & ELSEWHERE != 0,
+            is_chosen: bytes[12] & CHOSEN != 0,
         }
     }
 }

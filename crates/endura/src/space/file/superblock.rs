@@ -64,7 +64,7 @@ use crate::{Error, Result};
 pub const BYTES: usize = 256;
 /// The number of the file format that this build reads and writes. A pool of another format is refused
 /// ([`Error::Version`]).
-pub const FORMAT: u32 = 8;
+pub const FORMAT: u32 = 9;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
 /// The offsets of the two checksums.
 const SUM: usize = 124;
@@ -74,7 +74,7 @@ const WHOLE_SUM: usize = 252;
 const KNOWN_INCOMPATIBLE: u64 = 0;
 const KNOWN_WRITABLE: u64 = WITH_CHECKPOINTS;
 /// A build that does not know of checkpoints must not write: the newest one would become outdated unnoticed.
-pub(crate) const WITH_CHECKPOINTS: u64 = 1;
+const WITH_CHECKPOINTS: u64 = 1;
 
 /// The contents of a superblock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -301,6 +301,12 @@ impl Superblock {
     /// As for [`newer_of`](Self::newer_of); [`Error::Io`].
     pub fn read(file: &File) -> Result<Self> {
         Self::newer_of(&read_copy(file, SUPERBLOCK_A)?, &read_copy(file, SUPERBLOCK_B)?)
+    }
+
+    /// The same with another schedule of checkpoints.
+    pub(crate) fn with_schedule(self, schedule: Schedule) -> Self {
+        let with = if schedule.is_on { WITH_CHECKPOINTS } else { 0 };
+        Self { schedule, writable_with: self.writable_with & !WITH_CHECKPOINTS | with, ..self }
     }
 
     /// Writes both copies with the next sequence number. Durable on return.

@@ -30,6 +30,7 @@ fn sample() -> Superblock {
             every: Some(Duration::from_millis(1_500)),
             after_bytes: Some(1 << 40),
             is_elsewhere: true,
+            is_chosen: true,
         },
         suspect: 0x3132_3334_3536_3738,
         has_end_mark: true,
