@@ -56,7 +56,7 @@ enum Order {
 
 /// One thread's operations of one round, without end. Phases in which the thread's part of the map grows alternate with
 /// phases in which it shrinks, often to nothing: nodes split and merge, and the root changes.
-pub(crate) struct Plan {
+pub(crate) struct RoundPlan {
     rng: fastrand::Rng,
     shape: Shape,
     thread: usize,
@@ -71,7 +71,7 @@ pub(crate) struct Plan {
     cursor: u64,
 }
 
-impl Plan {
+impl RoundPlan {
     /// The operations of `thread` in `round`, starting with a map that holds `contents`.
     pub(crate) fn new(
         seed: u64,
@@ -243,7 +243,7 @@ mod tests {
     fn a_plan_repeats_and_stays_in_its_part() {
         let contents: BTreeMap<u64, u64> = (0..5000).map(|key| (key, key)).collect();
         for round in 0..12 {
-            let plan = || Plan::new(3, round, 1, 4, &contents);
+            let plan = || RoundPlan::new(3, round, 1, 4, &contents);
             let (mut a, mut b) = (plan(), plan());
             let (mut least, mut most) = (usize::MAX, 0);
             for _ in 0..20_000 {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use endura::{Checkpoints, Kind};
 use endura_console::interrupt::{self, Doomed};
 
-use super::plan::Plan;
+use super::plan::RoundPlan;
 use super::target::{Open, create};
 use super::verify::{Expected, Violations, compare, contents};
 use endura_console::args::MediaArgs;
@@ -140,7 +140,7 @@ impl Campaign {
     ) -> Result<Expected> {
         let mut expected = Expected::new(&self.contents, self.threads);
         for thread in 0..self.threads {
-            let mut plan = Plan::new(self.seed, round, thread, self.threads, &self.contents);
+            let mut plan = RoundPlan::new(self.seed, round, thread, self.threads, &self.contents);
             let account = ledger.account(thread)?;
             let (begun, acknowledged) = (account.begun(), account.acknowledged());
             for _ in 0..acknowledged {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::keyspace::{HOT_KEYS, Lane, hot_index, hot_key};
-use super::plan::{Plan, Step};
+use super::plan::{RoundPlan, Step};
 use super::subject::Subject;
 
 /// The number of violations that are described; the others are only counted.
@@ -109,7 +109,7 @@ impl Expected {
     }
 
     /// Records a thread whose acknowledged steps are all in `plan`, and its step in flight.
-    pub(crate) fn add_thread(&mut self, thread: usize, plan: Plan, in_flight: Option<Step>) {
+    pub(crate) fn add_thread(&mut self, thread: usize, plan: RoundPlan, in_flight: Option<Step>) {
         debug_assert_eq!(thread, self.lanes.len());
         let mut lanes: [Vec<u64>; HOT_KEYS] = std::array::from_fn(|i| vec![plan.counts[i]]);
         if let Some(step) = in_flight {
@@ -239,7 +239,7 @@ mod tests {
             let mut expected = Expected::new(&empty, THREADS);
             let mut last = None;
             for thread in 0..THREADS {
-                let mut plan = Plan::new(1, 1, thread, THREADS, &empty);
+                let mut plan = RoundPlan::new(1, 1, thread, THREADS, &empty);
                 for _ in 0..3000 {
                     let step = plan.next();
                     let lane = Lane::new(thread, THREADS);

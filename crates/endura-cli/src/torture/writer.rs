@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Barrier;
 
 use super::keyspace::Lane;
-use super::plan::{Action, Plan, Step};
+use super::plan::{Action, RoundPlan, Step};
 use super::subject::Subject;
 use super::target::Open;
 use super::verify::{Violations, contents};
@@ -41,7 +41,7 @@ pub(crate) fn write(args: &WriterArgs) -> Result {
         let workers: Vec<_> = (0..args.threads)
             .map(|thread| {
                 let (ledger, drawn) = (&ledger, &drawn);
-                let plan = Plan::new(args.seed, args.round, thread, args.threads, &contents);
+                let plan = RoundPlan::new(args.seed, args.round, thread, args.threads, &contents);
                 scope.spawn(move || work(map, ledger, plan, thread, args.threads, drawn))
             })
             .collect();
@@ -59,7 +59,7 @@ pub(crate) fn write(args: &WriterArgs) -> Result {
 fn work(
     map: &Subject,
     ledger: &Ledger,
-    mut plan: Plan,
+    mut plan: RoundPlan,
     thread: usize,
     threads: usize,
     drawn: &Barrier,

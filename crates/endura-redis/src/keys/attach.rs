@@ -13,7 +13,7 @@ use crate::redis::{Context, Level, OwnText, end};
 use crate::store::{Count, Failure, Form, Outcome, Record, Value};
 
 /// A key of the pool: its number, its database, its record.
-type Found = (u64, i32, Record);
+type LiveRecord = (u64, i32, Record);
 
 /// The same, with what Redis will hold of it.
 type Opened = (Value, i32, Record);
@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// The records that are keys, each with its database, and the numbers of those that are not.
-    fn sort_out(&self) -> Outcome<(Vec<Found>, Vec<u64>)> {
+    fn sort_out(&self) -> Outcome<(Vec<LiveRecord>, Vec<u64>)> {
         let records = self.store.catalogue.read()?;
         let (mut newest, mut gone) = (HashMap::new(), Vec::new());
         for (id, record) in records {
@@ -151,7 +151,7 @@ impl Session {
 
     /// What Redis will hold of each key. One that has no entries is none: a kill came between the last of them and its
     /// record.
-    fn open_all(&self, alive: Vec<Found>, gone: &mut Vec<u64>) -> Outcome<Vec<Opened>> {
+    fn open_all(&self, alive: Vec<LiveRecord>, gone: &mut Vec<u64>) -> Outcome<Vec<Opened>> {
         let entries = &self.store.entries;
         let mut opened = Vec::with_capacity(alive.len());
         for (id, database, record) in alive {

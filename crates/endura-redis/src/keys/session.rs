@@ -47,7 +47,7 @@ pub(super) struct Refusal {
 /// What is known while the server starts.
 #[derive(Debug, Default)]
 pub(super) struct Start {
-    plan: Option<Plan>,
+    plan: Option<FilePlan>,
     /// A file was loaded: its end is what Redis, and who asks it, would go on from.
     pub(super) has_loaded: bool,
     /// A replica has parted from its master's past; see [`super::parting`].
@@ -58,7 +58,7 @@ pub(super) struct Start {
 
 /// What becomes of the maps in the file that the server starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Plan {
+enum FilePlan {
     /// They replace what is in the pool.
     TakeOver,
     /// They are left out: the pool has the newer state.
@@ -166,15 +166,15 @@ impl Session {
         let mut start = self.start();
         let mut plan = start.plan.unwrap_or_else(|| self.plan(file));
         if start.plan.is_none()
-            && plan == Plan::TakeOver
+            && plan == FilePlan::TakeOver
             && let Err(error) = self.store.catalogue.begin_anew(self.saves_in(file))
         {
             log(Level::Warning, format!("the catalogue of the pool cannot be read: {error}"));
             // Its keys cannot be told from those of the file then: none of either is served.
-            plan = Plan::LeaveOut;
+            plan = FilePlan::LeaveOut;
         }
         start.plan = Some(plan);
-        plan == Plan::TakeOver
+        plan == FilePlan::TakeOver
     }
 
     /// How often this pool was saved from, as a file says; 0 for the file of another pool.
@@ -182,29 +182,29 @@ impl Session {
         file.filter(|(uuid, _)| *uuid == self.store.uuid).map_or(0, |(_, saves)| saves)
     }
 
-    fn plan(&self, file: Option<([u8; 16], u64)>) -> Plan {
+    fn plan(&self, file: Option<([u8; 16], u64)>) -> FilePlan {
         if self.store.catalogue.is_fresh() {
-            return Plan::TakeOver;
+            return FilePlan::TakeOver;
         }
         if self.store.catalogue.is_partial().unwrap_or(false) {
             let text = "a replica was killed while it got its keys: the maps of the file replace those of the pool";
             log(Level::Warning, text);
-            return Plan::TakeOver;
+            return FilePlan::TakeOver;
         }
-        let Some((uuid, saves)) = file else { return Plan::LeaveOut };
+        let Some((uuid, saves)) = file else { return FilePlan::LeaveOut };
         if uuid != self.store.uuid {
             let text = "the file was saved from another pool: its maps are left out, for this pool has maps of its \
                         own. To have those of the file, move the pool away and start again";
             log(Level::Notice, text);
-            return Plan::LeaveOut;
+            return FilePlan::LeaveOut;
         }
         match self.store.catalogue.saves() {
             Ok(of_pool) if of_pool < saves => {
                 let text = "the pool is older than the file: the maps of the file replace those of the pool";
                 log(Level::Warning, text);
-                Plan::TakeOver
+                FilePlan::TakeOver
             }
-            _ => Plan::LeaveOut,
+            _ => FilePlan::LeaveOut,
         }
     }
 
@@ -234,7 +234,7 @@ impl Session {
     }
 
     pub(super) fn took_over(&self) -> bool {
-        self.start().plan == Some(Plan::TakeOver)
+        self.start().plan == Some(FilePlan::TakeOver)
     }
 
     /// Redis does not need a value any more: the thread that sweeps gets its entries, once its key is gone for good.

@@ -15,11 +15,11 @@ use super::entries::Entries;
 #[derive(Debug)]
 pub(crate) struct Sweeper {
     tasks: Mutex<Sender<Task>>,
-    shared: Arc<Shared>,
+    shared: Arc<SweeperState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SweeperState {
     pending: AtomicU64,
     readers: Mutex<Readers>,
     /// One of them has ended.
@@ -39,7 +39,7 @@ struct Readers {
 #[derive(Debug)]
 pub(crate) struct Reading {
     id: u64,
-    shared: Arc<Shared>,
+    shared: Arc<SweeperState>,
 }
 
 impl Drop for Reading {
@@ -67,7 +67,7 @@ impl Sweeper {
     /// Starts the thread. It ends with the sweeper.
     pub(crate) fn start(catalogue: Arc<Catalogue>, entries: Arc<Entries>) -> std::io::Result<Self> {
         let (tasks, inbox) = channel();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SweeperState::default());
         let of_thread = Arc::clone(&shared);
         thread::Builder::new()
             .name("endura-sweep".into())
@@ -115,7 +115,7 @@ impl Sweeper {
     }
 }
 
-impl Shared {
+impl SweeperState {
     fn readers(&self) -> MutexGuard<'_, Readers> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +128,7 @@ impl Shared {
     }
 }
 
-fn sweep(inbox: &Receiver<Task>, shared: &Shared, catalogue: &Catalogue, entries: &Entries) {
+fn sweep(inbox: &Receiver<Task>, shared: &SweeperState, catalogue: &Catalogue, entries: &Entries) {
     while let Ok(task) = inbox.recv() {
         let swept = match &task {
             Task::One(id) => {
@@ -146,7 +146,7 @@ fn sweep(inbox: &Receiver<Task>, shared: &Shared, catalogue: &Catalogue, entries
     }
 }
 
-fn sweep_strays(entries: &Entries, shared: &Shared, alive: &[u64], below: u64) -> Result<()> {
+fn sweep_strays(entries: &Entries, shared: &SweeperState, alive: &[u64], below: u64) -> Result<()> {
     let sweep = |id| {
         shared.wait(id);
         entries.sweep(id)

@@ -69,7 +69,7 @@ pub(crate) fn is_in_use(error: &Error) -> bool {
 
 /// What the path of a file leads to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum PathTarget {
     /// The file itself.
     Own,
     /// Nothing.
@@ -312,14 +312,14 @@ impl Beside {
     }
 
     /// Whether the path still leads to the file.
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> PathTarget {
         if let Some((draft, _)) = &self.draft {
-            return if draft.has_path() { Place::Own } else { Place::Nothing };
+            return if draft.has_path() { PathTarget::Own } else { PathTarget::Nothing };
         }
         match whereabouts::at(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Place::Nothing,
-            Ok(found) if Some(found) == self.id() => Place::Own,
-            _ => Place::Other,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => PathTarget::Nothing,
+            Ok(found) if Some(found) == self.id() => PathTarget::Own,
+            _ => PathTarget::Other,
         }
     }
 

@@ -63,7 +63,7 @@ pub(crate) enum When {
 
 /// What a round did.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct RoundOutcome {
     /// How long writers were held: of several tries, the longest.
     pub(crate) held: Duration,
     /// How long they were kept from beginning operations before that, so that the copier kept up with them.
@@ -121,7 +121,7 @@ impl Copier {
         file: &mut CheckpointFile<F>,
         superblock: &Superblock,
         (pages, when): (Pages, When),
-    ) -> Result<Outcome, NoRound> {
+    ) -> Result<RoundOutcome, NoRound> {
         let Some(noted) = space.media().dirty_pages() else {
             let what = "a checkpoint of a pool that notes no pages";
             return Err(NoRound::Pool(Error::Unsupported { what }));
@@ -140,7 +140,7 @@ impl Copier {
         file: &mut CheckpointFile<F>,
         ahead: &mut Ahead<'_>,
         (superblock, pages, when): (&Superblock, Pages, When),
-    ) -> Result<Outcome, NoRound> {
+    ) -> Result<RoundOutcome, NoRound> {
         let media = space.media();
         // A pool with more pages than a checkpoint can name gets none.
         pages_of(media.len())?;
@@ -158,7 +158,7 @@ impl Copier {
             ahead.copy_noted(&mut round)?;
         }
         self.make_room_for(ahead.left());
-        let mut outcome = Outcome::default();
+        let mut outcome = RoundOutcome::default();
         let held = match when {
             When::Open => self.hold(space, &mut round, ahead, &mut outcome)?,
             When::Closed { length } => {
@@ -204,7 +204,7 @@ impl Copier {
         space: &Space<Mapped>,
         round: &mut Round<'_, F>,
         ahead: &mut Ahead<'_>,
-        outcome: &mut Outcome,
+        outcome: &mut RoundOutcome,
     ) -> Result<Held, NoRound> {
         let mut pause = PAUSES[0];
         loop {

@@ -7,7 +7,7 @@ use std::{fs, io};
 use super::aside::set_aside;
 use super::choice::Checkpoints;
 use super::stats::CheckpointStats;
-use crate::checkpoint::beside::{self, Beside, PATIENCE, Place};
+use crate::checkpoint::beside::{self, Beside, PATIENCE, PathTarget};
 use crate::checkpoint::restore::{self, Writes};
 use crate::checkpoint::{Failure, Kept, Relation, Said};
 use crate::media::Placement;
@@ -20,7 +20,7 @@ use crate::{Error, Result};
 
 /// The plan of a session: when it makes checkpoints, in which file, and which one it found there.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct CheckpointPlan {
     pub(super) schedule: Schedule,
     pub(super) path: PathBuf,
     /// Whether the pool had its checkpoints in a file of the user's choice before this session.
@@ -75,7 +75,7 @@ impl Restored {
     }
 }
 
-impl Plan {
+impl CheckpointPlan {
     /// Looks for the checkpoint of the pool that was opened at `path`, as `choice` and the pool say. `None` if neither
     /// wants checkpoints.
     ///
@@ -210,7 +210,7 @@ impl Plan {
         }
         Newest::write(None, file.file()).map_err(number_not_written)?;
         if let Some(found) = self.found.take()
-            && (found.place() != Place::Own || remove(&self.path).is_err())
+            && (found.place() != PathTarget::Own || remove(&self.path).is_err())
         {
             file.warn(NOT_REMOVED);
         }

@@ -6,8 +6,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::found::Plan;
-use super::rounds::{Known, Maker, Shared};
+use super::found::CheckpointPlan;
+use super::rounds::{Known, Maker, SessionRounds};
 use super::stats::{Checkpoint, CheckpointStats};
 use super::timing::first_after;
 use crate::checkpoint::beside::{self, Beside};
@@ -27,7 +27,7 @@ struct Thread {
 
 /// Makes the checkpoints of one session.
 pub(crate) struct Keeper {
-    shared: Arc<Shared>,
+    shared: Arc<SessionRounds>,
     birthplace: ForkGuard,
     /// Dropped only by `stop`: see `Background`.
     thread: Mutex<ManuallyDrop<Option<Thread>>>,
@@ -43,7 +43,7 @@ impl Keeper {
         space: &Arc<Space<Mapped>>,
         file: &PoolFile,
         own_path: OwnPath,
-        plan: Plan,
+        plan: CheckpointPlan,
         is_in_doubt: bool,
     ) -> Self {
         let superblock = *file.superblock();
@@ -70,7 +70,7 @@ impl Keeper {
         let newest_said = plan.newest;
         let copier = Copier::of(own_path.hash());
         let maker = Maker { kept: plan.kept(superblock.session), copier, newest: newest_said };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SessionRounds {
             space: Arc::clone(space),
             superblock,
             schedule,

@@ -22,7 +22,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::checkpoint::beside::{self, Beside, PATIENCE, Place, bad};
+use crate::checkpoint::beside::{self, Beside, PATIENCE, PathTarget, bad};
 use crate::checkpoint::file::failure::Failure;
 use crate::checkpoint::file::root::Moment;
 use crate::os::file_identity::FileId;
@@ -121,7 +121,7 @@ impl Kept {
         let has_moved = self.has_folder_moved()?;
         let place = self.file.as_ref().map(Beside::place);
         match (place, &self.file) {
-            (Some(Place::Own), Some(file)) if !has_moved => {
+            (Some(PathTarget::Own), Some(file)) if !has_moved => {
                 return match file.expect_untouched() {
                     Err(error @ Error::Io { .. }) => {
                         self.doubt();
@@ -131,7 +131,7 @@ impl Kept {
                 };
             }
             // The file was removed: what is written to it could not be found.
-            (Some(Place::Nothing), _) if !has_moved => self.file = None,
+            (Some(PathTarget::Nothing), _) if !has_moved => self.file = None,
             _ => {}
         }
         match whereabouts::at(&self.path) {
@@ -158,7 +158,7 @@ impl Kept {
 
     /// Whether the file is where it was.
     pub(crate) fn is_there(&mut self) -> bool {
-        let is_own = |file: &Beside| matches!(file.place(), Place::Own);
+        let is_own = |file: &Beside| matches!(file.place(), PathTarget::Own);
         !self.has_folder_moved().unwrap_or(true) && self.file.as_ref().is_some_and(is_own)
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::found::{number_not_written, pages_within};
 use super::stats::{Checkpoint, CheckpointFailure};
 use crate::checkpoint::beside;
-use crate::checkpoint::copy::{Copier, NoRound, Outcome, Pages, When};
+use crate::checkpoint::copy::{Copier, NoRound, Pages, RoundOutcome, When};
 use crate::checkpoint::{Kept, restore};
 use crate::media::{Mapped, Media};
 use crate::os::own_file;
@@ -52,7 +52,7 @@ pub(super) struct Known {
     pub(super) obstacle: Option<&'static str>,
 }
 
-pub(super) struct Shared {
+pub(super) struct SessionRounds {
     pub(super) space: Arc<Space<Mapped>>,
     pub(super) superblock: Superblock,
     pub(super) schedule: Schedule,
@@ -70,7 +70,7 @@ pub(super) struct Shared {
     pub(super) watch: Option<Mutex<Watch>>,
 }
 
-impl Shared {
+impl SessionRounds {
     pub(super) fn round(
         &self,
         maker: &mut Maker,
@@ -201,7 +201,7 @@ impl Shared {
         }
         let outcome = self.write_round(maker, superblock, (pages, when))?;
         self.settle(maker)?;
-        let Outcome { held, slowed, copied, written, tries } = outcome;
+        let RoundOutcome { held, slowed, copied, written, tries } = outcome;
         let Some(kept) = maker.kept.file() else { return Err(Error::Closed) };
         let at = kept.newest().map_or(SystemTime::UNIX_EPOCH, |moment| beside::time_of(&moment));
         let copied_bytes = copied * restore::PAGE_BYTES;
@@ -274,7 +274,7 @@ impl Shared {
         maker: &mut Maker,
         superblock: Superblock,
         how: (Pages, When),
-    ) -> Result<Outcome> {
+    ) -> Result<RoundOutcome> {
         let Maker { kept, copier, .. } = &mut *maker;
         let Some(file) = kept.file() else { return Err(Error::Closed) };
         let whole = file.whole().map_err(NoRound::File);

@@ -8,7 +8,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::rounds::Shared;
+use super::rounds::SessionRounds;
 use crate::Error;
 use crate::checkpoint::copy::{Pages, When};
 use crate::checkpoint::restore;
@@ -32,7 +32,7 @@ pub(super) fn first_after(schedule: &Schedule, age: Option<Duration>, is_behind:
     left.unwrap_or_default().min(FIRST)
 }
 
-impl Shared {
+impl SessionRounds {
     /// The thread: makes checkpoints as scheduled, until `end` is dropped or the pool accepts no more of them.
     pub(super) fn run(&self, end: &Receiver<()>) {
         let mut last = Instant::now();

@@ -5,10 +5,10 @@ use std::ops::Deref;
 
 /// A key or a value as it is stored: bytes. In a map of words it is on the stack, in any other map on the heap.
 #[derive(Clone)]
-pub struct Encoding(Place);
+pub struct Encoding(Storage);
 
 #[derive(Clone)]
-enum Place {
+enum Storage {
     /// The last bytes of a word, from this index on.
     Word([u8; 8], u8),
     Heap(Vec<u8>),
@@ -18,12 +18,12 @@ impl Encoding {
     /// The last `width` bytes of a word.
     #[inline]
     pub(super) fn of_word(word: u64, width: usize) -> Self {
-        Self(Place::Word(word.to_be_bytes(), 8 - width as u8))
+        Self(Storage::Word(word.to_be_bytes(), 8 - width as u8))
     }
 
     #[inline]
     pub(super) fn of_bytes(bytes: Vec<u8>) -> Self {
-        Self(Place::Heap(bytes))
+        Self(Storage::Heap(bytes))
     }
 }
 
@@ -33,8 +33,8 @@ impl Deref for Encoding {
     #[inline]
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Place::Word(bytes, from) => &bytes[usize::from(*from)..],
-            Place::Heap(bytes) => bytes,
+            Storage::Word(bytes, from) => &bytes[usize::from(*from)..],
+            Storage::Heap(bytes) => bytes,
         }
     }
 }
@@ -48,8 +48,8 @@ impl AsRef<[u8]> for Encoding {
 impl From<Encoding> for Vec<u8> {
     fn from(encoding: Encoding) -> Self {
         match encoding.0 {
-            Place::Word(..) => encoding.to_vec(),
-            Place::Heap(bytes) => bytes,
+            Storage::Word(..) => encoding.to_vec(),
+            Storage::Heap(bytes) => bytes,
         }
     }
 }

@@ -6,27 +6,27 @@ use super::map::DynamicMap;
 use crate::Result;
 
 /// A key and a value.
-pub(super) type Entry = (Encoding, Encoding);
+pub(super) type EncodedEntry = (Encoding, Encoding);
 
 /// The operations of [`Map`](crate::Map), with its errors.
 impl DynamicMap {
     /// [`Map::first_key_value`](crate::Map::first_key_value)
-    pub fn first_key_value(&self) -> Result<Option<Entry>> {
+    pub fn first_key_value(&self) -> Result<Option<EncodedEntry>> {
         in_form!(&self.map, map => self.entry(map.first_key_value()))
     }
 
     /// [`Map::last_key_value`](crate::Map::last_key_value)
-    pub fn last_key_value(&self) -> Result<Option<Entry>> {
+    pub fn last_key_value(&self) -> Result<Option<EncodedEntry>> {
         in_form!(&self.map, map => self.entry(map.last_key_value()))
     }
 
     /// [`Map::pop_first`](crate::Map::pop_first)
-    pub fn pop_first(&self) -> Result<Option<Entry>> {
+    pub fn pop_first(&self) -> Result<Option<EncodedEntry>> {
         in_form!(&self.map, map => self.entry(map.pop_first()))
     }
 
     /// [`Map::pop_last`](crate::Map::pop_last)
-    pub fn pop_last(&self) -> Result<Option<Entry>> {
+    pub fn pop_last(&self) -> Result<Option<EncodedEntry>> {
         in_form!(&self.map, map => self.entry(map.pop_last()))
     }
 
@@ -84,7 +84,7 @@ impl DynamicMap {
         in_form!(&self.map, map => map.is_empty())
     }
 
-    fn entry<O: Owned>(&self, found: Result<Option<(O, O)>>) -> Result<Option<Entry>> {
+    fn entry<O: Owned>(&self, found: Result<Option<(O, O)>>) -> Result<Option<EncodedEntry>> {
         let (key_width, value_width) = (self.key.word_width(), self.value.word_width());
         Ok(found?.map(|(key, value)| (key.encoding(key_width), value.encoding(value_width))))
     }

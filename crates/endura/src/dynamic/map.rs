@@ -32,8 +32,8 @@ use crate::{BoxError, Error, Result};
 #[derive(Clone)]
 pub struct DynamicMap {
     pub(super) map: UntypedMap,
-    pub(super) key: Side,
-    pub(super) value: Side,
+    pub(super) key: Conversion,
+    pub(super) value: Conversion,
     schema: Arc<Schema>,
 }
 
@@ -45,7 +45,7 @@ struct Schema {
 
 /// How keys, or values, are checked and converted to words.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Side {
+pub(super) struct Conversion {
     /// Bytes of an encoding, if all encodings have the same length.
     width: Option<usize>,
     /// Whether any bytes of that length are an encoding.
@@ -56,7 +56,7 @@ pub(super) struct Side {
     word_width: usize,
 }
 
-impl Side {
+impl Conversion {
     fn of(kind: &Type, are_words: bool) -> Self {
         // For a type unknown to this build, the encoding has all 8 bytes of the word.
         let width = kind.width().or(are_words.then_some(8));
@@ -106,7 +106,7 @@ impl DynamicMap {
     fn over(map: UntypedMap, types: Types) -> Self {
         let (key, value) = (Type::named(&types.key), Type::named(&types.value));
         let are_words = matches!(map, UntypedMap::Words(_));
-        let sides = (Side::of(&key, are_words), Side::of(&value, are_words));
+        let sides = (Conversion::of(&key, are_words), Conversion::of(&value, are_words));
         let schema = Arc::new(Schema { types, key, value });
         Self { map, key: sides.0, value: sides.1, schema }
     }
@@ -174,7 +174,7 @@ impl DynamicMap {
 
 /// The bytes, if they are an encoding of this type.
 #[inline(never)]
-fn check<'b>(kind: &Type, side: Side, bytes: &'b [u8]) -> Result<&'b [u8]> {
+fn check<'b>(kind: &Type, side: Conversion, bytes: &'b [u8]) -> Result<&'b [u8]> {
     if let Some(width) = side.width.filter(|&width| width != bytes.len()) {
         let source = BoxError::from(format!("{} bytes in place of {width}", bytes.len()));
         return Err(Error::Encode { type_name: kind.to_string(), source });

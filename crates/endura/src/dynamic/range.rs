@@ -4,7 +4,7 @@ use std::iter::FusedIterator;
 use std::ops::ControlFlow;
 
 use super::encoding::Encoding;
-use super::ends::Entry;
+use super::ends::EncodedEntry;
 use super::form::{Form, Lent, Owned, WordWidth, in_form};
 use super::map::DynamicMap;
 use crate::Result;
@@ -61,7 +61,7 @@ impl DynamicRange {
         })
     }
 
-    fn step(&mut self, upwards: bool) -> Option<Result<Entry>> {
+    fn step(&mut self, upwards: bool) -> Option<Result<EncodedEntry>> {
         let (of_key, of_value) = (self.of_key, self.of_value);
         in_form!(&mut self.range, range => {
             let entry = step(range, upwards)?;
@@ -106,4 +106,4 @@ macro_rules! iterators {
     )* };
 }
 
-iterators! { DynamicRange, Entry; DynamicKeys, Encoding; DynamicValues, Encoding; }
+iterators! { DynamicRange, EncodedEntry; DynamicKeys, Encoding; DynamicValues, Encoding; }

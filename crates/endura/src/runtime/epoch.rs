@@ -256,7 +256,7 @@ impl<T> Slot<T> {
 /// Words that all threads read and few ever write, alone in their cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Shared {
+struct SharedWords {
     epoch: AtomicU64,
     gate: AtomicU64,
     barriers: Barriers,
@@ -265,7 +265,7 @@ struct Shared {
 /// The epochs of one pool, with a `T` for each thread that has entered it.
 #[derive(Debug)]
 pub(crate) struct Epochs<T> {
-    shared: Shared,
+    shared: SharedWords,
     /// The slots of the first threads, which in most programs are all. They need no search for a bucket.
     first: Box<[Slot<T>; FIRST]>,
     buckets: [OnceLock<Box<[Slot<T>]>>; BUCKETS],
@@ -274,7 +274,7 @@ pub(crate) struct Epochs<T> {
 impl<T: Default> Epochs<T> {
     /// Begins at epoch 1, without pins, with the given bits in the gate.
     pub(crate) fn new(barriers: Barriers, gate: u64) -> Self {
-        let shared = Shared { epoch: AtomicU64::new(1), gate: AtomicU64::new(gate), barriers };
+        let shared = SharedWords { epoch: AtomicU64::new(1), gate: AtomicU64::new(gate), barriers };
         let first = Box::new(std::array::from_fn(|_| Slot::default()));
         Self { shared, first, buckets: [const { OnceLock::new() }; BUCKETS] }
     }

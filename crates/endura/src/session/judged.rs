@@ -12,7 +12,7 @@ use super::addresses::DEFAULT_MAX_SIZE;
 use super::locked::Locked;
 use super::verify::verify;
 use crate::checkpoint::beside::PATIENCE;
-use crate::checkpoint::found::{self, Plan, Search};
+use crate::checkpoint::found::{self, CheckpointPlan, Search};
 use crate::checkpoint::{CheckpointStats, Checkpoints, Restored};
 use crate::media::{Domain, Placement};
 use crate::space::{Doubt, OwnPath, Schedule, Session, Space};
@@ -37,7 +37,7 @@ pub(super) enum Making {
     /// Nothing, because the session is read-only. It reports these facts about them.
     Told(CheckpointStats),
     /// It makes checkpoints, or removes them for good.
-    Planned(Plan),
+    Planned(CheckpointPlan),
 }
 
 impl Making {
@@ -94,7 +94,7 @@ impl<'o> Locked<'o> {
     }
 
     /// When and where checkpoints are made; `None` if they are not.
-    fn plan(&self, placement: &Placement) -> Result<Option<Plan>> {
+    fn plan(&self, placement: &Placement) -> Result<Option<CheckpointPlan>> {
         let (options, file) = (self.options, &self.file);
         let is_written_back = !placement.direct && !file.filesystem().is_in_memory();
         // A pool that was made in memory, or copied from one, comes to a disk for the first time.
@@ -109,14 +109,14 @@ impl<'o> Locked<'o> {
             any_filesystem: options.any_filesystem,
             accepts: options.accept_unclean,
         };
-        Plan::of(self.path, choice, file, search)
+        CheckpointPlan::of(self.path, choice, file, search)
     }
 
     /// Why the pool may be torn, if it may be, and whether the disk is suspected to have refused pages of it.
     fn doubt(
         &mut self,
         placement: &Placement,
-        plan: Option<&mut Plan>,
+        plan: Option<&mut CheckpointPlan>,
     ) -> Result<(Option<Doubt>, bool)> {
         let (options, file) = (self.options, &mut self.file);
         // The kernel reports such an error only once, so a read-only session, which cannot record it, must not ask.

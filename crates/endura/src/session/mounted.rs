@@ -9,7 +9,7 @@ use super::judged::{Judged, Making};
 use super::locked::{Locked, Origin};
 use super::open::{Facts, Open};
 use super::options::Options;
-use crate::checkpoint::found::Plan;
+use crate::checkpoint::found::CheckpointPlan;
 use crate::checkpoint::keeper::Keeper;
 use crate::index::{Background, ready_locks};
 use crate::media::{Mapped, Mapping, Placement, Reservation, STEP};
@@ -95,7 +95,7 @@ impl Judged<'_> {
             space.tell(|| Event::OpenedUnclean { generation: session.generation });
         }
         let (plan, told) = match making {
-            Making::Planned(plan) => (Some(plan).filter(Plan::is_on), None),
+            Making::Planned(plan) => (Some(plan).filter(CheckpointPlan::is_on), None),
             Making::Told(told) => (None, Some(told)),
             Making::None => (None, None),
         };

@@ -9,7 +9,7 @@ use crate::space::alloc::class::{Class, Room};
 use crate::space::alloc::page::header;
 use crate::space::alloc::page::header::PageKind;
 use crate::space::alloc::page::table;
-use crate::space::alloc::page::table::{Found, SpanKind};
+use crate::space::alloc::page::table::{FoundSpan, SpanKind};
 use crate::space::directory::registry::directory_spans;
 use crate::space::layout::{PAGE, UNIT, UNITS};
 use crate::space::pins::quiesce::Quiesced;
@@ -85,7 +85,7 @@ pub struct SpaceCheck<'q, M: Media> {
     /// The offsets of further spans of the map directory.
     directory: BTreeSet<u64>,
     /// The span that was looked up last. Chunks that are checked in a row mostly lie in one span.
-    last: Option<Found>,
+    last: Option<FoundSpan>,
     shares: Shares,
 }
 
@@ -180,7 +180,7 @@ impl<M: Media> SpaceCheck<'_, M> {
     }
 
     /// The span that unit `unit` is part of.
-    fn span(&mut self, unit: u64) -> Result<Found> {
+    fn span(&mut self, unit: u64) -> Result<FoundSpan> {
         if let Some(found) = self.last
             && (found.first..found.first + found.header.units).contains(&unit)
         {
@@ -273,7 +273,7 @@ impl<M: Media> SpaceCheck<'_, M> {
         Ok(end)
     }
 
-    fn finish_span(&mut self, found: Found) -> Result<()> {
+    fn finish_span(&mut self, found: FoundSpan) -> Result<()> {
         let (first, units) = (found.first, found.header.units);
         if found.header.kind == SpanKind::Free && self.is_free(first) {
             self.shares.free += units * UNIT;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::media::{Mark, Media, Ordering};
 use crate::space::directory::entry::{
-    Entry, LIVE, PARAMETER_BITS, ROOT, WORDS, check_name, check_types, set_state,
+    LIVE, MapEntry, PARAMETER_BITS, ROOT, WORDS, check_name, check_types, set_state,
 };
 use crate::space::directory::map_state::{MapFacts, MapState};
 use crate::space::directory::registry::write;
@@ -77,7 +77,7 @@ impl<M: Media> Space<M> {
         }
         debug_assert!(kind != 0 && parameters >> PARAMETER_BITS == 0);
         let at = registry.vacant(&self.media, &self.allocator)?;
-        let entry = Entry::new(&self.media, at)?;
+        let entry = MapEntry::new(&self.media, at)?;
         write(entry, name, kind, parameters, types);
         if !registry.free.contains(&at) {
             registry.next += ENTRY;

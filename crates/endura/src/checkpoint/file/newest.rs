@@ -6,7 +6,7 @@ use crate::checkpoint::file::failure::Failure;
 use crate::checkpoint::file::root::{Moment, NoRoot, ROOTS, Root, SLOT, at, can_hold_a_page};
 use crate::checkpoint::file::runs::{self, slots_of};
 use crate::checkpoint::file::slots::Slots;
-use crate::checkpoint::file::table::{Entry, Place, Table, hash_of, is_zeros};
+use crate::checkpoint::file::table::{PageEntry, PagePlace, Table, hash_of, is_zeros};
 use crate::os::door::DiskFile;
 
 /// A file of checkpoints, of which the newest can be read. One thread at a time writes to it.
@@ -103,7 +103,7 @@ impl<F: DiskFile> CheckpointFile<F> {
             if !(run.slot..end as u32).all(|slot| slots.claim(slot)) {
                 return damaged("two runs of a checkpoint in one place");
             }
-            runs::read(&self.file, run, |Entry { page, place }| {
+            runs::read(&self.file, run, |PageEntry { page, place }| {
                 if page >= pages {
                     return damaged("a page of a checkpoint that the pool does not have");
                 }
@@ -176,7 +176,7 @@ impl<F: DiskFile> CheckpointFile<F> {
         pages: &[u32],
         bytes: &mut [[u8; SLOT]],
     ) -> Result<(), Failure> {
-        let places: Vec<Place> = pages.iter().map(|&page| self.table.get(page)).collect();
+        let places: Vec<PagePlace> = pages.iter().map(|&page| self.table.get(page)).collect();
         let mut window = Vec::new();
         let mut rest = bytes;
         for near in places.chunk_by(are_near) {
@@ -230,7 +230,7 @@ pub(super) fn most_entries(pages: u32) -> u64 {
 const NEAR: u32 = 4;
 
 /// Whether page `b` lies so shortly after page `a` that both are read together. Pages of zeros lie nowhere.
-fn are_near(a: &Place, b: &Place) -> bool {
+fn are_near(a: &PagePlace, b: &PagePlace) -> bool {
     match (a.is_of_zeros(), b.is_of_zeros()) {
         (true, true) => true,
         (false, false) => (a.slot + 1..=a.slot.saturating_add(NEAR)).contains(&b.slot),

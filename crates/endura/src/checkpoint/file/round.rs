@@ -8,13 +8,13 @@ use crate::checkpoint::file::failure::Failure;
 use crate::checkpoint::file::newest::{CheckpointFile, most_entries};
 use crate::checkpoint::file::root::{MOST_RUNS, Moment, ROOTS, Root, Run, SLOT, at};
 use crate::checkpoint::file::runs::{self, slots_of};
-use crate::checkpoint::file::table::{Entry, Place, hash_of, is_zeros};
+use crate::checkpoint::file::table::{PageEntry, PagePlace, hash_of, is_zeros};
 use crate::os::door::DiskFile;
 
 /// The least number of slots by which the file grows.
 const GROWTH: u32 = 64;
 
-/// Where a page lay before the round: an [`Entry`] in 16 bytes.
+/// Where a page lay before the round: an [`PageEntry`] in 16 bytes.
 #[derive(Debug)]
 struct Before {
     page: u32,
@@ -164,7 +164,7 @@ impl<F: DiskFile> Round<'_, F> {
         let mut filled = filled.iter().zip(slots).peekable();
         for (i, &number) in pages.iter().enumerate() {
             let slot = filled.next_if(|&(&at, _)| at == i).map(|(_, slot)| slot);
-            let place = slot.map(|slot| Place { slot, hash: hash_of(page(i)) });
+            let place = slot.map(|slot| PagePlace { slot, hash: hash_of(page(i)) });
             self.replace(number, place.unwrap_or_default());
         }
         Ok(())
@@ -214,7 +214,7 @@ impl<F: DiskFile> Round<'_, F> {
     fn finish(&mut self, moment: Moment, is_wrong: impl FnOnce() -> bool) -> Result<(), Failure> {
         let behind = self.file.table.entries_from(moment.pages).map(|entry| entry.page);
         for page in behind.collect::<Vec<_>>() {
-            self.replace(page, Place::default());
+            self.replace(page, PagePlace::default());
         }
         // K5
         let (root, replaced) = self.write_run(moment)?;
@@ -275,9 +275,9 @@ impl<F: DiskFile> Round<'_, F> {
     }
 
     /// The pages below `pages` that this round has changed, ascending.
-    fn changed_below(&self, pages: u32) -> impl Iterator<Item = Entry> {
+    fn changed_below(&self, pages: u32) -> impl Iterator<Item = PageEntry> {
         let changed = self.changed.iter().take_while(move |&page| page < pages);
-        changed.map(|page| Entry { page, place: self.file.table.get(page) })
+        changed.map(|page| PageEntry { page, place: self.file.table.get(page) })
     }
 
     /// Writes the pages that are not zeros, neighbours together.
@@ -297,8 +297,8 @@ impl<F: DiskFile> Round<'_, F> {
 
     /// Changes where a page lies. If an earlier call of this round had moved the page, that slot is free at once,
     /// because no root names it.
-    fn replace(&mut self, page: u32, place: Place) {
-        let Place { slot, hash } = self.file.table.set(page, place);
+    fn replace(&mut self, page: u32, place: PagePlace) {
+        let PagePlace { slot, hash } = self.file.table.set(page, place);
         match self.changed.insert(page) {
             true => {
                 // Grows by halves. Together with the old list, while that is copied, it takes 40 bytes a page.
@@ -321,7 +321,7 @@ impl<F: DiskFile> Drop for Round<'_, F> {
     fn drop(&mut self) {
         self.free_run();
         for Before { page, slot, hash } in std::mem::take(&mut self.before) {
-            let new = self.file.table.set(page, Place { slot, hash });
+            let new = self.file.table.set(page, PagePlace { slot, hash });
             self.file.slots.free(new.slot);
         }
     }

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::checkpoint::file::failure::Failure;
 use crate::checkpoint::file::root::{Run, SLOT, at};
-use crate::checkpoint::file::table::{Entry, Place};
+use crate::checkpoint::file::table::{PageEntry, PagePlace};
 use crate::os::door::DiskFile;
 
 /// Bytes of an entry: page, slot (4 bytes each), hash of the page (8 bytes).
@@ -21,7 +21,7 @@ pub(crate) fn slots_of(entries: u32) -> u32 {
     entries.div_ceil((SLOT / ENTRY) as u32)
 }
 
-pub(crate) fn encode(entry: &Entry) -> [u8; ENTRY] {
+pub(crate) fn encode(entry: &PageEntry) -> [u8; ENTRY] {
     let mut bytes = [0; ENTRY];
     bytes[..4].copy_from_slice(&entry.page.to_le_bytes());
     bytes[4..8].copy_from_slice(&entry.place.slot.to_le_bytes());
@@ -29,17 +29,17 @@ pub(crate) fn encode(entry: &Entry) -> [u8; ENTRY] {
     bytes
 }
 
-fn decode(bytes: &[u8; ENTRY]) -> Entry {
+fn decode(bytes: &[u8; ENTRY]) -> PageEntry {
     let four = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
     let hash = u64::from_le_bytes(std::array::from_fn(|i| bytes[8 + i]));
-    Entry { page: four(0), place: Place { slot: four(4), hash } }
+    PageEntry { page: four(0), place: PagePlace { slot: four(4), hash } }
 }
 
 /// Writes a run into the slots from `slot` on. Returns its hash.
 pub(crate) fn write(
     file: &impl DiskFile,
     slot: u32,
-    entries: impl Iterator<Item = Entry>,
+    entries: impl Iterator<Item = PageEntry>,
 ) -> io::Result<u64> {
     let (mut hash, mut to) = (Xxh3::new(), at(slot));
     let mut piece: Vec<u8> = Vec::new();
@@ -68,7 +68,7 @@ pub(crate) fn write(
 pub(crate) fn read(
     file: &impl DiskFile,
     run: Run,
-    mut each: impl FnMut(Entry) -> Result<(), Failure>,
+    mut each: impl FnMut(PageEntry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let damaged = Failure::Damaged("a run of a checkpoint");
     let (mut hash, mut from) = (Xxh3::new(), at(run.slot));

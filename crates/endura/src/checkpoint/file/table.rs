@@ -8,12 +8,12 @@ use crate::checkpoint::file::root::SLOT;
 
 /// Where a page lies. Slot 0 stands for a page of zeros, which has no slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PagePlace {
     pub(crate) slot: u32,
     pub(crate) hash: u64,
 }
 
-impl Place {
+impl PagePlace {
     pub(crate) fn is_of_zeros(&self) -> bool {
         self.slot == 0
     }
@@ -21,9 +21,9 @@ impl Place {
 
 /// A page, and where it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct PageEntry {
     pub(crate) page: u32,
-    pub(crate) place: Place,
+    pub(crate) place: PagePlace,
 }
 
 /// The hash of a page in its entry.
@@ -44,7 +44,7 @@ const CHUNK: usize = 256;
 /// together, it takes 16 bytes for each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
-    chunks: BTreeMap<u32, Box<[Place; CHUNK]>>,
+    chunks: BTreeMap<u32, Box<[PagePlace; CHUNK]>>,
     count: u32,
 }
 
@@ -61,18 +61,18 @@ impl Table {
     }
 
     /// Where a page lies.
-    pub(crate) fn get(&self, page: u32) -> Place {
+    pub(crate) fn get(&self, page: u32) -> PagePlace {
         let chunk = self.chunks.get(&(page / CHUNK as u32));
-        chunk.map_or(Place::default(), |chunk| chunk[page as usize % CHUNK])
+        chunk.map_or(PagePlace::default(), |chunk| chunk[page as usize % CHUNK])
     }
 
     /// Sets where a page lies from now on. Returns where it lay before.
-    pub(crate) fn set(&mut self, page: u32, place: Place) -> Place {
+    pub(crate) fn set(&mut self, page: u32, place: PagePlace) -> PagePlace {
         let number = page / CHUNK as u32;
         if !place.is_of_zeros() {
-            self.chunks.entry(number).or_insert_with(|| Box::new([Place::default(); CHUNK]));
+            self.chunks.entry(number).or_insert_with(|| Box::new([PagePlace::default(); CHUNK]));
         }
-        let Some(chunk) = self.chunks.get_mut(&number) else { return Place::default() };
+        let Some(chunk) = self.chunks.get_mut(&number) else { return PagePlace::default() };
         let old = std::mem::replace(&mut chunk[page as usize % CHUNK], place);
         self.count += u32::from(!place.is_of_zeros());
         self.count -= u32::from(!old.is_of_zeros());
@@ -80,16 +80,16 @@ impl Table {
     }
 
     /// All pages from `first` on that are not zeros, ascending.
-    pub(crate) fn entries_from(&self, first: u32) -> impl Iterator<Item = Entry> {
+    pub(crate) fn entries_from(&self, first: u32) -> impl Iterator<Item = PageEntry> {
         let entries = self.chunks.range(first / CHUNK as u32..).flat_map(|(&number, chunk)| {
             let page = move |i| number * CHUNK as u32 + i;
-            (0..).zip(chunk.iter()).map(move |(i, &place)| Entry { page: page(i), place })
+            (0..).zip(chunk.iter()).map(move |(i, &place)| PageEntry { page: page(i), place })
         });
         entries.filter(move |entry| entry.page >= first && !entry.place.is_of_zeros())
     }
 
     /// All pages that are not zeros, ascending.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = PageEntry> {
         self.entries_from(0)
     }
 }
@@ -100,19 +100,19 @@ mod tests {
 
     #[test]
     fn a_table_takes_memory_for_pages_that_are_not_zeros() {
-        let place = |slot| Place { slot, hash: 7 };
+        let place = |slot| PagePlace { slot, hash: 7 };
         let mut table = Table::default();
-        assert_eq!(table.set(1 << 20, Place::default()), Place::default());
+        assert_eq!(table.set(1 << 20, PagePlace::default()), PagePlace::default());
         assert_eq!(table.chunks.len(), 0);
-        assert_eq!(table.set(600, place(3)), Place::default());
+        assert_eq!(table.set(600, place(3)), PagePlace::default());
         assert_eq!(table.set(600, place(4)), place(3));
-        assert_eq!(table.set(5, place(9)), Place::default());
-        assert_eq!(table.set(601, place(5)), Place::default());
+        assert_eq!(table.set(5, place(9)), PagePlace::default());
+        assert_eq!(table.set(601, place(5)), PagePlace::default());
         assert_eq!(table.chunks.len(), 2);
-        assert_eq!(table.set(5, Place::default()), place(9));
-        assert_eq!((table.get(5), table.get(600)), (Place::default(), place(4)));
+        assert_eq!(table.set(5, PagePlace::default()), place(9));
+        assert_eq!((table.get(5), table.get(600)), (PagePlace::default(), place(4)));
         assert_eq!(table.count(), 2);
         assert!(table.entries().map(|entry| entry.page).eq([600, 601]));
-        assert!(table.entries_from(601).eq([Entry { page: 601, place: place(5) }]));
+        assert!(table.entries_from(601).eq([PageEntry { page: 601, place: place(5) }]));
     }
 }

@@ -19,7 +19,7 @@ use crate::space::alloc::bitmap::Bitmap;
 use crate::space::alloc::class::{Class, SMALL, WHOLE};
 use crate::space::alloc::marks::Marks;
 use crate::space::alloc::page::table;
-use crate::space::alloc::page::table::{Found, Header, SpanKind};
+use crate::space::alloc::page::table::{FoundSpan, Header, SpanKind};
 use crate::space::alloc::pages::Pages;
 use crate::space::layout::UNIT;
 use crate::sync::{AtomicBool, Mutex, Ordering};
@@ -176,7 +176,13 @@ impl Slabs {
     /// Adds a span that the last session left partly used, as its header describes it. Returns `false` if the span was
     /// added before.
     #[must_use]
-    pub(crate) fn restore(&self, pages: &Pages, class: Class, found: Found, free: Bitmap) -> bool {
+    pub(crate) fn restore(
+        &self,
+        pages: &Pages,
+        class: Class,
+        found: FoundSpan,
+        free: Bitmap,
+    ) -> bool {
         self.change(pages, class, |own| {
             let is_new = !own.slabs.contains_key(&found.first);
             if is_new {
@@ -253,7 +259,7 @@ impl Slabs {
 
 impl ClassSpans {
     /// Adds a span that `units` counts already.
-    fn insert(&mut self, class: Class, found: Found, bitmap: Bitmap) {
+    fn insert(&mut self, class: Class, found: FoundSpan, bitmap: Bitmap) {
         let tail = class.first_from(found.tail);
         if bitmap.free() > 0 {
             self.partial.insert(found.first);

@@ -8,14 +8,14 @@ use crate::space::alloc::class::WHOLE;
 use crate::space::alloc::page::header as page_header;
 use crate::space::alloc::page::header::PageKind;
 use crate::space::alloc::page::table;
-use crate::space::alloc::page::table::{Found, Header, SpanKind};
+use crate::space::alloc::page::table::{FoundSpan, Header, SpanKind};
 use crate::space::alloc::pages::{FreeSpace, Pages};
 use crate::space::layout::{LENGTH, NEXT_PAGE, PAGE, UNIT, UNITS, first_unit};
 use crate::{Error, Result};
 
 /// A place from which a span can be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SpanSource {
     /// At the start of the run of free units that begins at this unit.
     Gap(u64),
     /// In this free page.
@@ -24,7 +24,7 @@ enum Place {
     New,
 }
 
-impl Place {
+impl SpanSource {
     /// The unit at which the place begins, if the pool has `next` pages.
     fn first(self, next: u64) -> u64 {
         match self {
@@ -45,12 +45,12 @@ impl Pages {
         let first = place.first(free.next);
         let end = first.saturating_add(header.units).saturating_mul(UNIT);
         match place {
-            Place::Gap(_) | Place::Page(_) => free.reach(media, end, loose)?,
-            Place::New => free.append(media, 1, end, loose)?,
+            SpanSource::Gap(_) | SpanSource::Page(_) => free.reach(media, end, loose)?,
+            SpanSource::New => free.append(media, 1, end, loose)?,
         }
         match place {
-            Place::Gap(_) => free.take_from_gap(media, first, header)?,
-            Place::Page(_) | Place::New => free.cut(media, first / UNITS, header)?,
+            SpanSource::Gap(_) => free.take_from_gap(media, first, header)?,
+            SpanSource::Page(_) | SpanSource::New => free.cut(media, first / UNITS, header)?,
         }
         Ok(first)
     }
@@ -59,7 +59,7 @@ impl Pages {
     pub(crate) fn span_would_grow(&self, units: u64) -> bool {
         let free = self.free.lock();
         let place = free.place(units);
-        place == Place::New || (place.first(free.next) + units) * UNIT > free.length
+        place == SpanSource::New || (place.first(free.next) + units) * UNIT > free.length
     }
 
     /// Gives back a span that begins at unit `first` and is in use. Its header says FREE from now on; if nothing else
@@ -96,7 +96,7 @@ impl Pages {
     }
 
     /// The span in use that contains unit `unit`. O(spans of the page).
-    pub(crate) fn find_span<M: Media>(&self, media: &M, unit: u64) -> Result<Found> {
+    pub(crate) fn find_span<M: Media>(&self, media: &M, unit: u64) -> Result<FoundSpan> {
         // Under the lock, so that the chain is whole.
         self.free.lock().find(media, unit)
     }
@@ -104,7 +104,7 @@ impl Pages {
 
 impl Pages {
     /// The span in use that begins at unit `first`, where one is known to begin.
-    pub(crate) fn span_at<M: Media>(&self, media: &M, first: u64) -> Result<Found> {
+    pub(crate) fn span_at<M: Media>(&self, media: &M, first: u64) -> Result<FoundSpan> {
         let free = self.free.lock();
         free.check(media, first)?;
         table::read(media, first)
@@ -153,13 +153,13 @@ impl FreeSpace {
 
     /// Where a span of `units` units is taken from: the lowest gap, if the file has it, else the lowest free page, else
     /// a gap that the file does not have yet.
-    fn place(&self, units: u64) -> Place {
+    fn place(&self, units: u64) -> SpanSource {
         let gap = self.units.fit(units);
-        let in_file = gap.filter(|gap| (gap + units) * UNIT <= self.length).map(Place::Gap);
+        let in_file = gap.filter(|gap| (gap + units) * UNIT <= self.length).map(SpanSource::Gap);
         in_file
-            .or_else(|| self.pages.fit(1).map(Place::Page))
-            .or_else(|| gap.map(Place::Gap))
-            .unwrap_or(Place::New)
+            .or_else(|| self.pages.fit(1).map(SpanSource::Page))
+            .or_else(|| gap.map(SpanSource::Gap))
+            .unwrap_or(SpanSource::New)
     }
 
     /// Takes a span from the start of the run of free units that begins at `first`.
@@ -209,7 +209,7 @@ impl FreeSpace {
     }
 
     /// As [`Pages::find_span`].
-    fn find<M: Media>(&self, media: &M, unit: u64) -> Result<Found> {
+    fn find<M: Media>(&self, media: &M, unit: u64) -> Result<FoundSpan> {
         self.check(media, unit)?;
         table::find(media, unit)
     }

@@ -28,7 +28,7 @@ use crate::space::alloc::left_over::{LeftOver, Old, OldSpan};
 use crate::space::alloc::page::header;
 use crate::space::alloc::page::header::PageKind;
 use crate::space::alloc::page::table;
-use crate::space::alloc::page::table::{Found, SpanKind};
+use crate::space::alloc::page::table::{FoundSpan, SpanKind};
 use crate::space::layout::{DIRECTORY_NEXT, LENGTH, NEXT_PAGE, UNIT, UNITS};
 
 // `Directory::load` flushes them together.
@@ -42,7 +42,7 @@ struct Survey {
     /// Runs of free units: first and end.
     free_units: Vec<(u64, u64)>,
     /// Spans that have a tail with a chunk in it, and the chunks of that tail.
-    tails: Vec<(Class, Found, Bitmap)>,
+    tails: Vec<(Class, FoundSpan, Bitmap)>,
     /// Units of the spans of each class.
     units: [u64; Class::COUNT],
 }
@@ -128,7 +128,7 @@ impl Survey {
         Some(page + 1)
     }
 
-    fn sort(&mut self, found: Found) {
+    fn sort(&mut self, found: FoundSpan) {
         let (first, units) = (found.first, found.header.units);
         let kind = match found.header.kind {
             SpanKind::Free => return self.free_units.push((first, first + units)),

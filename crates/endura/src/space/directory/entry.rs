@@ -31,15 +31,15 @@ const NAME_WORDS: usize = NAME_END - NAME;
 const NAME_BYTES: u32 = 56;
 pub(crate) const PARAMETER_BITS: u32 = 48;
 
-pub(crate) type Entry<'m, M> = Span<'m, M, WORDS>;
+pub(crate) type MapEntry<'m, M> = Span<'m, M, WORDS>;
 
 /// The place of a new name. It is laid out as an entry. It has the name, and in place of the root the offset of the
 /// entry that the name is for.
-fn new_name<M: Media>(media: &M) -> Result<Entry<'_, M>> {
-    Entry::new(media, NEW_NAME)
+fn new_name<M: Media>(media: &M) -> Result<MapEntry<'_, M>> {
+    MapEntry::new(media, NEW_NAME)
 }
 
-pub(crate) fn corrupt<M: Media, T>(entry: Entry<'_, M>, what: &'static str) -> Result<T> {
+pub(crate) fn corrupt<M: Media, T>(entry: MapEntry<'_, M>, what: &'static str) -> Result<T> {
     Err(Error::Corrupt { offset: entry.offset(), what })
 }
 
@@ -57,25 +57,25 @@ pub(crate) fn check_types(types: &Types) -> Result<()> {
 }
 
 /// Stores the state and starts the write-back; the caller fences.
-pub(crate) fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
+pub(crate) fn set_state<M: Media>(entry: MapEntry<'_, M>, state: u64) {
     entry.store(STATE, state, Ordering::Release);
     entry.flush(STATE, 1);
 }
 
 /// Stores word 1 and the name; the caller flushes.
-pub(crate) fn write_name<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
+pub(crate) fn write_name<M: Media>(entry: MapEntry<'_, M>, name: &str, kind: u8, parameters: u64) {
     write_text(entry, NAME, name);
     let what = (name.len() as u64) << NAME_BYTES | parameters << 8 | u64::from(kind);
     entry.store(KIND, what, Ordering::Relaxed);
 }
 
 /// Stores the types; the caller flushes.
-pub(crate) fn write_types<M: Media>(entry: Entry<'_, M>, types: &Types) {
+pub(crate) fn write_types<M: Media>(entry: MapEntry<'_, M>, types: &Types) {
     write_text(entry, KEY_TYPE, &types.key);
     write_text(entry, VALUE_TYPE, &types.value);
 }
 
-fn write_text<M: Media>(entry: Entry<'_, M>, at: usize, text: &str) {
+fn write_text<M: Media>(entry: MapEntry<'_, M>, at: usize, text: &str) {
     let mut bytes = [0; 8 * NAME_WORDS];
     bytes[..text.len()].copy_from_slice(text.as_bytes());
     // Relaxed: the caller fences before the state says that these words count.
@@ -85,12 +85,12 @@ fn write_text<M: Media>(entry: Entry<'_, M>, at: usize, text: &str) {
     }
 }
 
-fn text_bytes<M: Media>(entry: Entry<'_, M>, at: usize) -> impl Iterator<Item = u8> {
+fn text_bytes<M: Media>(entry: MapEntry<'_, M>, at: usize) -> impl Iterator<Item = u8> {
     (at..at + NAME_WORDS).flat_map(move |i| entry.load(i, Ordering::Acquire).to_le_bytes())
 }
 
 /// The types of a map.
-pub(crate) fn types_of<M: Media>(entry: Entry<'_, M>) -> Result<Types> {
+pub(crate) fn types_of<M: Media>(entry: MapEntry<'_, M>) -> Result<Types> {
     let name = |at| {
         let bytes: Vec<u8> = text_bytes(entry, at).take_while(|&byte| byte != 0).collect();
         match String::from_utf8(bytes) {
@@ -102,13 +102,13 @@ pub(crate) fn types_of<M: Media>(entry: Entry<'_, M>) -> Result<Types> {
 }
 
 /// The kind and the parameters of a map.
-pub(crate) fn kind_of<M: Media>(entry: Entry<'_, M>) -> (u8, u64) {
+pub(crate) fn kind_of<M: Media>(entry: MapEntry<'_, M>) -> (u8, u64) {
     let what = entry.load(KIND, Ordering::Acquire);
     (what as u8, what >> 8 & ((1 << PARAMETER_BITS) - 1))
 }
 
 /// The name of the map in an entry with this state.
-pub(crate) fn name_of<M: Media>(entry: Entry<'_, M>, state: u64) -> Result<String> {
+pub(crate) fn name_of<M: Media>(entry: MapEntry<'_, M>, state: u64) -> Result<String> {
     let place = if state == RENAMED { new_name(entry.media())? } else { entry };
     if state == RENAMED && place.load(ROOT, Ordering::Acquire) != entry.offset() {
         return corrupt(entry, "a new name that is for another map");
@@ -126,7 +126,7 @@ pub(crate) fn name_of<M: Media>(entry: Entry<'_, M>, state: u64) -> Result<Strin
 }
 
 /// Gives the map in a LIVE entry another name, durably.
-pub(crate) fn rename<M: Media>(entry: Entry<'_, M>, name: &str) -> Result<()> {
+pub(crate) fn rename<M: Media>(entry: MapEntry<'_, M>, name: &str) -> Result<()> {
     let media = entry.media();
     let place = new_name(media)?;
     // Relaxed, as the name.
@@ -144,7 +144,7 @@ pub(crate) fn rename<M: Media>(entry: Entry<'_, M>, name: &str) -> Result<()> {
 
 /// Completes the renaming of the map in an entry that says RENAMED: copies the name into the entry. RENAMED has been
 /// flushed.
-pub(crate) fn settle<M: Media>(entry: Entry<'_, M>, name: &str) {
+pub(crate) fn settle<M: Media>(entry: MapEntry<'_, M>, name: &str) {
     let media = entry.media();
     // Before the old name is overwritten. A drain, because the old name is gone for good with the first store.
     media.drain();

@@ -11,7 +11,7 @@ use crate::space::alloc::pages::Pages;
 use crate::space::directory::drops::Drops;
 use crate::space::directory::entry;
 use crate::space::directory::entry::{
-    DROPPING, Entry, FREE, KIND, LIVE, RENAMED, ROOT, STATE, WORDS, corrupt, kind_of, name_of,
+    DROPPING, FREE, KIND, LIVE, MapEntry, RENAMED, ROOT, STATE, WORDS, corrupt, kind_of, name_of,
     set_state, settle, types_of, write_name, write_types,
 };
 use crate::space::directory::lengths;
@@ -144,7 +144,7 @@ impl<M: Media> Registry<M> {
     fn load_block(&mut self, media: &M, session: Session, block: Block) -> Result<()> {
         (self.next, self.end, self.link) = (block.from, block.to, block.link);
         while self.next < block.to {
-            let entry = Entry::new(media, self.next)?;
+            let entry = MapEntry::new(media, self.next)?;
             let state = entry.load(STATE, Ordering::Acquire);
             if state == FREE && entry.load(KIND, Ordering::Acquire) == 0 {
                 return Ok(());
@@ -171,7 +171,7 @@ impl<M: Media> Registry<M> {
         Ok(())
     }
 
-    fn load_map(&mut self, entry: Entry<'_, M>, state: u64, session: Session) -> Result<()> {
+    fn load_map(&mut self, entry: MapEntry<'_, M>, state: u64, session: Session) -> Result<()> {
         let (kind, parameters) = kind_of(entry);
         if kind == 0 {
             return corrupt(entry, "a map of no kind");
@@ -197,7 +197,7 @@ impl<M: Media> Registry<M> {
         if self.maps.contains_key(to) {
             return Err(Error::MapExists { name: to.to_owned() });
         }
-        entry::rename(Entry::new(media, map.entry())?, to)?;
+        entry::rename(MapEntry::new(media, map.entry())?, to)?;
         map.set_name(to);
         self.maps.remove(from);
         self.maps.insert(to.to_owned(), map);
@@ -207,7 +207,7 @@ impl<M: Media> Registry<M> {
     /// Removes a map from the registry, durably. `None` if there is no such map.
     pub(crate) fn begin_drop(&mut self, media: &M, name: &str) -> Result<Option<Arc<MapState>>> {
         let Some(map) = self.maps.get(name).cloned() else { return Ok(None) };
-        set_state(Entry::new(media, map.entry())?, DROPPING);
+        set_state(MapEntry::new(media, map.entry())?, DROPPING);
         media.mark(Mark::Step("pool.drop.dropping"));
         // Before the call returns, and before any node of the map is reused.
         media.drain();
@@ -217,7 +217,7 @@ impl<M: Media> Registry<M> {
 
     /// Makes the entry of a dropped map FREE, after all chunks of the map were freed.
     pub(crate) fn end_drop(&mut self, media: &M, entry: u64) -> Result<()> {
-        set_state(Entry::new(media, entry)?, FREE);
+        set_state(MapEntry::new(media, entry)?, FREE);
         media.mark(Mark::Step("pool.drop.free"));
         // Before LIVE, which another thread may store there next: pairs with that thread's drain. (For an open,
         // DROPPING and FREE are the same.)
@@ -268,7 +268,7 @@ impl<M: Media> Registry<M> {
 
 /// Stores all of an entry except its state; the caller flushes.
 pub(crate) fn write<M: Media>(
-    entry: Entry<'_, M>,
+    entry: MapEntry<'_, M>,
     name: &str,
     kind: u8,
     parameters: u64,

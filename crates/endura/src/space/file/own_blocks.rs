@@ -55,9 +55,9 @@ pub(super) fn make_sure(file: &File, filesystem: Filesystem) -> Result<Option<&'
     let facts = file.metadata().map_err(|e| Error::io("counting the file's blocks", e))?;
     let (bytes, len) = (facts.blocks() * 512, facts.len());
     let found = match filesystem.blocks_tell_holes() {
-        true => Found { missing: len.saturating_sub(bytes), is_shared: false },
+        true => Extents { missing: len.saturating_sub(bytes), is_shared: false },
         // A file system that reports no extents may have holes.
-        false => walk(file, len).unwrap_or(Found { missing: len, is_shared: false }),
+        false => walk(file, len).unwrap_or(Extents { missing: len, is_shared: false }),
     };
     if found.missing > 0 && !disk::fill_holes(file, len, found.missing)? {
         return Ok(Some(HOLES));
@@ -69,14 +69,14 @@ pub(super) fn make_sure(file: &File, filesystem: Filesystem) -> Result<Option<&'
 }
 
 /// What the extents of a file show.
-struct Found {
+struct Extents {
     /// Bytes without blocks.
     missing: u64,
     is_shared: bool,
 }
 
-fn walk(file: &File, len: u64) -> std::io::Result<Found> {
-    let (mut at, mut found) = (0, Found { missing: 0, is_shared: false });
+fn walk(file: &File, len: u64) -> std::io::Result<Extents> {
+    let (mut at, mut found) = (0, Extents { missing: 0, is_shared: false });
     while at < len {
         let told = extents(file, at..len)?;
         for extent in &told {

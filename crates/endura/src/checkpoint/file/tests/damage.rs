@@ -7,14 +7,14 @@ use super::model::{MOST, Model, moment, open as open_file, page_of};
 use super::random::Random;
 use crate::checkpoint::file::root::{Root, Run, SLOT};
 use crate::checkpoint::file::runs::encode;
-use crate::checkpoint::file::table::{Entry, Place};
+use crate::checkpoint::file::table::{PageEntry, PagePlace};
 use crate::checkpoint::file::{CheckpointFile, Failure};
 
 /// A file whose hashes are right, but whose contents no round has written.
 #[test]
 fn a_file_that_no_round_wrote_is_refused() {
-    let entry = |page, slot| Entry { page, place: Place { slot, hash: 0 } };
-    let run = |slot, entries: &[Entry]| {
+    let entry = |page, slot| PageEntry { page, place: PagePlace { slot, hash: 0 } };
+    let run = |slot, entries: &[PageEntry]| {
         let bytes: Vec<u8> = entries.iter().flat_map(encode).collect();
         (Run { slot, entries: entries.len() as u32, hash: xxh3_64(&bytes) }, bytes)
     };
@@ -58,9 +58,9 @@ fn a_file_that_no_round_wrote_is_refused() {
 /// A short file of a pool of 16 TiB, almost all of it zeros.
 #[test]
 fn a_short_file_takes_little_memory() {
-    let spread = (0..900).map(|i| Entry { page: i << 22, place: Place::default() });
-    let mut entries: Vec<Entry> = spread.collect();
-    entries[899].place = Place { slot: 2, hash: 7 };
+    let spread = (0..900).map(|i| PageEntry { page: i << 22, place: PagePlace::default() });
+    let mut entries: Vec<PageEntry> = spread.collect();
+    entries[899].place = PagePlace { slot: 2, hash: 7 };
     let run: Vec<u8> = entries.iter().flat_map(encode).collect();
     let runs = vec![Run { slot: 3, entries: 900, hash: xxh3_64(&run) }];
     let root = Root { moment: moment(u32::MAX, 1), sequence: 1, previous: 0, runs };

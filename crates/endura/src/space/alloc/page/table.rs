@@ -60,7 +60,7 @@ pub(crate) struct Header {
 
 /// A header, and where it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundSpan {
     /// The first unit of the span, counted from the start of the pool.
     pub(crate) first: u64,
     pub(crate) header: Header,
@@ -127,7 +127,7 @@ fn word<M: Media>(media: &M, first: u64) -> Result<Region<'_, M>> {
 }
 
 /// The span that begins at unit `first`, where the caller knows that one begins.
-pub(crate) fn read<M: Media>(media: &M, first: u64) -> Result<Found> {
+pub(crate) fn read<M: Media>(media: &M, first: u64) -> Result<FoundSpan> {
     let word = word(media, first)?;
     // Pairs with the Release of `write`; within a session the allocator's locks do as much.
     let found = Header::from_word(word.load(0, Ordering::Acquire));
@@ -138,11 +138,11 @@ pub(crate) fn read<M: Media>(media: &M, first: u64) -> Result<Found> {
         SpanKind::Slab(_) => bytes_of(header.units, parts(header.units) - tail),
         _ => header.units * UNIT,
     };
-    Ok(Found { first, header, tail: used })
+    Ok(FoundSpan { first, header, tail: used })
 }
 
 /// All spans of a page, in order. The first error is the last item.
-pub(crate) fn walk<M: Media>(media: &M, page: u64) -> impl Iterator<Item = Result<Found>> {
+pub(crate) fn walk<M: Media>(media: &M, page: u64) -> impl Iterator<Item = Result<FoundSpan>> {
     let mut next = Some(first_unit(page));
     std::iter::from_fn(move || {
         let first = next.take()?;
@@ -156,7 +156,7 @@ pub(crate) fn walk<M: Media>(media: &M, page: u64) -> impl Iterator<Item = Resul
 }
 
 /// The span that unit `unit` is part of. O(spans of the page).
-pub(crate) fn find<M: Media>(media: &M, unit: u64) -> Result<Found> {
+pub(crate) fn find<M: Media>(media: &M, unit: u64) -> Result<FoundSpan> {
     for found in walk(media, unit / UNITS) {
         let found = found?;
         if (found.first..found.first + found.header.units).contains(&unit) {
@@ -303,11 +303,14 @@ mod tests {
             let header = Header { kind: SpanKind::Slab(class), units };
             write(&media, 513, header).unwrap();
             let part = part(units) * UNIT;
-            assert_eq!(read(&media, 513).unwrap(), Found { first: 513, header, tail: part });
+            assert_eq!(read(&media, 513).unwrap(), FoundSpan { first: 513, header, tail: part });
             for place in [part, part + 512, 3 * part - 512, units * UNIT - 512] {
                 let begin = shorten_tail(&media, 513, header, place).unwrap();
                 assert!(begin > place && begin <= place + part, "{place:#x}");
-                assert_eq!(read(&media, 513).unwrap(), Found { first: 513, header, tail: begin });
+                assert_eq!(
+                    read(&media, 513).unwrap(),
+                    FoundSpan { first: 513, header, tail: begin }
+                );
             }
             assert_eq!(read(&media, 513).unwrap().tail, units * UNIT);
         }
