@@ -2,8 +2,8 @@
 //!
 //! The result is the nearest entry in the first leaf that has one. Empty leaves may precede it. After the result is
 //! found, each of them is checked a *second* time. [`Leaves::was_empty`] says, for its kind of tree, whether the leaf
-//! was empty all the time in between. That period includes the moment at which the leaf of the result was confirmed:
-//! the result was the end of the chain at that moment.
+//! was empty throughout the time between the two checks. That period includes the moment at which the leaf of the
+//! result was confirmed: the result was the end of the chain at that moment.
 //!
 //! A search is lock-free: an attempt fails only if a writer that made progress disturbed it.
 //!

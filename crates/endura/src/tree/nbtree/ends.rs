@@ -4,11 +4,11 @@
 //! same nearest entry, and that every slot that is DEAD at the second look was LIVE or DEAD at the first. Then no
 //! nearer entry existed at any moment between the two looks. The value is read in between.
 //!
-//! A leaf in which nothing was found must be current as well. (There are few such leaves: there are eight partitions,
-//! and removes merge leaves that are nearly empty.) If the leaf has no successor at the second look, it was current
-//! until then, so that all writes to its keys were writes to its block. The same holds if it has a successor, but the
-//! inner nodes still lead to the leaf after that look: no thread writes to a successor before they lead there. (A
-//! thread that is preempted before it links the successor must not delay others.) The leaf of the result need not be
+//! If a leaf has no entry, the search must also know that the leaf was current. (Few leaves are empty: there are eight
+//! partitions, and removes merge leaves that are nearly empty.) If the leaf has no successor at the second look, it was
+//! current until then, so that all writes to its keys were writes to its block. The same holds if it has a successor,
+//! but the inner nodes still lead to the leaf after that look: no thread writes to a successor before they lead there.
+//! (A thread that is preempted before it links the successor must not delay others.) The leaf of the result need not be
 //! current, as for lookups: a frozen block was still valid at a moment after the inner nodes led to it. They did so
 //! after all the other leaves had been passed.
 //!

@@ -22,8 +22,8 @@ pub(crate) const KIND_SHIFT: u32 = 3;
 pub(crate) const COUNT_ONE: u64 = 1 << 6;
 pub(crate) const COUNT: u64 = ((1 << 38) - 1) << 6;
 
-/// The primitive that a writer is executing. It tells a reader in which direction entries move, so that it can scan the
-/// same way and miss none.
+/// The primitive that a writer is executing. It shows in which direction entries move, so that a reader can scan in the
+/// same direction and miss none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Primitive {
     /// Entries move to the right.

@@ -54,7 +54,7 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
     }
     // Before the unlock: a reader that finds the node quiet does not flush.
     media.drain();
-    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+    // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
     node.set_hint(place.count + 1);
 }
 
@@ -94,6 +94,6 @@ pub(crate) fn fast_delete<M: Media, const W: usize>(
     }
     // Before the unlock, as in `fast_insert`.
     media.drain();
-    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+    // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
     node.set_hint(last);
 }

@@ -304,7 +304,7 @@ fn absorb<M: Media, const W: usize>(
     l.flush_header();
     // Before N is retired: an unlink must be durable before the chunk can be used again.
     media.drain();
-    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+    // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
     l.set_hint(in_left + in_right);
     Ok(())
 }

@@ -63,7 +63,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         media.mark(Mark::Step("split.S3.durable"));
         drop(right);
 
-        // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+        // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
         left.set_hint(middle);
         if place.slot <= middle {
             media.mark(Mark::Step("split.S4"));

@@ -18,7 +18,7 @@
 //! | PENDING | 1, key + 1 | an insert that is not decided | LIVE or KILLED |
 //! | LIVE | 0, key + 1 | an entry | DEAD |
 //! | DEAD | 0, all ones | an entry that was removed | |
-//! | KILLED | 1, all ones | an insert that lost against another of the same key | |
+//! | KILLED | 1, all ones | an insert that did not become an entry: it lost against another of the same key, a pop came first, or there was no space | |
 //!
 //! Bit 63 is FROZEN: the slot does not change any more. A slot never returns to an earlier state, so that a word that
 //! compares equal has not changed in between. The key is the local part, without the partition, at most 2^61 - 1: no

@@ -4,7 +4,7 @@
 //!
 //! A partition has one *root word*. It leads to bodies ([`body`](crate::tree::nbtree::metadata::body)) of level 2 and
 //! above, and these lead to *cells*: words that each lead to one body of level 1, whose children are leaves. Most
-//! splits change only one cell. The upper bodies change once in many splits, all of them by one exchange of the root
+//! splits change only one cell. One in many also changes the upper bodies on the path, all by one exchange of the root
 //! word:
 //!
 //! ```text

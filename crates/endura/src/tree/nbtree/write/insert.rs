@@ -65,16 +65,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let (leaf, block) = (place.leaf, place.block);
         guard.media().mark(Mark::Step("insert.I2"));
         leaf.fingerprints.set(slot, Block::<M, W>::fingerprint(hash, slot));
-        // equivalent mutant, relaxed: not seen: pairs with a cursor without a pin that reads here what was another
-        // leaf two epochs before, which takes late visibility of the epoch, in DRAM.
+        // equivalent mutant, relaxed: not seen: pairs with a cursor without a pin that still reads this slot for a leaf
+        // of two epochs before, which takes late visibility of the epoch, in DRAM.
         block.set_value(slot, value);
         guard.media().mark(Mark::Step("insert.I3"));
         let exchanged = block.exchange(slot, Word::EMPTY, Word::pending(key));
         guard.media().mark(Mark::Step("insert.pending"));
         let verdict = match exchanged {
-            // The slot is PENDING, so that a pop that is announced later finds it. The question comes before any thread
-            // makes an entry of the slot: a thread that completes it for its owner has seen it PENDING, and asks as
-            // well.
+            // The slot is PENDING, so that a pop that is announced later finds it. `admit` is called before any thread
+            // makes an entry of the slot: a thread that completes it for its owner has seen it PENDING, and calls
+            // `admit` as well.
             Ok(()) if self.open.map().pops().admit(&join(partition, key)) => {
                 self.arbitrate(guard, partition, place, slot, key)
             }
