@@ -97,7 +97,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// The leaf in which to look up `key`, from the root of the partition.
+    /// The leaf in which to look up `key`.
     #[inline(always)]
     pub(crate) fn place_to_read<'g>(
         &'g self,
