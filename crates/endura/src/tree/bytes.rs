@@ -25,7 +25,8 @@ pub trait ByteIndex: Send + Sync + 'static {
     /// A position in a scan in one direction. A new cursor starts at the bounds of its first call.
     type Cursor: Default + Send;
 
-    /// Returns `error`, which is about to be reported. A tree in a pool first records damage in the pool.
+    /// Returns `error`, which is about to be reported. A tree in a pool first records the damage that the error
+    /// reports, if any, for the pool.
     fn noted(&self, error: Error) -> Error {
         error
     }

@@ -65,7 +65,8 @@ pub trait Index: Send + Sync + 'static {
         self.apply(key, |_| Change::Put(value))
     }
 
-    /// Returns `error`, which is about to be reported. A tree in a pool first records damage in the pool.
+    /// Returns `error`, which is about to be reported. A tree in a pool first records the damage that the error
+    /// reports, if any, for the pool.
     fn noted(&self, error: Error) -> Error {
         error
     }

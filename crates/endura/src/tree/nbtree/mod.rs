@@ -28,8 +28,8 @@
 //!
 //! Every word of a reachable block changes only by compare-and-exchange, except for the value of a slot that its writer
 //! has claimed and not yet published. The stores of an operation are durable when it returns. A full block is not
-//! changed in place: its entries are copied to new blocks (`change`, `settle`), in steps that any thread can do for another
-//! thread.
+//! changed in place: its entries are copied to new blocks (`change`, `settle`), in steps that any thread can do for
+//! another.
 //!
 //! # Progress
 //!
