@@ -5,13 +5,13 @@ use std::ops::Bound;
 use crate::Result;
 use crate::tree::{ByteIndex, Entry, EntryVisitor};
 
-/// The keys that are still to be returned, and the tree's cursor at each end. It does not own the tree: the caller
-/// passes it to each call.
+/// The keys that are still to be returned, and the tree's cursor at each end. The range does not own the tree: the
+/// caller passes the tree to each call.
 pub struct ByteRange<C> {
     done: bool,
     front: End<C>,
     back: End<C>,
-    /// The next entry is copied to it. The present one is needed until then: its key is the bound.
+    /// The buffer for the next entry. The last entry is needed until then, because its key is the bound.
     spare: Entry,
 }
 
@@ -21,7 +21,8 @@ struct End<C> {
     cursor: C,
 }
 
-/// A bound. Its key is that of an entry: first the one that the caller named, then that of the entry returned last.
+/// A bound of the range. Its key is in an [`Entry`]: at first the key that the caller named, later that of the entry
+/// returned last.
 struct Limit {
     bound: Bound<()>,
     entry: Entry,
@@ -51,7 +52,7 @@ impl<C: Default> ByteRange<C> {
         Self { done: false, front: End::new(from), back: End::new(to), spare: Entry::default() }
     }
 
-    /// A copy of the next entry from one end, if there is one; of its key alone, unless `with_value`.
+    /// Copies the next entry from one end, if there is one; only its key, unless `with_value`.
     pub fn next(
         &mut self,
         tree: &impl ByteIndex<Cursor = C>,
@@ -74,7 +75,7 @@ impl<C: Default> ByteRange<C> {
         Ok(Some(&mut limit.entry))
     }
 
-    /// Passes copies of all entries that are left to `visit`, until it breaks; then none is left.
+    /// Passes copies of all remaining entries to `visit`, until it breaks. Afterwards the range is empty.
     pub fn visit(
         &mut self,
         tree: &impl ByteIndex<Cursor = C>,
@@ -90,7 +91,7 @@ impl<C: Default> ByteRange<C> {
     }
 }
 
-/// The first byte string after all that start with `prefix`; `None` if there is no such.
+/// The smallest byte string that is greater than all those with this `prefix`; `None` if there is none.
 pub fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte < 0xFF)?;
     let mut key = prefix[..=last].to_vec();

@@ -22,10 +22,11 @@ pub const LONGEST_VALUE: usize = 1 << 30;
 /// Keys have at most [`LONGEST_KEY`] bytes, values at most [`LONGEST_VALUE`]; both may be empty and hold any bytes.
 #[expect(clippy::len_without_is_empty, reason = "a map asks for its first entry instead")]
 pub trait ByteIndex: Send + Sync + 'static {
-    /// A position in a scan in one direction. A new one starts where the first call says.
+    /// A position in a scan in one direction. A new cursor starts at the bounds of its first call.
     type Cursor: Default + Send;
 
-    /// An error that is about to be told: a tree in a pool notes damage there.
+    /// Returns `error`, which is about to be reported. A tree in a pool first records the damage that the error
+    /// reports, if any, for the pool.
     fn noted(&self, error: Error) -> Error {
         error
     }
@@ -46,13 +47,13 @@ pub trait ByteIndex: Send + Sync + 'static {
     /// As for [`get_with`](Self::get_with).
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>>;
 
-    /// Changes the value of `key` as `decide` says about the present one, atomically. No lock is held while `decide`
-    /// runs. It runs again if the value has changed before the operation locks it (through any thread, and also through
-    /// `decide` itself), and if the operation ran out of space. The change applies to the value that its last call saw.
-    /// If `decide` forks the process, the operation stores nothing more in the child
-    /// ([`Error::Forked`]).
+    /// Passes the current value of `key` to `decide` and applies the change that `decide` returns, both as one atomic
+    /// operation. No lock is held while `decide` runs. It runs again if the value changes before the operation locks it
+    /// (by any thread, even by `decide` itself), and if the operation runs out of space. The change applies to the
+    /// value that the last call of `decide` saw. If `decide` forks the process, the operation stores nothing more in
+    /// the child ([`Error::Forked`]).
     ///
-    /// It restarts only because another write has made progress, and as often as that happens. So some write always
+    /// The operation restarts only when another write has made progress, each time that happens. So some write always
     /// makes progress, but not necessarily this one. It waits for a thread that is inside a write to the same node.
     ///
     /// # Errors
@@ -81,15 +82,15 @@ pub trait ByteIndex: Send + Sync + 'static {
         self.modify(key, decide)
     }
 
-    /// Whether this process is a fork of the one that opened the pool: what a closure of the caller's saw in an
+    /// Whether this process was forked from the one that opened the pool. What a closure of the caller saw in an
     /// operation that started before the fork is then invalid.
     fn is_elsewhere(&self) -> bool {
         false
     }
 
-    /// Gives `key` a value of `len` bytes that `write` appends piece by piece, directly in their final place. If
-    /// `write` appends fewer, the rest is zeros. `write` runs inside the operation, outside any lock. It runs again if
-    /// the operation ran out of space, or lost to other writers some hundred times in a row.
+    /// Gives `key` a value of `len` bytes, which `write` appends piece by piece, directly in their final place. If
+    /// `write` appends fewer bytes, the rest is zero. `write` runs inside the operation, outside any lock. It runs
+    /// again if the operation runs out of space, or loses to other writers some hundred times in a row.
     ///
     /// # Errors
     ///
@@ -103,7 +104,7 @@ pub trait ByteIndex: Send + Sync + 'static {
 
     /// Passes the entries with keys within the two bounds to `visit`, in order and in place, until it breaks. Each was
     /// in the map at some moment of the call. Memory that is freed while `visit` runs is not reused before it returns.
-    /// Successive calls with one cursor pass bounds that move inwards.
+    /// With one cursor, each call must pass bounds within those of the call before.
     ///
     /// # Errors
     ///
@@ -140,8 +141,8 @@ pub trait ByteIndex: Send + Sync + 'static {
         visit: EntryVisitor<'_>,
     ) -> Result<()>;
 
-    /// Copies the first entry of such a scan, or its key alone, to `entry`; returns whether there is one. Most calls
-    /// after the first of a scan take no pin.
+    /// Copies the first entry of a scan to `entry` (only its key, unless `with_value`); returns whether there is one.
+    /// Most calls after the first of a scan take no pin.
     ///
     /// # Errors
     ///
@@ -155,8 +156,8 @@ pub trait ByteIndex: Send + Sync + 'static {
         entry: &mut Entry,
     ) -> Result<bool>;
 
-    /// Passes the entry with the smallest key at one moment of the call, in place, to `read`. `None`: at one moment
-    /// there was no entry. Memory that is freed meanwhile is not reused before `read` returns.
+    /// Passes the entry with the smallest key at one moment of the call, in place, to `read`. Returns `None` if the map
+    /// was empty at one moment of the call. Memory that is freed meanwhile is not reused before `read` returns.
     ///
     /// Lock-free: it searches again only if a writer has changed a node on which the result depends.
     ///
@@ -184,7 +185,8 @@ pub trait ByteIndex: Send + Sync + 'static {
     }
 
     /// Removes the entry that [`first`](Self::first) has shown (for `smallest` = false [`last`](Self::last)), if it is
-    /// still the first when it is removed. At the moment of its removal no other thread finds a key before it.
+    /// still at that end of the map when it is removed. At the moment of its removal no other thread finds a key before
+    /// it.
     ///
     /// # Errors
     ///
@@ -225,7 +227,7 @@ pub enum ByteChange<'v> {
 #[derive(Clone, Copy)]
 pub struct Bytes<'a> {
     source: Source<'a>,
-    /// Their start: in bytes from the first of the words, or from the start of the medium.
+    /// The first byte, as a distance in bytes from the first of the words, or from the start of the medium.
     from: u64,
     len: usize,
 }
@@ -296,7 +298,7 @@ impl<M: Media> ReadAt for M {
 }
 
 impl<'a> Bytes<'a> {
-    /// `len` bytes of a region from byte `from` on. The region must have so many.
+    /// `len` bytes of a region from byte `from` on. The region must contain them.
     #[inline]
     pub(super) fn new<M: Media>(region: &Region<'a, M>, from: usize, len: usize) -> Self {
         debug_assert!(from + len <= 8 * region.words());
@@ -347,7 +349,7 @@ impl<'a> Bytes<'a> {
         if self.len == N { self.first_chunk() } else { None }
     }
 
-    /// The first `N` bytes, if there are so many: enough to tell most keys apart, in a few instructions.
+    /// The first `N` bytes, if there are at least `N`: enough to distinguish most keys, in a few instructions.
     ///
     /// ```
     /// # let pool = endura::Pool::open(tempfile::tempdir()?.path().join("pool"))?;

@@ -7,7 +7,7 @@ pub struct TreeCheck {
     pub entries: u64,
     /// Nodes of all levels.
     pub nodes: u64,
-    /// Leaf arrays of a ROART, which are not among the nodes.
+    /// Leaf arrays of a ROART, which `nodes` does not include.
     pub arrays: u64,
     /// Levels: nodes on the longest path to an entry.
     pub height: u64,
@@ -21,12 +21,12 @@ pub struct TreeCheck {
 pub struct Repairs {
     /// Entries that were being moved within a node.
     pub duplicates: u64,
-    /// Splits and merges whose last step is missing. In an NBTree: replaced blocks to which the block before still
+    /// Splits and merges whose last step is missing. In an NBTree, replaced blocks to which the preceding block still
     /// points.
     pub unsettled_siblings: u64,
     /// Nodes without a separator in their parent.
     pub missing_separators: u64,
-    /// Nodes that a writer of an earlier session was changing. In an NBTree: frozen blocks.
+    /// Nodes that a writer of an earlier session was changing. In an NBTree, frozen blocks.
     pub interrupted: u64,
     /// In a ROART, words marked as possibly not durable.
     pub dirty: u64,

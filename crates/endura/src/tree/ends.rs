@@ -2,19 +2,20 @@
 //!
 //! The result is the nearest entry in the first leaf that has one. Empty leaves may precede it. After the result is
 //! found, each of them is checked a *second* time. [`Leaves::was_empty`] says, for its kind of tree, whether the leaf
-//! was empty all the time in between. That period includes the moment at which the leaf of the result was confirmed:
-//! the result is the end at this moment.
+//! was empty throughout the time between the two checks. That period includes the moment at which the leaf of the
+//! result was confirmed: the result was the end of the chain at that moment.
 //!
-//! A search fails only if a writer that made progress disturbed it: it is lock-free.
+//! A search is lock-free: an attempt fails only if a writer that made progress disturbed it.
 //!
 //! # Pins
 //!
-//! Few leaves are passed, because removes merge empty ones. But in a damaged map, or in one in which merges found no
-//! free space, there may be any number of them. So a pin ends after a fixed number of leaves, and a leaf passed in an
-//! earlier pin may have become another leaf since. Then the second check counts only if none of the map's leaves was
-//! retired from the end of the first pin on ([`MapState::retired`]). Before that end, and after that number was read,
-//! the leaves passed so far are checked once more. A thread that retires a leaf first takes it out of the tree, so that
-//! a second check notices, then counts it, and then allows its reuse.
+//! A search passes few empty leaves, because removes merge them. But there may be any number of them in a damaged map,
+//! or in one whose merges found no free space. So a pin ends after a fixed number of leaves, and the memory of a leaf
+//! passed in an earlier pin may hold another leaf by the time of the second check. The check then counts only if no
+//! leaf of the map was retired since the end of the first pin. To know that, the search reads the number of retired
+//! leaves ([`MapState::retired`]) and checks the leaves passed so far once more, before it ends the first pin; after
+//! the second check the number must be the same. A thread that retires a leaf first takes it out of the tree, so that a
+//! check notices, then counts it, and then allows its reuse.
 
 use crate::media::Media;
 use crate::space::{Guard, MapState, Space};
@@ -39,17 +40,17 @@ pub(crate) struct Look<L> {
 /// What a look must establish about the leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// Nothing more: a search finds the entry, unless the pool is damaged.
+    /// Nothing more. A search finds the entry, unless the pool is damaged.
     Blind,
-    /// That a search finds the entry: a search for the key has failed.
+    /// That a search finds the entry. Required after a search for its key has failed.
     Checked,
-    /// For a pop: that no thread which was about to insert when the look started is still inserting a key into a leaf
+    /// For a pop: of the threads that were inserting when the look started, none is still inserting a key into a leaf
     /// up to that of the result.
     Quiet,
 }
 
-/// How long a look waits for the holder of a lock: as long as a wait does not sleep, because the look has a pin. Its
-/// caller sleeps outside of the pin ([`pop`](crate::tree::pops::pop)).
+/// The wait of a look for the holder of a lock. It ends before it would sleep, because the look has a pin. The caller
+/// of the look sleeps outside the pin ([`pop`](crate::tree::pops::pop)).
 #[derive(Default)]
 pub(crate) struct Wait {
     backoff: Backoff,
@@ -74,7 +75,7 @@ pub(crate) trait Leaves<const UP: bool> {
     type Medium: Media;
     type Leaf;
 
-    /// A pin for such a look.
+    /// A pin for a look that must establish `trust`.
     fn pin(&self, trust: Trust) -> Result<Guard<'_, Self::Medium>>;
 
     fn map(&self) -> &MapState;
@@ -101,10 +102,10 @@ pub(crate) trait Leaves<const UP: bool> {
         trust: Trust,
     ) -> Result<Look<Self::Leaf>>;
 
-    /// Whether the leaf had no entry, from the key on, at any moment since it was passed.
+    /// Whether the leaf was empty, from the key of its look on, at every moment since that look.
     fn was_empty(&self, leaf: &Self::Leaf) -> bool;
 
-    /// Whether no search finds `entry`, which `leaf` has, although no writer has changed the leaf.
+    /// Whether a search misses `entry`, which `leaf` has, although no writer has changed the leaf.
     fn is_lost(&self, leaf: &Self::Leaf, entry: (u64, u64)) -> Result<bool>;
 }
 
@@ -115,18 +116,18 @@ enum Attempt {
     Found(Option<(u64, u64)>),
     /// A writer intervened.
     Disturbed,
-    /// A leaf was not quiet for as long as a look waits.
+    /// A leaf did not become quiet while the look waited.
     Held,
 }
 
 /// What a pop learns about the entry that it has chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// It is the end, and all leaves up to it are [quiet](Trust::Quiet).
+    /// The entry is the end, and all leaves up to it are [quiet](Trust::Quiet).
     End,
-    /// It is not, or a writer intervened.
+    /// The entry is not the end, or a writer intervened.
     Another,
-    /// A lock up to it is still held: the pop asks again when the holder has had time to continue.
+    /// The lock of a leaf up to the entry is still held. The pop asks again when the holder has had time to continue.
     Held,
 }
 
@@ -183,7 +184,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(tree: &T, trust: Trust) -> Result<Atte
         let ahead = next.filter(|&key| !tree.is_prepared(key));
         if passed.len().is_multiple_of(BITE) || ahead.is_some() {
             if retired.is_none() {
-                // Read before the second check: a leaf that this check still finds in its place was not counted.
+                // Read before the check below: a leaf that this check still finds in the tree was not counted yet.
                 retired = Some(tree.map().retired());
                 if !passed.iter().all(|leaf| tree.was_empty(leaf)) {
                     return Ok(Attempt::Disturbed);
@@ -204,7 +205,8 @@ fn try_end<const UP: bool, T: Leaves<UP>>(tree: &T, trust: Trust) -> Result<Atte
             guard = tree.pin(trust)?;
         }
     }
-    // Read after the second check (Acquire): if a leaf was another one by then, its retirement was counted before.
+    // Read after the second check (Acquire): if the memory of a leaf held another one by then, the retirement of the
+    // first was counted before.
     let is_one_moment = retired.is_none_or(|before| before == tree.map().retired());
     Ok(if is_one_moment { Attempt::Found(answer) } else { Attempt::Disturbed })
 }

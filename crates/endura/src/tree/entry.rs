@@ -3,17 +3,18 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-/// A closure that gets the copies of a key and its value, until it breaks.
+/// A closure that receives a copy of the key and of the value of each entry, until it breaks.
 pub(crate) type EntryVisitor<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
 
-/// Up to so many bytes key and value are copied together.
+/// The most bytes of key and value that are copied into one buffer.
 pub(crate) const TOGETHER: usize = 64 << 10;
 
-/// The copy of an entry. A scan uses one for all its entries, so that most need no allocation. It keeps at most 64 KiB
-/// for the next: a value that does not fit beside its key is in memory of its own, which the next entry frees.
+/// The copy of an entry. A scan uses one for all its entries, so that most need no allocation. It keeps a buffer of at
+/// most 64 KiB for the next entry. A value that does not fit into it beside its key has memory of its own, which the
+/// next entry frees.
 #[derive(Debug, Default)]
 pub struct Entry {
-    /// The key, and after it the value, unless that is large.
+    /// The key, and after it the value, unless the value is `large`.
     bytes: Vec<u8>,
     key: usize,
     large: Option<Vec<u8>>,
@@ -25,7 +26,8 @@ impl Entry {
         Self { key: key.len(), bytes: key, large: None }
     }
 
-    /// Replaces the contents. `append` appends so many bytes of key and value, from some byte on.
+    /// Replaces the contents with a key of `key` bytes and a value of `value` bytes. `append(from, count, out)` appends
+    /// to `out` `count` bytes of the two together, from byte `from` on.
     #[inline(always)]
     pub(crate) fn fill(
         &mut self,

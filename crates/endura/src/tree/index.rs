@@ -4,7 +4,7 @@ use crate::space::Seat;
 use crate::tree::pops::Popped;
 use crate::{Error, Result};
 
-/// What is wrong if a scan meets a key that is not beyond the last one.
+/// The error text for a scan that meets a key not beyond the last one.
 pub(crate) const OUT_OF_ORDER: &str = "keys that are not in order";
 
 /// An ordered index from `u64` to `u64` in a pool.
@@ -12,7 +12,7 @@ pub(crate) const OUT_OF_ORDER: &str = "keys that are not in order";
 /// Any thread may call any method at any time. Each is linearizable, and on return as durable as the medium promises.
 #[expect(clippy::len_without_is_empty, reason = "a map asks for its first entry instead")]
 pub trait Index: Send + Sync + 'static {
-    /// A position in a scan in one direction. A new one starts where the first call says.
+    /// A position in a scan in one direction. A new cursor starts at the key of its first call.
     type Cursor: Default + Send;
 
     /// The value of `key`. Never blocks on a writer.
@@ -29,10 +29,11 @@ pub trait Index: Send + Sync + 'static {
     /// As for [`get`](Self::get).
     fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>>;
 
-    /// Changes the value of `key` as `decide` says about the present one, atomically, and returns that value. `decide`
-    /// may run under a lock: it must be short and must not call the index. It runs again if another thread has changed
-    /// the value, or if the operation ran out of space and restarts. If `decide` forks the process, the operation
-    /// stores nothing more in the child ([`Error::Forked`]).
+    /// Passes the current value of `key` to `decide` and applies the change that `decide` returns, both as one atomic
+    /// operation. Returns the value that the last call of `decide` saw. `decide` may run under a lock: it must be short
+    /// and must not call the index. It runs again if another thread has changed the value, or if the operation runs out
+    /// of space and restarts. If `decide` forks the process, the operation stores nothing more in the child
+    /// ([`Error::Forked`]).
     ///
     /// # Errors
     ///
@@ -51,8 +52,9 @@ pub trait Index: Send + Sync + 'static {
         self.modify(key, decide)
     }
 
-    /// Gives `key` this value and returns the old one, as [`apply`](Self::apply) does. The search starts where the last
-    /// such call ended, as `near` says. In a series of calls whose keys ascend it finds its place there.
+    /// Gives `key` this value and returns the old one, as [`apply`](Self::apply) does. The search starts at the node
+    /// that `near` remembers from the last such call. If the keys of a series of calls ascend, it mostly ends there as
+    /// well.
     ///
     /// # Errors
     ///
@@ -63,7 +65,8 @@ pub trait Index: Send + Sync + 'static {
         self.apply(key, |_| Change::Put(value))
     }
 
-    /// An error that is about to be told: a tree in a pool notes damage there.
+    /// Returns `error`, which is about to be reported. A tree in a pool first records the damage that the error
+    /// reports, if any, for the pool.
     fn noted(&self, error: Error) -> Error {
         error
     }
@@ -75,22 +78,22 @@ pub trait Index: Send + Sync + 'static {
     }
 
     /// The next entry of the upward scan of `cursor`, if it is available without a search: a fast path of
-    /// [`scan_up`](Self::scan_up). `None` says nothing. A returned entry is the one that `scan_up` would have returned
-    /// for any key up to it and beyond the one returned last.
+    /// [`scan_up`](Self::scan_up). `None` says nothing about the map: the caller then calls `scan_up`. A returned entry
+    /// is the one that `scan_up` would have returned for any key beyond the one returned last and up to this one.
     #[inline(always)]
     fn next_up(&self, cursor: &mut Self::Cursor) -> Option<(u64, u64)> {
         let _ = cursor;
         None
     }
 
-    /// The same downwards: a fast path of [`scan_down`](Self::scan_down).
+    /// As [`next_up`](Self::next_up), downwards: a fast path of [`scan_down`](Self::scan_down).
     #[inline(always)]
     fn next_down(&self, cursor: &mut Self::Cursor) -> Option<(u64, u64)> {
         let _ = cursor;
         None
     }
 
-    /// The entry with the smallest key at or above `key`. Successive calls with one cursor pass keys beyond the one
+    /// The entry with the smallest key at or above `key`. With one cursor, each call must pass a key beyond the one
     /// returned last.
     ///
     /// # Errors
@@ -106,7 +109,8 @@ pub trait Index: Send + Sync + 'static {
     /// As for [`get`](Self::get).
     fn scan_down(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>>;
 
-    /// The entry with the smallest key, at one moment of the call. `None`: at one moment there was no entry.
+    /// The entry with the smallest key, at one moment of the call. Returns `None` if the map was empty at one moment of
+    /// the call.
     ///
     /// Lock-free: it searches again only if a writer has changed a node on which the result depends.
     ///
@@ -134,7 +138,8 @@ pub trait Index: Send + Sync + 'static {
     }
 
     /// Removes the entry that [`first`](Self::first) (for `smallest` = false [`last`](Self::last)) returned, if it is
-    /// still the first when it is removed. At the moment of its removal no other thread finds a key before it.
+    /// still at that end of the map when it is removed. At the moment of its removal no other thread finds a key before
+    /// it.
     ///
     /// # Errors
     ///

@@ -50,7 +50,8 @@ pub(crate) fn len<M: Media, T: Clone + Send + 'static>(
     Ok(Len::AtLeast(map.sum()))
 }
 
-/// The same, counted first if it is not known: O(n), by the caller, unless another thread is already counting.
+/// As [`len`], but a number that is not known is counted first: O(n), by the caller, unless another thread is already
+/// counting.
 ///
 /// # Errors
 ///
@@ -79,8 +80,8 @@ pub(crate) fn exact_len<M: Media, T>(
     }
 }
 
-/// Compares the number of entries that a pass over the whole map has found with the known one. Beside writers no number
-/// is that of the pass, so that it is compared in sessions that only read.
+/// Compares the number of entries that a pass over the whole map has found with the known number. Only in sessions that
+/// are read-only: beside writers the known number changes during the pass.
 ///
 /// # Errors
 ///

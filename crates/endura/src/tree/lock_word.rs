@@ -1,18 +1,18 @@
-//! The common part of the lock words of a FAST & FAIR node and of a ROART chunk: the session that a word belongs to,
-//! and how long a thread waits for its lock. The other bits, and their promises to readers, differ as the papers do.
+//! What the lock words of FAST & FAIR nodes and ROART chunks have in common: the session to which a word belongs, and
+//! the wait for its lock. The other bits, and what they promise readers, differ between the two trees.
 //!
 //! ```text
 //! 63         44 43     2    1          0
 //! | generation | the tree's | obsolete | locked |
 //! ```
 //!
-//! A word of an earlier generation than the session's means: unlocked, not obsolete. So a lock that was held at a crash
-//! is void without being released.
+//! A word of an earlier generation than the session's counts as unlocked and not obsolete. So a lock that was held at a
+//! crash is void without being released.
 //!
-//! No crash leaves a word of this generation, or of a later one. So a damaged word is detected in three places: a
-//! thread that would wait for a lock asks whether it was taken in this session ([`Space::has_set_lock`]), a thread that
-//! meets an obsolete node asks whether it became obsolete in this session, and a thread that locks a word first asks
-//! whether it can be of an earlier session.
+//! No crash leaves a word of the session's generation, or of a later one. So a damaged word is detected in three
+//! places. A thread that would wait for a lock checks that the lock was taken in this session
+//! ([`Space::has_set_lock`]). A thread that meets an obsolete node checks that it became obsolete in this session. A
+//! thread that is the first to lock a word checks that an earlier session can have left the word.
 
 use std::thread::panicking;
 
@@ -30,19 +30,20 @@ pub(crate) const STAMP: u64 = u64::MAX << STAMP_SHIFT;
 /// The error for a lock word of this generation that was not set in this session, or for one of a later generation.
 pub(crate) const IMPOSSIBLE: &str = "a lock word that no session has left";
 
-/// The session of a lock word, as another session sees it.
+/// The session of a lock word, relative to the current session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// An earlier session: the word has no meaning, except what the tree leaves for a successor to find.
+    /// An earlier session. The word has no meaning, except for what the tree keeps in it for later sessions.
     Void,
-    /// Of this session.
+    /// The current session.
     Mine,
-    /// A session that has not existed: no correct run leaves such a word.
+    /// A session that has not existed yet. No correct run leaves such a word.
     Another,
 }
 
-/// The session of a lock word, for the session of this generation. (A stamp of all ones is that of a [void] word in the
-/// first generation of a turn.)
+/// The session of a lock word, relative to the session with this `generation`. (The stamp has the low 20 bits of a
+/// generation and repeats after a *turn* of 2^20 generations. A stamp of all ones is that of a [void] word in the first
+/// generation of a turn.)
 ///
 /// [void]: void_stamp
 #[inline(always)]
@@ -59,7 +60,7 @@ pub(crate) fn standing(word: u64, generation: u64) -> Standing {
     }
 }
 
-/// Whether a lock word belongs to the session of this generation.
+/// Whether a lock word belongs to the session with this `generation`.
 #[inline(always)]
 pub(crate) fn is_mine(word: u64, generation: u64) -> bool {
     standing(word, generation) == Standing::Mine
@@ -72,17 +73,17 @@ pub(crate) fn first_stamp<M: Media>(space: &Space<M>, at: u64) -> u64 {
     space.generation() << STAMP_SHIFT
 }
 
-/// The stamp of a word that the session of this generation treats as void, as after any crash.
+/// The stamp of a word that the session with this `generation` treats as void, as after any crash.
 pub(crate) fn void_stamp(generation: u64) -> u64 {
     generation.wrapping_sub(1) << STAMP_SHIFT
 }
 
-/// Whether a word at `at`, which no thread is changing, is one that an earlier session can have left, or that this one
-/// has set. Until the first open of a turn has voided those of the last one, any word is.
+/// Checks that the lock word at `at`, which no thread is changing, was left by an earlier session or set by this one.
+/// Until the first open of a turn has voided the words of the last turn, every word passes.
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] if not.
+/// [`Error::Corrupt`] if neither is possible.
 pub(crate) fn check<M: Media>(space: &Space<M>, at: u64, word: u64) -> Result<()> {
     let is_sound = match standing(word, space.generation()) {
         Standing::Mine => space.has_set_lock(at),
@@ -119,11 +120,11 @@ impl<'s, M: Media> Waiting<'s, M> {
         Self { space, at, backoff: Backoff::default() }
     }
 
-    /// The session of the word that was read, if the lock may be taken by exchanging the word. If another thread of
-    /// this session holds the lock, waits a little and returns `None`: the caller reads the word again.
+    /// The session of `word`, if the lock may be taken by an exchange of that word. If another thread of this session
+    /// holds the lock, waits a little and returns `None`; the caller then reads the word again.
     ///
-    /// It waits even if the object is about to become obsolete: the caller's next search then does not find it any
-    /// more.
+    /// It waits even if the guarded object is about to become obsolete: after the wait the caller's next search no
+    /// longer finds the object.
     #[inline(always)]
     pub(crate) fn may_take(&mut self, word: u64) -> Result<Option<Standing>, Refusal> {
         match standing(word, self.space.generation()) {
@@ -158,7 +159,7 @@ impl PanicWatch {
         Self { was_panicking: panicking() }
     }
 
-    /// Called before the unlock: poisons the pool if a panic has begun; returns whether it has.
+    /// Called before the unlock: poisons the pool if a panic has begun under the lock; returns whether one has.
     #[inline(always)]
     pub(crate) fn end<M: Media>(self, space: &Space<M>) -> bool {
         let has_panicked = panicking() && !self.was_panicking;

@@ -1,7 +1,16 @@
 //! The indexes of the papers, over any medium.
 //!
-//! An index has a few primitives ([`Index`] for numbers, [`ByteIndex`] for byte strings); the operations of a map
-//! ([`Map`](crate::Map)) are built on them.
+//! Here live [FAST & FAIR](fast_fair) and [NBTree](nbtree) for numbers, [ROART](roart) for byte strings, and what they
+//! share. An index has a few primitives ([`Index`] for numbers, [`ByteIndex`] for byte strings); the operations of a
+//! map ([`Map`](crate::Map)) are built on them. This module may use `space`, `media`, `runtime` and `cpu`, besides
+//! `sync`, `error`, `kind` and `types`.
+//!
+//! | after a change of | run |
+//! | --- | --- |
+//! | one tree | `cargo test -p endura --test fast_fair` (or `nbtree`, `roart`) |
+//! | anything here | `.ci/quick` |
+//! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation --test nbtree --test roart killed` |
+//! | a lock word, or a memory order | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
 
 pub(crate) mod byte_range;
 mod bytes;

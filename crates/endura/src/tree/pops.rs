@@ -1,5 +1,5 @@
-//! A pop at one moment, for every tree: the steps that the [pops](crate::space::MapState::pops) of a map require of a
-//! tree, in their order.
+//! Linearizable pops, for every tree: the steps that the [announcement](crate::space::MapState::pops) of a pop requires
+//! of a tree, in their order.
 
 use std::cell::Cell;
 
@@ -12,23 +12,24 @@ use crate::tree::ends::Choice;
 /// The result of an attempt to remove an entry that was the first, or the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Popped {
-    /// It was still the end at the moment of its removal.
+    /// The entry was still the end at the moment of its removal.
     Taken,
-    /// It is no longer the end, or a thread is inserting a key before it. The caller searches for the end again.
+    /// The entry is no longer the end, or a thread is inserting a key before it. The caller searches for the end again.
     Beaten,
-    /// It was still the end, but a search for its key did not find it.
+    /// The entry was still the end, but a search for its key did not find it.
     Missed,
 }
 
-/// A pop decides about its entry at most so often in one pin. Another thread may replace the entry by an equal one each
-/// time before the pop gets to it. Then the pop releases the inserts that it holds up, ends its pin, and chooses again.
+/// The most decisions of a pop about its entry in one pin. Another thread may replace the entry by an equal one each
+/// time before the pop removes it. After this many decisions the pop releases the inserts that it holds up, ends its
+/// pin, and chooses again.
 const DECISIONS: u32 = 64;
 
 /// Removes the entry at one end if it is still the one that the caller knows.
 ///
 /// `announce` announces its key to inserts, so that a pop is linearizable. `choice` checks that the entry is that end,
 /// and that no thread is inserting a key before it without having seen the announcement. `take` removes the entry if it
-/// has the same value and the closure passed to it returns true; it returns whether it has.
+/// has the same value and the closure passed to it returns true; it returns whether it has removed the entry.
 pub(crate) fn pop<M: Media>(
     open: &OpenMap<M>,
     announce: impl Fn(&Turn<'_>),
@@ -39,7 +40,7 @@ pub(crate) fn pop<M: Media>(
     open.space().with_room(|| {
         let turn = open.begin_pop()?;
         announce(&turn);
-        // The wait is outside of pins. The turn is kept: other pops would wait for the same holder.
+        // The wait is outside of pins. It keeps the turn, because other pops would wait for the same holder.
         let mut backoff = Backoff::asleep();
         loop {
             match choice()? {
@@ -49,7 +50,7 @@ pub(crate) fn pop<M: Media>(
             }
         }
         // One pin around all pins of `take`. A pop that blocks inserts must not wait for a verification, which may wait
-        // for them.
+        // for those inserts.
         let _pin = open.pin_mut()?;
         let (is_beaten, decisions) = (Cell::new(false), Cell::new(0));
         let decide = || {
@@ -65,10 +66,11 @@ pub(crate) fn pop<M: Media>(
     })
 }
 
-/// Whether to remove a key with this value.
+/// Decides whether to remove a key that has this value.
 type TakesOut<'d> = &'d mut dyn FnMut(Option<u64>) -> bool;
 
-/// The same for an entry of numbers. `write` removes its key if the closure says so, and does not wait for free space.
+/// As [`pop`], for an entry of numbers. `write` removes its key if the closure returns true, and does not wait for free
+/// space.
 pub(crate) fn pop_number<M: Media>(
     open: &OpenMap<M>,
     smallest: bool,

@@ -82,7 +82,8 @@ fn where_caches_are_lost_every_operation_writes_back() {
     assert!(lines.iter().all(|&lines| lines >= 3 * KEYS), "{lines:?}");
 }
 
-/// Fills an index and scans it from both ends, inside a pin that is so many epochs behind.
+/// Fills an index and scans it from both ends, inside a pin whose epoch is `epochs` behind. Returns the number of
+/// entries found.
 fn ends_behind<I: Index>(
     open: impl FnOnce(&Arc<Space<Heap>>) -> I + Send + 'static,
     epochs: u64,
@@ -112,7 +113,7 @@ fn heap() -> Arc<Space<Heap>> {
     space
 }
 
-/// The result of `work`, unless it loops for ever.
+/// The result of `work`; fails if `work` loops for ever.
 fn patiently<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, wait) = std::sync::mpsc::channel();
     std::thread::spawn(move || done.send(work()));
@@ -120,7 +121,7 @@ fn patiently<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T 
 }
 
 /// While a pin sleeps between reading the epoch and publishing it, the epoch may advance by two, and then not again. No
-/// seat that is taken inside of that pin is valid.
+/// seat that is taken inside that pin is valid.
 #[test]
 fn a_scan_ends_inside_a_pin_that_lies_behind() {
     for epochs in 0..4 {
@@ -149,8 +150,8 @@ fn a_scan_ends_inside_a_pin_that_lies_behind() {
     }
 }
 
-/// A rival that replaces the entry by an equal one each time, before a pop gets to it, keeps neither the pop's pin nor
-/// what that holds up.
+/// A rival may replace the entry by an equal one each time before a pop removes it. The pop must still end its pin and
+/// release the inserts that it holds up.
 #[test]
 fn a_pop_that_decides_in_vain_chooses_again() {
     let space = heap();

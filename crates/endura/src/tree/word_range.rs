@@ -5,8 +5,8 @@ use std::ops::{Bound, RangeBounds};
 use crate::tree::Index;
 use crate::{Error, Result};
 
-/// The keys that are still to be returned, and the tree's cursor at each end. It does not own the tree: the caller
-/// passes it to each call.
+/// The keys that are still to be returned, and the tree's cursor at each end. The range does not own the tree: the
+/// caller passes the tree to each call.
 pub struct WordRange<C> {
     /// The smallest and the largest key that may still be returned, unless the range has ended.
     from: u64,
@@ -61,8 +61,8 @@ impl<C: Default> WordRange<C> {
         self.failed.take()
     }
 
-    /// The next key from below, with its value in `value`. So each reaches the caller in a register. An entry, or a
-    /// result, would be moved through memory, where a load of 16 bytes waits for two stores of 8.
+    /// Returns the next key from below, and stores its value in `value`: so both reach the caller in registers. An
+    /// entry, or a result, would be returned through memory, where a load of 16 bytes waits for two stores of 8.
     #[inline(always)]
     pub(crate) fn next_key(
         &mut self,
@@ -79,7 +79,7 @@ impl<C: Default> WordRange<C> {
         }
     }
 
-    /// The same from above.
+    /// As [`next_key`](Self::next_key), from above.
     #[inline(always)]
     pub(crate) fn next_back_key(
         &mut self,
@@ -96,7 +96,7 @@ impl<C: Default> WordRange<C> {
         }
     }
 
-    /// Takes the entry that an upward scan returned.
+    /// Takes over the entry that an upward scan returned, and moves the lower end of the range past it.
     #[inline(always)]
     fn take_up(&mut self, found: (u64, u64), value: &mut u64) -> Option<u64> {
         *value = found.1;
@@ -104,12 +104,12 @@ impl<C: Default> WordRange<C> {
             self.from = found.0 + 1;
             return Some(found.0);
         }
-        // Behind the last key that may be returned.
+        // The last key that may be returned, or one beyond it.
         self.done = true;
         (found.0 == self.to).then_some(found.0)
     }
 
-    /// Takes the entry that a downward scan returned.
+    /// As [`take_up`](Self::take_up), for a downward scan and the upper end.
     #[inline(always)]
     fn take_down(&mut self, found: (u64, u64), value: &mut u64) -> Option<u64> {
         *value = found.1;
@@ -139,7 +139,7 @@ impl<C: Default> WordRange<C> {
         }
     }
 
-    /// Ends at an entry that is not beyond the last one.
+    /// Ends the range with the error for an entry that is not beyond the last one.
     #[cold]
     #[inline(never)]
     fn fail(&mut self, tree: &impl Index<Cursor = C>, upwards: bool) -> Option<u64> {

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::kind::Kind;
 use crate::space::MapState;
 
-/// Says what kind `map` has: another than `want`, or other nodes.
+/// The error for `map`, which is of another kind than `want`, or of that kind with other nodes.
 #[cold]
 pub(crate) fn wrong_kind(map: &MapState, want: Kind) -> Error {
     let name = map.name().to_string();

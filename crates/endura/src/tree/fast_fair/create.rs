@@ -35,8 +35,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         space.open_typed_map(name, KIND, Self::PARAMETERS, types, create)
     }
 
-    /// Writes an empty tree and returns its root word. Nothing leads to it yet; it is durable once the caller's next
-    /// fence is. If it fails, no chunk stays allocated.
+    /// Writes an empty tree and returns its root word. Nothing leads to the tree yet. It is durable after the caller's
+    /// next fence. If the call fails, no chunk stays allocated.
     pub(crate) fn create(guard: &Guard<'_, M>) -> Result<u64> {
         let sizes = [Node::<M, LEAF>::BYTES, Node::<M, LEAF>::BYTES, Node::<M, INNER>::BYTES];
         let mut taken = [0; 3];

@@ -34,7 +34,7 @@ fn leaf() -> (Arc<Space<Modelled>>, u64) {
     (space, at)
 }
 
-/// Another such leaf.
+/// Adds an unlocked leaf with two entries of value 0; returns its offset.
 fn another_leaf(space: &Space<Modelled>) -> u64 {
     let guard = space.pin_mut().unwrap();
     let at = guard.alloc(Leaf::BYTES).unwrap();
@@ -106,8 +106,8 @@ fn a_lock_that_two_want() {
     check_finds(Fault::RelaxedStores, Some(3), one_holds_the_lock);
 }
 
-/// Changes one leaf and reads another, in one pin, whose barrier would order the two. Returns whether the change of the
-/// other leaf was missed.
+/// Changes one leaf and reads another. Both are in one pin: the barrier of a second pin would order them. Returns
+/// whether the change of the other leaf was missed.
 fn change_and_look(space: &Space<Modelled>, own: u64, other: u64) -> bool {
     let guard = space.pin_mut().unwrap();
     let node = Leaf::enter(guard.media(), own, 0).unwrap();
@@ -149,7 +149,7 @@ fn a_reader_finds_its_key_beside_a_split() {
     let space = space();
     let tree = Tiny::open(&space, "t").unwrap();
     [10, 20, 30].into_iter().for_each(|key| _ = tree.modify(key, |_| Change::Put(key)).unwrap());
-    // The places of the new node and of the new root.
+    // The chunks of the new node and of the new root.
     space.media().fill(12 * 4096, 32 * Leaf::BYTES);
     let reader = {
         let tree = tree.clone();
@@ -169,7 +169,7 @@ fn a_split_publishes_a_node_that_is_whole() {
 }
 
 /// A scan that reads a remembered leaf without a pin gets only what that leaf held. The chunk may be another leaf by
-/// now, with the same lock word; a scan that learns that its leaf has gone reads nothing in it.
+/// now, with the same lock word. A scan that knows that its leaf is gone gets nothing from the chunk.
 fn a_seat_is_not_read_in_another_leaf() {
     let (space, at) = leaf();
     let seat = {

@@ -1,6 +1,19 @@
-//! FAST & FAIR: a B+-tree whose nodes are sorted in place by 8-byte stores. After each store the tree is readable as it
-//! is (Hwang, Kim, Won, Nam; USENIX FAST 2018). This is a corrected version: `docs/trees.md` lists the corrections,
-//! each with its reason, and the sections of the paper.
+//! FAST & FAIR: a B+-tree whose nodes are sorted in place by 8-byte stores.
+//!
+//! After each store the tree is readable as it is (Hwang, Kim, Won, Nam; USENIX FAST 2018). This is a corrected
+//! version: `docs/trees.md` lists the corrections, each with its reason, and the sections of the paper.
+//!
+//! Here live the [`Tree`] with its nodes (`nodes`), the search for a node (`path`), reads (`read`), writes with splits
+//! and merges (`write`), and the walks over a whole tree (`upkeep`). This module may use what `tree` may use, and of
+//! `tree` what all trees share; not NBTree or ROART.
+//!
+//! | after a change of | run |
+//! | --- | --- |
+//! | anything here | `cargo test -p endura --test fast_fair`, then `.ci/quick` |
+//! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation --test nbtree --test roart killed` |
+//! | the lock word, or a memory order | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//!
+//! A change of the order of stores also updates the table below.
 //!
 //! # Structure
 //!
@@ -33,7 +46,7 @@
 //! | insert, value copied right (I3) | a dead slot with a new value | before | nothing |
 //! | insert, key copied right (I3) | one entry twice, the right copy counts | before | drops the left copy |
 //! | insert, the next value copied right (I3) | the left copy with another value | before | drops the left copy |
-//! | insert, new value (I4) | the left copy with another value; behind the last entry a dead slot | before | drops the left copy, if there is one |
+//! | insert, new value (I4) | the left copy with another value; after the last entry, a dead slot | before | drops the left copy, if there is one |
 //! | insert, new key (I4) | the entry | after | nothing |
 //! | remove, key overwritten (D2) | the right neighbour twice | after | drops the left copy |
 //! | remove, value copied left (D3) | the left copy with the right value | after | drops the left copy |

@@ -11,11 +11,11 @@ use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::search::Search;
 
-/// The number of this kind of map in the directory.
+/// The number by which the directory records this kind of map.
 pub(crate) const KIND: u8 = Kind::FastFair.number();
 
-/// A FAST & FAIR tree of inner nodes of `INNER` words and leaves of `LEAF` words, 8 of which are the header. `S` is the
-/// method to search a node.
+/// A FAST & FAIR tree with inner nodes of `INNER` words and leaves of `LEAF` words. 8 words of each are the header. `S`
+/// is the method to search a node.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -63,7 +63,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         self.open.map().root()
     }
 
-    /// Its entry in the directory, with its counters.
+    /// The map's entry in the directory, with its counters.
     pub fn map(&self) -> &MapState {
         self.open.map()
     }

@@ -1,12 +1,12 @@
-//! Variants of the tree without some of its techniques, to measure what each is worth.
+//! Variants of the tree without some of its techniques, to measure what each technique contributes.
 //!
 //! The paper measures its tree with leaves of one layer, and with locks for writers and for readers (figures 6 and 8).
 //! Such trees are not for users; the benchmark crate has them as further designs.
 
-/// Which of the paper's techniques a tree has. [`TwoLayers`] has all.
+/// The techniques of the paper that a tree uses. [`TwoLayers`] uses all.
 pub trait Design: Send + Sync + 'static {
     /// Whether a search uses the fingerprints in DRAM to select slots. Otherwise it reads every claimed slot in the
-    /// pool (every slot, if the claims are no longer known).
+    /// pool, or every slot if the claims are no longer known.
     const HAS_TAGS: bool = true;
 
     /// A guard that an operation holds while it is in a leaf.
@@ -15,11 +15,12 @@ pub trait Design: Send + Sync + 'static {
     /// Called before a lookup searches the leaf with this number.
     fn before_read(leaf: u32) -> Self::Held;
 
-    /// Called before a writer searches it, and again if the writer has to search for its leaf again.
+    /// Called before a writer searches the leaf with this number, and again if the writer has to search for its leaf
+    /// again.
     fn before_write(leaf: u32) -> Self::Held;
 }
 
-/// The complete tree, corrected: fingerprints in DRAM, entries in the pool, no operation waits for another.
+/// The complete tree, corrected: fingerprints are in DRAM, entries in the pool, and no operation waits for another.
 #[derive(Debug, Clone, Copy)]
 pub struct TwoLayers;
 

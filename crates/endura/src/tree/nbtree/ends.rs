@@ -1,18 +1,18 @@
 //! The look into a leaf for [`ends`](crate::tree::ends).
 //!
-//! A block has no version, but its slots never return to an earlier state. Suppose that two looks at all of them find
-//! the same nearest entry, and no slot is DEAD that was not LIVE or DEAD at the first look. Then nothing nearer was
-//! there at any moment between the two looks. The value is read in between.
+//! A block has no version, but its slots never return to an earlier state. Suppose that two looks at all slots find the
+//! same nearest entry, and that every slot that is DEAD at the second look was LIVE or DEAD at the first. Then no
+//! nearer entry existed at any moment between the two looks. The value is read in between.
 //!
-//! Now for a leaf in which nothing was found. (There are eight partitions, and removes merge leaves that are nearly
-//! empty.) If it has no successor at the second look, it was current until then, so that all writes to its keys were
-//! writes to its block. The same holds if it has a successor, but the inner nodes still lead to the leaf after that
-//! look: no thread writes to a successor before they lead there, and a thread that is preempted before it links the
-//! successor must not delay others. The leaf of the result need not be current, as for lookups. What a frozen block
-//! says is true until a moment after the inner nodes led to it, and they did so after all the other leaves had been
-//! checked.
+//! If a leaf has no entry, the search must also know that the leaf was current. (Few leaves are empty: there are eight
+//! partitions, and removes merge leaves that are nearly empty.) If the leaf has no successor at the second look, it was
+//! current until then, so that all writes to its keys were writes to its block. The same holds if it has a successor,
+//! but the inner nodes still lead to the leaf after that look: no thread writes to a successor before they lead there.
+//! (A thread that is preempted before it links the successor must not delay others.) The leaf of the result need not be
+//! current, as for lookups: a frozen block was still valid at a moment after the inner nodes led to it. They did so
+//! after all the other leaves had been passed.
 //!
-//! A look at one block is repeated only as often as its slots change.
+//! A look at a block is repeated only if the slots of the block have changed.
 
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ use crate::tree::nbtree::tree::Tree;
 struct Look {
     /// The slot and the key of the nearest entry.
     nearest: Option<(usize, Local)>,
-    /// Slots that may still become entries.
+    /// Slots that may still become entries, one bit each.
     undecided: u64,
     dead: u64,
 }
@@ -53,7 +53,7 @@ impl Look {
                 State::Empty | State::Pending(_) => look.undecided |= 1 << slot,
                 State::Dead => look.dead |= 1 << slot,
                 State::Killed => {}
-                // No search finds a key outside of these.
+                // No search finds a key outside of `keys`.
                 State::Live(found) if !keys.contains(&found) => {}
                 State::Live(found) => {
                     let is_nearest = look.nearest.is_none_or(|(_, best)| comes_before(found, best));
@@ -66,7 +66,7 @@ impl Look {
         look
     }
 
-    /// Whether nothing nearer than the result of the earlier look was there at any moment since.
+    /// Whether no entry nearer than the result of the earlier look existed at any moment since.
     fn agrees_with(&self, earlier: &Self) -> bool {
         self.nearest == earlier.nearest && self.dead & earlier.undecided == 0
     }
@@ -91,7 +91,7 @@ where
 
     fn pin(&self, trust: Trust) -> Result<Guard<'_, M>> {
         match trust {
-            // A pop decides inserts: its pin must allow writes.
+            // A pop decides pending inserts, so that its pin must allow writes.
             Trust::Quiet => self.open.pin_mut(),
             Trust::Blind | Trust::Checked => self.open.pin(),
         }
@@ -140,7 +140,7 @@ where
         };
         let keys = leaf.low()..leaf.high();
         let agrees = Look::at::<UP, M, W>(&block, keys, key).agrees_with(&look);
-        // Read after the slots (Acquire): a leaf without a successor afterwards had none before.
+        // Read after the slots (Acquire): a leaf that has no successor now had none when they were read.
         let is_current = || {
             leaf.successor() == 0
                 || self.meta.descend(self.meta.roots[partition].load(), key) == number
@@ -155,7 +155,8 @@ where
         let (_, key) = split(key);
         let has_key = |slot: usize| block.word(slot).live_key() == Some(key);
         let twice = (0..Block::<M, W>::SLOTS).filter(|&slot| has_key(slot)).nth(1);
-        // A slot that was LIVE both times was LIVE in between, when the other slot was read: both were entries at once.
+        // A slot that was LIVE at the look and is LIVE now was also LIVE when the other slot was read: both were
+        // entries at once.
         Ok(twice.is_some() && passed.look.nearest.is_some_and(|(slot, _)| has_key(slot)))
     }
 }

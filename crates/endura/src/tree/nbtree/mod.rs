@@ -1,29 +1,43 @@
-//! NBTree: a B+-tree whose writers never wait, except for a pop. Its keys and values are in the pool, everything else
-//! is in DRAM (Zhang, Zheng, Qi, Huang; PVLDB 15(6), 2022). This is a corrected version: `docs/trees.md` lists the
-//! corrections, each with its reason, and the sections of the paper.
+//! NBTree: a B+-tree whose writers never wait, except for a pop.
+//!
+//! Its keys and values are in the pool, everything else is in DRAM (Zhang, Zheng, Qi, Huang; PVLDB 15(6), 2022). This
+//! is a corrected version: `docs/trees.md` lists the corrections, each with its reason, and the sections of the paper.
+//!
+//! Here live the [`Tree`] with its blocks in the pool (`blocks`), its leaves and inner nodes in DRAM (`metadata`), how
+//! these are made after an open (`restart`), reads (`read`), writes with splits and merges (`write`), and the walks over
+//! a whole tree (`upkeep`). This module may use what `tree` may use, and of `tree` what all trees share; not FAST & FAIR
+//! or ROART.
+//!
+//! | after a change of | run |
+//! | --- | --- |
+//! | anything here | `cargo test -p endura --test nbtree`, then `.ci/quick` |
+//! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation --test nbtree --test roart killed` |
+//! | the kept order of a leaf | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//!
+//! A change of the order of stores also updates the table below.
 //!
 //! # Structure
 //!
-//! The pool has *blocks* of 63 unsorted entries (`block`), chained in key order. For each block there is a *leaf* in
-//! DRAM with a byte of each key (`leaf`), and above the leaves there are inner nodes (`route`). A lookup reads one line
-//! of the pool. An insert claims a slot of a block and writes one line of it; updates and removes write in place
-//! (`insert`, `write`). If a slot was free there, an entry is in the line that its key selects (`claims`), which is
+//! The pool has *blocks* of 63 unsorted entries (`block`), chained in key order. Each block has a *leaf* in DRAM with
+//! one byte of each key (`leaf`), and above the leaves there are inner nodes (`body`, `descend`). A lookup reads one
+//! line of the pool. An insert claims a slot of a block and writes one line of it (`insert`); updates and removes write
+//! in place (`update`). An entry is in the line that its key selects if a slot was free there (`claims`). That line is
 //! prefetched together with the leaf.
 //!
 //! # Who may write what, and when it is durable
 //!
 //! Every word of a reachable block changes only by compare-and-exchange, except for the value of a slot that its writer
 //! has claimed and not yet published. The stores of an operation are durable when it returns. A full block is not
-//! changed in place: its entries are copied to new blocks (`change`, `settle`), in steps that any thread can do for any
-//! other.
+//! changed in place: its entries are copied to new blocks (`change`, `settle`), in steps that any thread can do for
+//! another.
 //!
 //! # Progress
 //!
 //! Lookups and scans never help other operations and never restart. (A scan proceeds leaf by leaf.) Writers are
 //! lock-free: other threads complete whatever a suspended thread has begun. There are three exceptions. Pops take
-//! turns, and an insert waits while a pop removes an entry behind its key (`space/directory/pops.rs`). The allocator has
-//! short locks, in which no operation stops. Of the threads that first use a partition after an open, one makes its
-//! index.
+//! turns, and an insert of a key that would come before the popped entry waits while the pop removes that entry
+//! (`space/directory/pops.rs`). The allocator has short locks, in which no operation stops. After an open, the threads
+//! that first use a partition wait while one of them makes its index.
 //!
 //! # What a reader may see
 //!
@@ -39,7 +53,7 @@
 //! | --- | --- | --- | --- |
 //! | insert, value (I3) | a slot that is EMPTY | before | claim it again, or pass over it if a later slot of its line was used |
 //! | insert, PENDING (I3) | an insert that is not decided | before | never meet it: its fingerprint is not set |
-//! | insert, KILLED (I4, or for a pop, or for want of room) | an insert that came to nothing | before | pass over it |
+//! | insert, KILLED (I4, or for a pop, or for want of space) | an insert that failed | before | pass over it |
 //! | insert, LIVE (I5) | the entry | after | nothing |
 //! | update, the pair | the value | after | nothing |
 //! | remove, the pair | DEAD | after | pass over it |

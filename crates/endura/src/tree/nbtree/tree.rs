@@ -17,7 +17,7 @@ use crate::tree::nbtree::design::{Design, TwoLayers};
 use crate::tree::nbtree::metadata::body::ROOM;
 use crate::tree::nbtree::metadata::shared::Metadata;
 
-/// The number of this kind of map in the directory.
+/// The number by which the directory records this kind of map.
 pub(crate) const KIND: u8 = Kind::NbTree.number();
 
 /// The offset of the word that leads to the first block of a partition.
@@ -116,8 +116,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     /// Writes an empty tree, one block for each partition, with a reserve, and returns its root word. Nothing leads to
-    /// it yet. The blocks are flushed; the caller flushes the entry, and fences before it publishes the map. If it
-    /// fails, no chunk stays allocated.
+    /// the tree yet. The blocks are flushed; the caller flushes the entry, and fences before it publishes the map. If
+    /// the call fails, no chunk stays allocated.
     fn create(guard: &Guard<'_, M>, entry: u64) -> Result<u64> {
         let mut blocks = [0; PARTITIONS + RESERVE];
         for i in 0..blocks.len() {

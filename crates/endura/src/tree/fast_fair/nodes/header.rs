@@ -9,11 +9,11 @@ pub(crate) const MAX_LEVEL: u64 = 15;
 /// The state of the right sibling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// It owns the keys from `high` on.
+    /// The sibling owns the keys from this node's `high` on.
     Normal = 0,
-    /// It is new: it owns nothing until `high` is its `low`.
+    /// The sibling is new. It owns nothing until this node's `high` equals the sibling's `low`.
     Splitting = 1,
-    /// It is being absorbed: it owns nothing once `high` is its `high`.
+    /// The sibling is being absorbed. It owns nothing once this node's `high` equals the sibling's `high`.
     Merging = 2,
 }
 
@@ -57,8 +57,8 @@ impl Fences {
         key <= self.high.wrapping_sub(1)
     }
 
-    /// The largest key that can be live. (In an inner node that spans all keys `low - 1` is MAX, so MAX itself is
-    /// excluded there; it is never a separator, see [`route_key`].)
+    /// The largest key that can be live. (In an inner node that spans all keys the dead key, `low - 1`, is MAX. So MAX
+    /// is excluded there; it is never a separator, see [`route_key`].)
     pub(crate) fn last(self) -> u64 {
         let last = self.high.wrapping_sub(1);
         if self.low == 0 && self.high == 0 { route_key(last) } else { last }
@@ -71,7 +71,7 @@ impl Fences {
 }
 
 /// The key by which inner nodes are searched. No separator is MAX, so that MAX routes as MAX - 1 does. The dead slots
-/// of a node that spans all keys have the key MAX: so they are never taken for live.
+/// of a node that spans all keys have the key MAX, so that no search takes them for live.
 #[inline(always)]
 pub(crate) fn route_key(key: u64) -> u64 {
     key.min(u64::MAX - 1)

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A word of an earlier generation than the session's also means that no writer is at work. [`lock_word`] has the part
-//! that it shares with the lock words of a ROART.
+//! that is common to the lock words of FAST & FAIR and ROART.
 
 use crate::Result;
 use crate::media::{Mark, Media, Ordering, Span};
@@ -22,8 +22,8 @@ pub(crate) const KIND_SHIFT: u32 = 3;
 pub(crate) const COUNT_ONE: u64 = 1 << 6;
 pub(crate) const COUNT: u64 = ((1 << 38) - 1) << 6;
 
-/// The primitive that a writer is executing. It tells a reader in which direction entries move, so that it can scan the
-/// same way and miss none.
+/// The primitive that a writer is executing. It shows in which direction entries move, so that a reader can scan in the
+/// same direction and miss none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Primitive {
     /// Entries move to the right.
@@ -59,7 +59,8 @@ impl LockWord {
         Self(words.load(LOCK, Ordering::Acquire))
     }
 
-    /// Whether the word is the same ([`is_same`](Self::is_same)), and no value loaded in between is younger.
+    /// Reads the word again. Returns whether it is the same ([`is_same`](Self::is_same)): then no value loaded in
+    /// between comes from a later primitive.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn is_confirmed<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
@@ -70,16 +71,18 @@ impl LockWord {
         self.is_same(Self(words.load(LOCK, Ordering::Relaxed)))
     }
 
-    /// Whether the word is unchanged except for the lock, and no value loaded before is younger. For a look without a
-    /// pin: the epoch, read afterwards, has to confirm it.
+    /// Reads the word again. Returns whether it is unchanged except for LOCKED and MERGING: then no value loaded in
+    /// between comes from a later primitive. For a look without a pin: the epoch, which the caller reads afterwards,
+    /// has to confirm the result.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn is_unchanged<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
         // As in `is_confirmed`.
         fence(Ordering::Acquire);
         words.media().mark(Mark::LoadsFenced);
-        // Acquire, by `read`: the chunk may be another node by now, with the same word. Then the epoch that is loaded
-        // afterwards is one in which the chunk can be reused. Pairs with `before_reuse`.
+        // Acquire, by `read`: the chunk may be another node by now, with the same word. Then the epoch that the caller
+        // loads afterwards is one in which the chunk can be reused, and the result does not count. Pairs with
+        // `before_reuse`.
         self.0 == Self::read(words).unlocked().0
     }
 
@@ -110,7 +113,8 @@ impl LockWord {
         self.0 & (MERGING | OBSOLETE) != 0 && self.is_current(generation)
     }
 
-    /// Whether a primitive had begun and not ended: now, or when its session ended.
+    /// Whether a primitive had begun and not ended when the word was read, or, in a word of an earlier session, when
+    /// that session ended.
     #[inline(always)]
     pub(crate) fn in_flight(self) -> bool {
         self.0 & KIND != 0
@@ -158,12 +162,12 @@ pub(crate) fn void_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// Whether the node at `at`, which no thread is changing, has a lock word that an earlier session can have left, or
-/// that this one has set.
+/// Checks that the lock word of the node at `at`, which no thread is changing, was left by an earlier session or set by
+/// this one.
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`](crate::Error::Corrupt) if not.
+/// [`Error::Corrupt`](crate::Error::Corrupt) if neither is possible.
 pub(crate) fn check_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
     let word = LockWord::read(&Span::<M, 8>::new(guard.media(), at)?);
     lock_word::check(guard.space(), at, word.0)

@@ -15,8 +15,8 @@ use crate::tree::fast_fair::nodes::node::{FWD, Node};
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`](crate::Error::Corrupt) if it did not become obsolete in this session: a search could then loop
-/// for ever.
+/// [`Error::Corrupt`](crate::Error::Corrupt) if the node did not become obsolete in this session: a search could then
+/// loop for ever.
 #[cold]
 pub(crate) fn onward<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
@@ -30,9 +30,9 @@ pub(crate) fn onward<M: Media, const W: usize>(
 
 /// Why a node was not locked.
 pub(crate) enum Refusal {
-    /// It is obsolete. The node that absorbed its entries; 0: the caller descends again.
+    /// The node is obsolete. Holds the node that absorbed its entries, or 0 if the caller has to descend again.
     Absorbed(u64),
-    /// No correct run leaves its lock word.
+    /// No correct run leaves the node's lock word.
     Damaged,
 }
 
@@ -46,16 +46,16 @@ pub(crate) struct Locked<'g, M: Media, const W: usize> {
 }
 
 impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
-    /// Waits for the lock of `node`. It neither locks an obsolete node, nor waits for one whose lock word no correct
-    /// run leaves.
+    /// Locks `node`, after a wait if another thread holds the lock. Refuses an obsolete node, and one whose lock word
+    /// no correct run leaves.
     pub(crate) fn acquire(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Result<Self, Refusal> {
         let mut waiting = Waiting::at(guard.space(), node.at());
         loop {
             let found = LockWord::read(node.words());
             let word = match waiting.may_take(found.0) {
                 Ok(Some(Standing::Mine)) => found.0 | LOCKED,
-                // The primitive that an earlier session was executing is not durable before the repair: until then
-                // readers must help, and the next session must repair.
+                // Keeps the kind of primitive that an earlier session was executing, because its stores are not durable
+                // before the repair. Until then readers must help, and after a crash the next session must repair.
                 Ok(Some(_)) => LockWord::created_locked(guard, node.at()) | found.0 & KIND,
                 Ok(None) => continue,
                 Err(lock_word::Refusal::Obsolete) => {
@@ -79,7 +79,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
         Self::take(guard, node, found, found.0 | LOCKED)
     }
 
-    /// Replaces the lock word that was found by one that is locked.
+    /// Replaces the lock word `found` by the locked `word`; `None` if another thread has changed it.
     #[inline(always)]
     fn take(
         guard: &'g Guard<'g, M>,
@@ -125,7 +125,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
         self.node.store(LOCK, self.word);
     }
 
-    /// Tells writers that post separators that this node is about to be absorbed.
+    /// Marks the node as about to be absorbed, or removes the mark. Writers that post separators look for it.
     #[track_caller]
     pub(crate) fn set_merging(&mut self, merging: bool) {
         self.word = if merging { self.word | MERGING } else { self.word & !MERGING };
@@ -138,11 +138,11 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
         std::mem::forget(self);
     }
 
-    /// Unlocks for good: a search that reaches this node continues at `successor` (0: descends again).
+    /// Unlocks the node as obsolete, for ever: a search that reaches it continues at `successor` (0: descends again).
     pub(crate) fn retire_into(mut self, successor: u64) {
-        // Relaxed: read by those who have seen the word that the drop stores with Release.
-        // equivalent mutant, without: costs time only: whoever comes to the dead node descends anew instead of
-        // going on from there.
+        // Relaxed: only threads that have seen the lock word, which the drop stores with Release, read it.
+        // equivalent mutant, without: costs time only: a search that reaches the obsolete node descends again instead
+        // of continuing from there.
         self.node.write(FWD, successor);
         self.word |= OBSOLETE;
     }

@@ -33,12 +33,12 @@ pub(crate) const PER_LINE: usize = 4;
 const MAGIC: u64 = 0xFA57_FA18 << 32;
 const OFFSET: u64 = (1 << 48) - 1;
 
-/// The kind of a node, as its fifth word says.
+/// The fifth word of a node: its magic, size and level.
 fn meta(words: usize, level: u64) -> u64 {
     MAGIC | (words as u64) << 8 | level
 }
 
-/// The header alone, for callers to which the level, and so the size, does not matter.
+/// The header alone, for callers to which the size of the node does not matter.
 pub(crate) type Header<'m, M> = Node<'m, M, 8>;
 
 /// A node of `W` words.
@@ -92,8 +92,8 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.words.offset()
     }
 
-    /// Acquire: pairs with the Release of [`store`](Self::store), so that a later load, above all that of the version,
-    /// is not older than this one.
+    /// Acquire: pairs with the Release of [`store`](Self::store), so that a later load, in particular that of the
+    /// version, is not older than this one.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn load(&self, word: usize) -> u64 {

@@ -1,4 +1,4 @@
-//! Search within a node, by a method chosen at compile time: [`LineBinary`], or one of an experiment.
+//! Search within a node, by a method chosen at compile time: [`LineBinary`], or the method of an experiment.
 //!
 //! Every method finds the last slot whose key is at most `key`. Live keys come first and ascend (an entry that is being
 //! moved has two copies side by side), dead keys follow. Seen from `low` with wrap-around, every dead key is larger
@@ -19,15 +19,16 @@ pub trait Search: Send + Sync + 'static {
     #[doc(hidden)]
     fn last<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize;
 
-    /// The first of two parts of the search, so that a lookup in a batch need not fetch the whole node: returns where
-    /// the second part starts, in words.
+    /// The first part of the search. It returns where the second part starts, in words. A lookup in a batch runs the
+    /// two parts one after the other, so that it need not fetch the whole node.
     #[doc(hidden)]
     #[inline(always)]
     fn narrow<M: Media, const W: usize>(_: Keys<'_, '_, M, W>, _low: u64, _key: u64) -> usize {
         0
     }
 
-    /// The second part: from there to the slot that [`last`](Self::last) finds.
+    /// The second part of the search: from the result of [`narrow`](Self::narrow) to the slot that [`last`](Self::last)
+    /// finds.
     #[doc(hidden)]
     #[inline(always)]
     fn last_from<M: Media, const W: usize>(
@@ -46,7 +47,7 @@ pub trait Search: Send + Sync + 'static {
         media.prefetch(at, 8 * W as u64);
     }
 
-    /// Prefetches those that [`last_from`](Self::last_from) needs.
+    /// Prefetches the lines that [`last_from`](Self::last_from) needs.
     #[doc(hidden)]
     #[inline(always)]
     fn fetch_from<M: Media, const W: usize>(_media: &M, _at: u64, _from: usize) {}
@@ -89,19 +90,19 @@ pub(crate) fn last<S: Search, M: Media, const W: usize>(
 pub(crate) struct Last(usize);
 
 impl Last {
-    /// Its number.
+    /// The number of the slot.
     #[inline(always)]
     pub(crate) fn slot(self) -> usize {
         self.0 / STRIDE
     }
 
-    /// Its key.
+    /// The key of the slot.
     #[inline(always)]
     pub(crate) fn key<M: Media, const W: usize>(self, node: &Node<'_, M, W>) -> u64 {
         node.peek_record(self.0)
     }
 
-    /// Its value.
+    /// The value of the slot.
     #[inline(always)]
     pub(crate) fn value<M: Media, const W: usize>(self, node: &Node<'_, M, W>) -> u64 {
         node.peek_record(self.0 + 1)
@@ -141,10 +142,10 @@ impl<'m, M: Media, const W: usize> Keys<'_, 'm, M, W> {
 pub struct LineBinary;
 
 impl LineBinary {
-    /// The number of lines that the first part of a search leaves.
+    /// The most lines that the first part of a search leaves.
     const TOGETHER: usize = 4;
 
-    /// The lines of the records in a node of `words` words.
+    /// The number of lines with records in a node of `words` words.
     const fn lines(words: usize) -> usize {
         (words - RECORDS).div_ceil(STRIDE * PER_LINE)
     }
@@ -199,8 +200,8 @@ impl Search for LineBinary {
             first = select_unpredictable(keys.is_within(middle, low, width), middle, first);
             lines -= half;
         }
-        // The line has arrived by now, so that the number of instructions counts, not the number of steps. The fewer
-        // there are, the more of the next lookup starts while this one waits for its leaf.
+        // The line has arrived by now, so that what counts is the number of instructions, not of steps. With fewer
+        // instructions, more of the next lookup starts while this one waits for its leaf.
         let mut half = LINE_STRIDE / 2;
         while half >= STRIDE {
             let middle = first + half;

@@ -9,11 +9,11 @@ use crate::tree::fast_fair::nodes::node::PER_LINE;
 
 /// The slot of a key in a locked node, or the slot in which it would be inserted.
 pub(crate) struct Place {
-    /// Live slots of the node.
+    /// The number of live slots of the node.
     pub(crate) count: usize,
-    /// Its slot.
+    /// The slot of the key, or the one in which it would be inserted.
     pub(crate) slot: usize,
-    /// Its value, if it is there.
+    /// The value of the key, if the key is present.
     pub(crate) value: Option<u64>,
 }
 
@@ -32,8 +32,8 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
 ) {
     locked.begin(Primitive::Insert);
     let (node, media) = (*locked.node(), guard.media());
-    // Asked once: if nobody hears flushes, there is nothing to do for them, and if stores become durable in their order,
-    // nothing between lines.
+    // Asked once for all slots. If the medium ignores flushes, none is needed; if stores are durable without a flush,
+    // none is needed between lines.
     let hears = media.hears_flushes();
     let flushes = hears && media.needs_flush();
     for slot in (place.slot..place.count).rev() {
@@ -54,7 +54,7 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
     }
     // Before the unlock: a reader that finds the node quiet does not flush.
     media.drain();
-    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+    // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
     node.set_hint(place.count + 1);
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn fast_delete<M: Media, const W: usize>(
         node.set_value(slot, node.value(slot + 1));
         if flushes && (slot + 1) % PER_LINE == 0 {
             node.flush_slot(slot);
-            // Before the next store, by which the copy in this line becomes the one that counts.
+            // Before the next store, after which the copy in this line is the one that counts.
             media.fence();
         }
         node.set_key(slot + 1, node.key_or_dead(slot + 2, dead));
@@ -94,6 +94,6 @@ pub(crate) fn fast_delete<M: Media, const W: usize>(
     }
     // Before the unlock, as in `fast_insert`.
     media.drain();
-    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+    // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
     node.set_hint(last);
 }

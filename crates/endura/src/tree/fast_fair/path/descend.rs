@@ -53,7 +53,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         guard.media().mark(Mark::Step("read.inner"));
         let fences = node.peek_fences();
         if version.is_plain() && fences.is_below_high(key) {
-            // The first key is `low`. A child found for a smaller key will say that it does not cover the key.
+            // The first key is `low`. If `key` is smaller, the search in the child notices that the child does not
+            // cover it.
             let child = last::<S, _, _>(&node, fences, route_key(key)).value(&node);
             self.fetch(guard, child, level - 1);
             if node.confirms(version) {
@@ -67,8 +68,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// few nodes of the upper levels are in the cache.
     #[inline(always)]
     fn fetch(&self, guard: &Guard<'_, M>, at: u64, level: u64) {
-        // A node starts at a line, and an offset that does not belongs to no node. The compiler then knows the number
-        // of lines.
+        // Rounded down, so that the compiler knows the number of lines. A node starts at a line; an offset that does
+        // not is that of no node.
         let line = at & !(LINE - 1);
         match level {
             0 => guard.media().prefetch(line, 8 * LEAF as u64),
@@ -77,7 +78,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// The same for a node that is being changed.
+    /// As [`route`](Self::route), for a node that is being changed.
     #[cold]
     fn route_with_care(
         &self,
@@ -113,7 +114,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Follows the sibling pointer, and remembers the separator of the next node if the parent may lack it.
+    /// Moves to the right sibling, and remembers its separator if the parent may lack it.
     pub(crate) fn note_right(
         &self,
         guard: &Guard<'_, M>,
@@ -149,7 +150,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 /// The move right out of `node` for a key at or above `high`; `None` if the node changed meanwhile.
 ///
 /// One lock word does not prove that `high` and `sib` belong together, because the three stores of a header change are
-/// one primitive: both are read again (V10).
+/// one primitive. So `high` and the lock word are both read again (V10).
 #[inline(never)]
 pub(crate) fn right_of<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
@@ -173,8 +174,8 @@ pub(crate) fn right_of<M: Media, const W: usize>(
     Ok(Some(Right { at: sibling.at, settled }))
 }
 
-/// Whether the node at `right`, a sibling of `node`, starts after it; this holds also for a new sibling, and for one
-/// that is being absorbed. The `low` of a node never changes, so that no chain of siblings is a circle.
+/// Checks that the node at `right`, a sibling of `node`, starts after it. This holds also for a new sibling, and for
+/// one that is being absorbed. The `low` of a node never changes, so that no chain of siblings is a circle.
 pub(crate) fn check_ahead<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
     right: u64,

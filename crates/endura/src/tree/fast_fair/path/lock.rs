@@ -14,7 +14,7 @@ use crate::tree::lock_word::IMPOSSIBLE;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// Locks the node of `level` that covers `key`, and repairs it if this is its first lock since the pool was opened.
-    /// The search continues from `at`.
+    /// The search continues from `at`. `None` if the tree no longer has this level.
     pub(crate) fn lock_covering<'g, const W: usize>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -60,7 +60,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
     /// Locks the leaf that covers `key`: the one at `at`, or one close to it.
     ///
-    /// A leaf that needs no care is locked without a call: what a call returns goes through memory.
+    /// A leaf that needs no care is locked inline, because the result of a call goes through memory.
     #[inline(always)]
     pub(crate) fn lock_leaf<'g>(
         &self,
@@ -80,7 +80,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         self.lock_leaf_near(guard, trail, at, key)
     }
 
-    /// The same for a leaf that is locked, new to this session, obsolete or not the right one.
+    /// As [`lock_leaf`](Self::lock_leaf), if the leaf is locked, new to this session, obsolete or not the right one.
     #[cold]
     #[inline(never)]
     fn lock_leaf_near<'g>(

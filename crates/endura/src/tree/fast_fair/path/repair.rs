@@ -34,8 +34,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(())
     }
 
-    /// Ends a split or a merge. A split whose upper fence did not move is undone: readers have returned results from
-    /// the old state, and the entry that was being inserted must not appear now (V11).
+    /// Completes a split or a merge that was interrupted. But a split whose upper fence did not move is undone: readers
+    /// have returned results from the old state, and the entry that was being inserted must not appear now (V11).
     fn settle_sibling<const W: usize>(
         &self,
         guard: &Guard<'_, M>,
@@ -49,7 +49,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
         let other = Node::<M, W>::enter(guard.media(), sibling.at, node.level())?;
         let high = node.high();
-        // Whether the other node owns the keys from `high` on, or no longer owns any.
+        // Whether the other node owns the keys from `high` on. Otherwise it owns none, and the link passes over it.
         let stays = match sibling.tag {
             Tag::Splitting => high == other.low(),
             _ => high != other.high(),

@@ -9,8 +9,8 @@ use crate::tree::fast_fair::nodes::shift::Place;
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// The slot of `key` in a node whose lock is held, or the slot where it would be inserted; and its value, if it is
-    /// there.
+    /// The slot of `key` in a node whose lock is held, or the slot where it would be inserted; and the value of `key`,
+    /// if it is present.
     #[inline(always)]
     pub(crate) fn find<const W: usize>(
         &self,
@@ -37,7 +37,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(Place { count, slot, value })
     }
 
-    /// The number of live slots of a locked node. A correct hint saves the search.
+    /// The number of live slots of a locked node. If the hint is correct, no search is needed.
     #[inline]
     pub(crate) fn live<const W: usize>(&self, node: &Node<'_, M, W>) -> usize {
         let (fences, hint) = (node.peek_fences(), node.hint());

@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 
-/// A node that its parent should have a separator for: its lower fence, its offset, the parent's level.
+/// The separator of a node in its parent: the node's lower fence, its offset, and the parent's level.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Separator {
     pub(crate) key: u64,
@@ -38,14 +38,14 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    /// Continues from the obsolete node at `at`.
+    /// Notes that the search leaves the obsolete node at `at`. Fails if the search runs in a circle.
     ///
-    /// A search ends, or other threads make progress. A move down leads to a lower level, and a move right to a node
-    /// that starts further right (`check_ahead`). A move out of an obsolete node follows a merge of this session. That
-    /// merge removed every link to the node before it made the node obsolete, and a search follows links as they are
-    /// when it reads them: in one pin it meets no obsolete node twice, whatever the number of merges. In a damaged pool
-    /// another link may remain, and a search may run in a circle, which contains an obsolete node. The search remembers
-    /// one of those it meets, at growing intervals (Brent's cycle detection).
+    /// Every search ends, unless other threads make progress for ever. A move down leads to a lower level, and a move
+    /// right to a node that starts further right (`check_ahead`). A move out of an obsolete node follows a merge of
+    /// this session. That merge removed every link to the node before it made the node obsolete, and a search follows
+    /// links as they are when it reads them: in one pin it meets no obsolete node twice, whatever the number of merges.
+    /// In a damaged pool another link may remain, and a search may run in a circle, which contains an obsolete node.
+    /// The search remembers one of those it meets, at growing intervals (Brent's cycle detection).
     #[cold]
     #[inline(never)]
     pub(crate) fn leave_obsolete(&mut self, at: u64) -> Result<()> {

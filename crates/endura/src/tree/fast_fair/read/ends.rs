@@ -1,6 +1,6 @@
 //! The look into a leaf for [`ends`](crate::tree::ends).
 //!
-//! A leaf was empty all the time if it was empty in both checks and at most the primitive that the first look announced
+//! A leaf was empty throughout if it was empty in both checks and at most the primitive that the first look announced
 //! ran in between: one primitive cannot insert an entry and remove it. A leaf that was absorbed since is obsolete,
 //! which its version shows.
 

@@ -1,4 +1,4 @@
-//! Lock-free reads of a leaf: R1 to R6 of the protocol.
+//! Lock-free reads of a leaf: R1 to R6 of the protocol in `docs/trees.md`.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -70,7 +70,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         self.get_with_care(guard, trail, at, key)
     }
 
-    /// The same if a writer is at work on the leaf.
+    /// As [`get_at`](Self::get_at), if a writer is at work on the leaf, or another leaf covers the key.
     #[cold]
     fn get_with_care(
         &self,
@@ -91,8 +91,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(seen.found.value)
     }
 
-    /// Finds the leaf that covers `key`, from the one at `at` on, and calls `read` on it until at most the one
-    /// primitive that `read` was told of ran meanwhile.
+    /// Finds the leaf that covers `key`, from the one at `at` on, and calls `read` on it. Repeats this until at most
+    /// the one primitive that was announced when `read` was called ran meanwhile.
     #[inline]
     pub(crate) fn read_leaf<'g, T>(
         &self,
@@ -134,7 +134,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// The leaf that took over the entries of an absorbed one.
+    /// The leaf at which a search continues after an obsolete one: `fwd`, or, if that is 0, the result of a new
+    /// descent.
     #[cold]
     pub(crate) fn onward(
         &self,
@@ -173,7 +174,8 @@ fn settled<M: Media, const W: usize, S: Search>(
     Answer { value, slot: last.slot() }
 }
 
-/// Entries may be moving right. So does the scan, and it meets each entry at its old or its new place.
+/// Entries may be moving right. The search moves right as well, so that it meets each entry at its old or its new
+/// place.
 #[cold]
 fn ascending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, key: u64) -> Answer {
     let width = key.wrapping_sub(fences.low);
@@ -181,7 +183,7 @@ fn ascending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, ke
         let found = node.key(slot);
         if found == key {
             let value = node.value(slot);
-            // The value may already be that of the left neighbour, but then the entry is also one slot further.
+            // The value may already be that of the left neighbour, but then the entry is also in the next slot.
             let moved = node.key_or_dead(slot + 1, fences.dead()) == key;
             let slot = slot + usize::from(moved);
             return Answer { value: Some(if moved { node.value(slot) } else { value }), slot };
@@ -193,7 +195,7 @@ fn ascending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, ke
     Answer { value: None, slot: Node::<M, W>::CAP - 1 }
 }
 
-/// Entries may be moving left.
+/// Entries may be moving left, and so does the search.
 #[cold]
 fn descending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, key: u64) -> Answer {
     let width = key.wrapping_sub(fences.low);

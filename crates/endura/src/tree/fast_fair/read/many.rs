@@ -1,7 +1,7 @@
 //! Batches of lookups: their descents alternate, so that their cache misses overlap.
 //!
-//! A single lookup prefetches a whole node, so that it waits once. In a batch waiting is free, and fetched lines are
-//! the cost: the search in a node has two parts, and each prefetches only the lines that it may read.
+//! A single lookup prefetches a whole node, so that it waits once. In a batch waits overlap, and the cost is the number
+//! of lines fetched. So the search in a node has two parts, and each prefetches only the lines that it may read.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -14,7 +14,7 @@ use crate::tree::fast_fair::nodes::search::{Last, Search, last_from, narrow};
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 
-/// Lookups that run at once. With more, the cache has no free slots for their misses.
+/// The number of lookups that run at once. More would have more misses than the processor can have outstanding.
 const LANES: usize = 16;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
@@ -86,11 +86,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 }
 
-/// One lookup of a batch, at the node that it has reached. A lookup that met a split or a merge leaves the pack, and
+/// One lookup of a batch, at the node that it has reached. A lookup that meets a split or a merge leaves the batch and
 /// descends alone.
 #[derive(Clone, Copy, Default)]
 struct Lane {
-    /// The node; 0 if it has left the pack.
+    /// The node; 0 if the lookup has left the batch.
     at: u64,
     version: LockWord,
     low: u64,

@@ -8,11 +8,11 @@
 //! inside a long pin of the caller's, where a seat may be void as soon as it is taken. Each descent returns an entry or
 //! passes a leaf, so that no scan loops for ever.
 //!
-//! A scan compares what it passes anyway: an entry that a quiet leaf shows out of order, a dead slot with a key that no
-//! writer leaves there, and a leaf that does not begin where the one before it ends. Each would hide entries.
+//! A scan also detects damage in what it passes: an entry out of order in a quiet leaf, a dead slot with a key that no
+//! writer leaves there, and a leaf that does not begin where the one before it ends. Each of these would hide entries.
 //!
-//! A scan continues by key, never by a remembered link. The list of children in the parent says which leaves come next:
-//! they are prefetched, and tried before a new descent.
+//! A scan continues by key, never by a remembered link. The list of children in the parent names the leaves that
+//! probably come next. The scan prefetches them, and tries them before it descends again.
 
 use crate::media::Media;
 use crate::space::{Guard, Seat, Space};
@@ -26,7 +26,7 @@ use crate::tree::fast_fair::nodes::search::{STRIDE, Search, rank};
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 
-/// The number of following leaves noted at a time.
+/// The most following leaves that a cursor notes at a time.
 const AHEAD: usize = 8;
 
 /// A leaf, and the version at which the scan knows the order of its entries.
@@ -36,14 +36,14 @@ struct Place {
     version: LockWord,
 }
 
-/// A position in a scan in one direction. A new one starts where the first call says.
+/// A position in a scan in one direction. A new cursor starts at the key of its first call.
 #[derive(Default)]
 pub struct Cursor {
     seat: Seat<Place>,
     /// The fences of the leaf of the seat, if there is one.
     fences: Option<Fences>,
-    /// The next slot, as the distance in words of its key from the first key, and the first one behind the last, in the
-    /// direction of the scan. Only one of the two changes from entry to entry.
+    /// The next slot, and the slot after the last, in the direction of the scan. Each is the distance in words of its
+    /// key from the first key. Only `next` changes from entry to entry.
     next: usize,
     end: usize,
     /// Children of the parent after this leaf, nearest first; `passed` of `noted` are done.
@@ -81,7 +81,7 @@ impl Cursor {
     }
 }
 
-/// The slot that is `slots` slots further in the direction of the scan, both as distances in words.
+/// The slot that is `slots` slots after the one at `words`, in the direction of the scan; both as distances in words.
 #[inline(always)]
 fn beside<const UP: bool>(words: usize, slots: usize) -> usize {
     let ahead = STRIDE * slots;
@@ -120,13 +120,13 @@ pub(crate) struct Start {
     left: usize,
     /// The entry of that slot, if there is one.
     pub(crate) entry: Option<(u64, u64)>,
-    /// Whether the slot behind the last live one has a key that no writer leaves in a dead slot.
+    /// Whether the slot after the last live one has a key that no writer leaves in a dead slot.
     has_strange_end: bool,
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// The number of leaves prefetched ahead of a scan: about 1 KiB. Reading them takes longer than the arrival of the
-    /// next ones, and useless prefetches cost bandwidth.
+    /// The number of leaves prefetched ahead of a scan: about 1 KiB. The scan takes longer to read them than the next
+    /// ones take to arrive, and useless prefetches cost bandwidth.
     const FETCH_AHEAD: usize = 1024usize.div_ceil(8 * LEAF);
 
     /// Reads the next slot of the seat and advances; drops the seat if the leaf has changed.
@@ -232,11 +232,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         })
     }
 
-    /// Called if a scan went on from the leaf of its seat to the one that covers the next key, and that does not begin
-    /// there. If the leaf of the seat has not changed by now, both own the keys between, which merges and splits avoid.
+    /// Called if a scan continued from the leaf of its seat to the leaf that covers the next key, and that leaf does
+    /// not begin at this key. If the leaf of the seat is still unchanged, both leaves own the keys in between, which
+    /// merges and splits avoid.
     ///
-    /// A leaf that is being merged into its left neighbour is not changed, but for its MERGING, when that one's upper fence
-    /// moves (M4). MERGING was set before (M1), and the fence was read with Acquire: this sees it, or what came after.
+    /// The leaf of the seat may be in the middle of a merge into its left neighbour: when the upper fence of the
+    /// neighbour moves (M4), nothing has changed in the leaf itself except for MERGING. That was set before (M1), and
+    /// the fence was read with Acquire, so that the check below sees MERGING, or what came after it.
     #[cold]
     fn check_border(&self, cursor: &Cursor, next: &Node<'_, M, LEAF>) -> Result<()> {
         let unchanged = cursor.seat.look(self.open.space(), |place| {
@@ -250,7 +252,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// The next leaf by the parent's list, if it begins at `key`.
+    /// The next leaf in the parent's list, if it begins at `key`.
     fn expected<const UP: bool>(
         &self,
         guard: &Guard<'_, M>,
@@ -287,8 +289,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Finds the child for `key`, notes the children after it, and prefetches the first of them. Read while the parent
-    /// is quiet, they are leaves that this pin protects; `None` if it was not quiet.
+    /// Finds the child for `key`, notes the children after it, and prefetches the first of them. Children that are read
+    /// while the parent is quiet are leaves that this pin protects. `None` if the parent was not quiet, or does not
+    /// cover `key`.
     fn note_children<const UP: bool>(
         &self,
         guard: &Guard<'_, M>,
@@ -346,8 +349,9 @@ pub(crate) fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
     Start { slot, left, entry, has_strange_end: has_strange_end(node, fences, count) }
 }
 
-/// Whether the first dead slot of a quiet leaf has a key below the leaf, but for the one that marks dead slots of the last
-/// leaf: slots die by a split, which leaves keys at or above `high`, or by a key that is dead by the fences.
+/// Whether the first dead slot of a quiet leaf has a key below `low`, other than `low - 1`, which marks the dead slots
+/// of the last leaf. No writer leaves such a key: a dead slot has a key at or above `high`, which a split left there,
+/// or the dead key of the fences.
 #[inline(always)]
 fn has_strange_end<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
@@ -360,8 +364,8 @@ fn has_strange_end<M: Media, const W: usize>(
     }
 }
 
-/// Whether an interrupted session left two copies of an entry in a quiet leaf. No writer of this session does. The leaf
-/// stays so until a writer comes and changes its version.
+/// Whether an interrupted session left two copies of an entry in a quiet leaf. No writer of this session leaves copies.
+/// The leaf keeps them until a writer changes its version.
 pub(crate) fn has_copies<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
     count: usize,

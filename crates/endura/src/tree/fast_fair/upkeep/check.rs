@@ -93,7 +93,7 @@ impl<M: Media> LevelCheck<'_, '_, M> {
         Ok(node)
     }
 
-    /// Live keys ascend, an entry that is being moved has at most two copies, and no live slot follows the dead ones.
+    /// Checks that live keys ascend, that at most one entry has two copies, and that no live slot follows a dead one.
     fn entries<const W: usize>(
         &mut self,
         node: &Node<'_, M, W>,
@@ -130,7 +130,7 @@ impl<M: Media> LevelCheck<'_, '_, M> {
         Ok(())
     }
 
-    /// The next node that owns keys. A sibling that owns none is passed.
+    /// The next node that owns keys. A sibling that owns none is skipped, after a check.
     fn next<const W: usize>(&mut self, node: &Node<'_, M, W>, fences: Fences) -> Result<u64> {
         let sibling = node.sibling()?;
         if sibling.tag == Tag::Normal {

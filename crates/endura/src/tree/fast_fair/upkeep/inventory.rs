@@ -1,4 +1,4 @@
-//! An enumeration, in steps, of all nodes of a tree that no thread uses any more: for freeing them.
+//! An enumeration, in steps, of all nodes of a tree that no thread uses any more, to free them.
 //!
 //! It goes level by level from the root down, from left to right by `sib` alone. So it also meets siblings that own
 //! nothing, as an interrupted split or merge leaves them.
@@ -24,7 +24,8 @@ struct Place {
 pub(crate) struct Inventory(Option<Place>);
 
 impl Inventory {
-    /// Passes so many more nodes to `note`; returns whether that was the end.
+    /// Takes `bite` steps; each passes a node to `note`, or moves to the next level. Returns whether the enumeration
+    /// has ended.
     ///
     /// # Errors
     ///

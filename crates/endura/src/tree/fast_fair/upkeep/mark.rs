@@ -11,11 +11,11 @@
 //! or merge), because `sib` leads through it.
 //!
 //! A later pin continues by key, from the node that covers the `low` of the last node met, which may be met twice.
-//! `low` never changes, and nodes never change their order. A level that has gone meanwhile (the root was removed) has
-//! no unmarked old node any more.
+//! `low` never changes, and nodes never change their order. A level that was removed meanwhile, with the root, has no
+//! unmarked old node any more.
 //!
-//! The walk flushes the words by which it moves on, because those of a killed process may not be durable. Separators
-//! need no flush: the separator of a node that was taken out was removed durably before.
+//! The walk flushes the words that it follows, because those of a killed process may not be durable. Separators need no
+//! flush: the separator of a node that was taken out was removed durably before.
 
 use crate::media::Media;
 use crate::space::{Guard, LeakWalk, Seat};

@@ -15,10 +15,11 @@ use crate::tree::{Change, Near};
 use crate::{Error, Result};
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Changes the value of `key` as `decide` says about the present one, and returns that value.
+    /// Passes the current value of `key` to `decide`, applies the change that it returns, and returns that value.
     ///
-    /// The lookup is done under the lock of the leaf, so that a present key is never inserted twice. `None`: this
-    /// process is now the child of a fork, which stores nothing more; its parent holds the lock. A pop has a `turn`.
+    /// The lookup is done under the lock of the leaf, so that a present key is never inserted twice. If `decide`
+    /// returns `None`, this process is now the child of a fork. It then stores nothing more, because the parent holds
+    /// the lock. A pop passes its `turn`.
     #[inline(always)]
     pub(crate) fn write(
         &self,
@@ -35,7 +36,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// `None`: a pop has to come first. Nothing has changed then.
+    /// One attempt of [`write`](Self::write). `None` if a pop has to come first; nothing has changed then.
     fn try_write(
         &self,
         near: Option<&mut Near>,
@@ -60,7 +61,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         match (change, old) {
             (Change::Keep, _) | (Change::Remove, None) => {}
             (Change::Put(value), Some(_)) => self.update(&guard, &mut leaf, slot, value),
-            // Asked under the lock, under which a pop that is announced later finds the leaf, and before anything is
+            // Asked under the lock, so that a pop that is announced later finds the leaf locked; and before anything is
             // stored.
             (Change::Put(_), None) if !self.open.map().pops().admit(&key) => return Ok(None),
             (Change::Put(value), None) => {
@@ -99,20 +100,20 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(Some(old))
     }
 
-    /// A separator that may stay out: only damage is kept of a failure.
+    /// Posts a separator. It may stay missing, so that a failure is ignored, unless it is damage, which is recorded.
     #[inline(never)]
     fn post_later(&self, guard: &Guard<'_, M>, separator: Separator) {
         guard.space().note_result(self.post(guard, separator));
     }
 
-    /// The same of a merge.
+    /// Merges a sparse leaf. A failure is treated as in [`post_later`](Self::post_later).
     #[inline(never)]
     fn merge_later(&self, guard: &Guard<'_, M>, key: u64) {
         guard.space().note_result(self.fair_merge(guard, key, 0));
     }
 
-    /// The leaf of the last insert, if it covers `key` too. Inside the pin it is as good as one that a search has
-    /// reached: a writer that locks it continues from there if it has split, or was absorbed, since.
+    /// The leaf of the last insert, if it covers `key` too. Inside the pin this leaf is as good as one that a search
+    /// has reached: if it has split or was absorbed since, the writer that locks it continues from there.
     fn still_covering(&self, guard: &Guard<'_, M>, near: &Near, key: u64) -> Option<u64> {
         let &at = near.0.within(guard)?;
         let fences = Node::<M, LEAF>::enter(guard.media(), at, 0).ok()?.fences();

@@ -2,7 +2,7 @@
 //! redistribution; the published source has merging switched off).
 //!
 //! M1 lock L, then N, and flag N as merging; M2 take N's separator out of their parent, durably;
-//! M3 write N's entries behind L's, where they are still dead, and kill the rest of L's tail;
+//! M3 write N's entries after L's, where they are still dead, and kill the rest of L's tail;
 //! M4 three stores to one line of L take the range over: `sib = N|MERGING`, `high = N.high`,
 //! `sib = N.sib|NORMAL`; M5 N becomes obsolete, points to L, and is retired.
 //!
@@ -28,11 +28,11 @@ use crate::tree::lock_word::IMPOSSIBLE;
 /// The result of an attempt to merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Merge {
-    /// There is one node less, and the parent has so many entries left. At `seam` the two nodes met.
+    /// One node was removed, and `left_in_parent` entries are left in the parent. The two nodes met at the key `seam`.
     Done { left_in_parent: usize, seam: u64 },
     /// The node is its parent's only child.
     OnlyChild,
-    /// Their entries do not fit into one node, or they are no longer neighbours.
+    /// The entries of the two nodes do not fit into one, or the nodes are no longer neighbours.
     Refused,
 }
 
@@ -46,7 +46,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Merges the sparse node of `level` that covers `key` with a neighbour, and then its ancestors if they become
     /// sparse. Returns whether a node was removed.
     ///
-    /// It ends because every further round follows the removal of a node.
+    /// The loop ends because every further round follows the removal of a node.
     pub(crate) fn fair_merge(&self, guard: &Guard<'_, M>, key: u64, level: u64) -> Result<bool> {
         let (mut any, mut parent_is_sparse) = (false, false);
         loop {
@@ -57,7 +57,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                         // The children on both sides of the seam are only now neighbours.
                         self.try_merge(guard, seam, level - 1)?;
                     }
-                    // The bound is generous, because children are seldom removed: a neighbour may have waited for this.
+                    // The bound is generous, because children are seldom removed: a sparse neighbour of the parent may
+                    // have had to wait for this removal.
                     parent_is_sparse |= left_in_parent <= Node::<M, INNER>::CAP / 2 + 1;
                     continue;
                 }
@@ -133,8 +134,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if left.node().sibling()? != Sibling::normal(pair.right) {
             return Ok(Merge::Refused);
         }
-        // Checked before the second lock: `low` never changes, and locks of a level are taken in its order. If siblings
-        // formed a circle, two threads would wait for each other, or one for itself.
+        // Checked before the second lock, because the locks of a level are taken in the order of `low`, which never
+        // changes. If siblings formed a circle, two threads would wait for each other, or one for itself.
         let fences = left.node().fences();
         if fences.high <= fences.low
             || Node::<M, W>::enter(guard.media(), pair.right, level)?.low() != fences.high
@@ -188,8 +189,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(Some(locked))
     }
 
-    /// M2: durably removes the separator of `right` from the parent of both. Returns how many entries the parent has
-    /// left; `None`, with nothing changed, if they are not neighbours there.
+    /// M2: durably removes the separator of `right` from the parent of both. Returns the number of entries left in the
+    /// parent; `None`, with nothing changed, if the two are not neighbours there.
     fn take_separator<const W: usize>(
         &self,
         guard: &Guard<'_, M>,
@@ -240,14 +241,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 self.set_root(guard, child)?;
             }
             any = true;
-            // A search that is still inside starts again from the new root.
+            // A search that is still in the old root starts again from the new one.
             old.retire_into(0);
             guard.retire(node.at(), Node::<M, INNER>::BYTES);
         }
     }
 }
 
-/// A node with fewer entries looks for a neighbour to merge with.
+/// The number of entries below which a node is merged with a neighbour if possible.
 pub(crate) const fn sparse<M: Media, const W: usize>() -> usize {
     Node::<M, W>::CAP.div_ceil(4)
 }
@@ -263,7 +264,8 @@ fn fit<M: Media, const W: usize>(
     // An inner node with one child counts as empty: otherwise the child could never merge.
     let empty = usize::from(level > 0);
     let roomy = together <= Node::<M, W>::CAP * 3 / 4 || in_left.min(in_right) <= empty;
-    // No caller passes such a pair. The key MAX could not be live in a leaf that spans all keys.
+    // Leaves on both sides of `MIDDLE`: no caller passes such a pair. The key MAX could not be live in a leaf that
+    // spans all keys.
     let apart = level == 0 && right.low() == MIDDLE;
     left.high() == right.low() && roomy && together <= Node::<M, W>::CAP && !apart
 }
@@ -277,11 +279,11 @@ fn absorb<M: Media, const W: usize>(
 ) -> Result<()> {
     let (l, media) = (*left.node(), guard.media());
     for slot in 0..in_right {
-        // Relaxed, as are the dead keys behind: no reader takes them for live before it sees the `high` of M4, which is
-        // stored with Release.
+        // Relaxed, like the dead keys after them: no reader takes these slots for live before it sees the `high` of M4,
+        // which is stored with Release.
         l.write_record(in_left + slot, (right.key(slot), right.value(slot)));
     }
-    // Keys that an earlier split left behind would become live at M4.
+    // Otherwise keys that an earlier split left in these slots would become live at M4.
     l.kill_from(in_left + in_right, Fences { low: l.low(), high: right.high() }.dead());
     media.mark(Mark::Step("merge.M3"));
     l.flush_slots(in_left, Node::<M, W>::CAP);
@@ -291,8 +293,8 @@ fn absorb<M: Media, const W: usize>(
     // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split
     // needs its order.
     left.begin(Primitive::Header);
-    // equivalent mutant, relaxed: not seen: whoever goes by the link must see the node, which takes three
-    // threads and late visibility.
+    // equivalent mutant, relaxed: not seen: a thread that follows the link must see the node, which takes three threads
+    // and late visibility.
     l.set_sibling(Sibling { at: right.at(), tag: Tag::Merging });
     media.mark(Mark::Step("merge.M4.sib"));
     l.set_high(right.high());
@@ -302,7 +304,7 @@ fn absorb<M: Media, const W: usize>(
     l.flush_header();
     // Before N is retired: an unlink must be durable before the chunk can be used again.
     media.drain();
-    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+    // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
     l.set_hint(in_left + in_right);
     Ok(())
 }

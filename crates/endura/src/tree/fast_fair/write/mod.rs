@@ -1,4 +1,4 @@
-//! Writes, and the structure changes that they lead to.
+//! Writes, and the structure changes that they cause.
 
 pub(crate) mod entry;
 pub(crate) mod merge;

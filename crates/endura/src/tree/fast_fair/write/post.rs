@@ -1,6 +1,6 @@
-//! Separators are hints that shorten a search. The sibling pointers alone lead to every node, so that a missing
-//! separator loses nothing. The splitting thread posts it, or any *writer* that moved right over a settled link (the
-//! lazy repair of the paper's section 5.2).
+//! Posting separators. They are hints that shorten a search: the sibling pointers alone lead to every node, so that
+//! nothing is lost without a separator. The thread that splits a node posts the separator. If it is still missing, any
+//! *writer* that moves right over a settled link posts it (the lazy repair of the paper's section 5.2).
 
 use crate::media::{Mark, Media};
 use crate::space::Guard;
@@ -72,7 +72,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(child.version().is_leaving(guard.space().generation()))
     }
 
-    /// Adds a new root over the present one. `false` if the tree already has the level.
+    /// Adds a new root over the current one. Returns `false` if the tree already has the level of `separator`.
     fn grow_root(&self, guard: &Guard<'_, M>, separator: Separator) -> Result<bool> {
         if separator.level > MAX_LEVEL {
             let what = "a tree higher than any pool can hold";
@@ -120,8 +120,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 /// The result of an attempt to grow the tree.
 enum Growth {
     Installed,
-    /// Another thread has grown it: post into the existing level.
+    /// Another thread has grown the tree. The separator has to be posted into the existing level.
     HighEnough,
-    /// The child is gone.
+    /// The child is being absorbed, or the tree has become lower. The separator is not posted.
     NotNeeded,
 }

@@ -23,8 +23,8 @@ use crate::tree::fast_fair::path::trail::Separator;
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Splits the full node `locked` and inserts `(key, value)`, durably. If it fails, nothing has changed: there is no
-    /// space for another node.
+    /// Splits the full node `locked` and inserts `(key, value)`, durably. If it fails, usually because there is no
+    /// space for another node, nothing has changed.
     pub(crate) fn fair_split<const W: usize>(
         &self,
         guard: &Guard<'_, M>,
@@ -58,12 +58,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         // The line with all three stores of S3. Pairs with the drain.
         left.flush_header();
         // Before N is unlocked: a writer that reached N by the link would acknowledge a write in a node that a crash
-        // can unlink (V8). It is also the acknowledgement of the new entry if that is in N.
+        // can unlink (V8). It also makes the new entry durable if that is in N.
         media.drain();
         media.mark(Mark::Step("split.S3.durable"));
         drop(right);
 
-        // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+        // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
         left.set_hint(middle);
         if place.slot <= middle {
             media.mark(Mark::Step("split.S4"));
@@ -111,10 +111,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 }
 
 /// The first slot that moves: in the middle; at the end if the new key is after all others, at the start if it is
-/// before them, so that ascending and descending loads leave full nodes behind.
+/// before them, so that ascending and descending loads produce full nodes.
 ///
-/// The separator is never MAX (it could not be told from a dead key): a slot before the last is chosen unless a larger
-/// key is inserted after it.
+/// The separator is never MAX, which a dead key could also be: the last slot is chosen only if a larger key is inserted
+/// after it.
 fn split_point(place: &Place) -> usize {
     match place.slot {
         slot if slot == place.count => place.count - 1,

@@ -18,11 +18,11 @@
 //! | PENDING | 1, key + 1 | an insert that is not decided | LIVE or KILLED |
 //! | LIVE | 0, key + 1 | an entry | DEAD |
 //! | DEAD | 0, all ones | an entry that was removed | |
-//! | KILLED | 1, all ones | an insert that lost against another of the same key | |
+//! | KILLED | 1, all ones | an insert that did not become an entry: it lost against another of the same key, a pop came first, or there was no space | |
 //!
-//! Bit 63 is FROZEN: the slot does not change any more. A slot never returns to an earlier state, so a word that
-//! compares equal has not changed meanwhile. The key is the local part, without the partition, at most 2^61 - 1: no key
-//! and no value is reserved.
+//! Bit 63 is FROZEN: the slot does not change any more. A slot never returns to an earlier state, so that a word that
+//! compares equal has not changed in between. The key is the local part, without the partition, at most 2^61 - 1: no
+//! key and no value is reserved.
 
 use crate::media::{LINE, Media, Ordering, Span};
 use crate::{Error, Result};
@@ -82,7 +82,7 @@ impl Word {
         match self.thawed() {
             Self::EMPTY => State::Empty,
             Self::DEAD => State::Dead,
-            // Also a pending word without a key: no run writes one, and it has no meaning either.
+            // Also a PENDING word without a key, which no run writes.
             Self::KILLED | Self(Self::PENDING) => State::Killed,
             Self(word) if word & Self::PENDING != 0 => State::Pending(Self::key(word)),
             Self(word) => State::Live(Self::key(word)),
@@ -111,8 +111,8 @@ impl Word {
 
 /// The link to the next block of the chain.
 ///
-/// Until the block is FROZEN, `next` is the block with the following keys (0: none); from then on that does not change.
-/// FORWARD turns it into a link to the first of the blocks that replace this one: this step commits an SMO.
+/// `next` is the block with the following keys (0: none). Once it is FROZEN, it changes only once more: FORWARD turns
+/// it into a link to the first of the blocks that replace this one. This step commits an SMO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Next(pub(crate) u64);
 
@@ -138,7 +138,7 @@ impl Next {
     }
 }
 
-/// What the leaf of a new block records: the slots with an entry, and their fingerprints.
+/// The slots of a new block that have an entry, and their fingerprints, for its leaf.
 #[derive(Debug)]
 pub(crate) struct Digest {
     pub(crate) claims: Claims,
@@ -146,7 +146,7 @@ pub(crate) struct Digest {
 }
 
 impl Digest {
-    /// Finds a slot for an entry among `slots` slots.
+    /// Claims one of `slots` slots for an entry, and records the fingerprint of the entry.
     #[inline(always)]
     fn enter(&mut self, key: Local, slots: usize) -> Option<usize> {
         let hash = Hash::of(key);
@@ -170,7 +170,7 @@ impl<M, const W: usize> Clone for Block<'_, M, W> {
 impl<M, const W: usize> Copy for Block<'_, M, W> {}
 
 impl<'m, M: Media, const W: usize> Block<'m, M, W> {
-    /// Slots of a block.
+    /// The number of slots of a block.
     pub(crate) const SLOTS: usize = {
         let slots = (W - ENTRIES) / 2;
         // Whole cache lines, so that a block starts at one.
@@ -199,7 +199,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         Error::Corrupt { offset: self.offset(), what }
     }
 
-    /// Writes a block that is not reachable yet; the caller fences. Returns what its leaf records.
+    /// Writes a block that is not reachable yet; the caller fences.
     #[track_caller]
     pub(crate) fn initialise(&self, low: u64, next: u64, entries: &[(Local, u64)]) -> Digest {
         let mut words = [0; W];
@@ -263,7 +263,8 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn set_value(&self, slot: usize, value: u64) {
-        // Release: for a cursor without a pin, as in `initialise`.
+        // Release: a cursor without a pin may still read this slot for the leaf that used the block before. If it reads
+        // this value, it sees that the epoch has advanced.
         self.0.store(ENTRIES + 2 * slot + 1, value, Ordering::Release);
     }
 
@@ -285,7 +286,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         self.0.compare_exchange_pair(ENTRIES + 2 * slot, pair(old), pair(new)).is_ok()
     }
 
-    /// Freezes a slot: it does not change any more.
+    /// Freezes a slot: its word and value do not change any more.
     #[track_caller]
     pub(crate) fn freeze(&self, slot: usize) {
         let mut word = self.word(slot);
@@ -304,13 +305,13 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         self.0.flush(ENTRIES + 2 * slot, 2);
     }
 
-    /// Makes a slot durable that another thread may have written.
+    /// Makes a slot durable for a result that rests on it: another thread may have written it.
     #[track_caller]
     pub(crate) fn help_flush_slot(&self, slot: usize) {
         self.0.help_flush(ENTRIES + 2 * slot, 2);
     }
 
-    /// Makes the whole block durable, to which other threads may have written.
+    /// Makes the whole block durable for a result that rests on it: other threads may have written to it.
     #[track_caller]
     pub(crate) fn help_flush(&self) {
         self.0.help_flush(0, W);

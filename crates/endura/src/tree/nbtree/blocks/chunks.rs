@@ -3,11 +3,11 @@
 //! A change allocates its chunks before it frees any. In a full pool no change would be possible: leaves full of
 //! removed entries could not even be copied into fewer, and a leaf that was frozen for a change (by a suspended thread,
 //! or before a crash) could not be written to. So each map keeps two chunks in reserve, for changes that do not
-//! increase the number of blocks. Any change can be done so, because the entries of a block fit into one.
+//! increase the number of blocks. Every change can be such a change, because the entries of a block fit into one block.
 //!
 //! The reserve is in the map's directory entry, beside the heads of the chains: one word for each chunk, 0 = none. A
 //! thread that takes a chunk clears the word, durably, before it uses the chunk; a crash in between strands the chunk.
-//! A thread that has a chunk left over stores it in an empty word.
+//! A thread with an unused chunk stores it in an empty word.
 
 use crate::media::{Media, Region};
 use crate::space::{Guard, MapState};
@@ -33,7 +33,8 @@ pub(crate) struct Chunks<'g, 's, M: Media> {
 }
 
 impl<'g, 's, M: Media> Chunks<'g, 's, M> {
-    /// Two chunks of `bytes` bytes. If there is no space for two and one is enough: one, from the reserve if necessary.
+    /// Allocates two chunks of `bytes` bytes. If there is no space for two and `one_will_do`, allocates one, from the
+    /// reserve if necessary.
     pub(crate) fn take(
         guard: &'g Guard<'s, M>,
         map: &'g MapState,
@@ -57,7 +58,8 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         Ok(chunks)
     }
 
-    /// Makes sure that there are `count` chunks, from the reserve if necessary: for a change that cannot be undone.
+    /// Allocates chunks until there are `count`, from the reserve if necessary: for a change that can no longer be
+    /// undone.
     pub(crate) fn hold(&mut self, count: usize) -> Result<()> {
         while self.at.len() < count {
             let at = match self.guard.alloc(self.bytes) {
@@ -69,7 +71,7 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         Ok(())
     }
 
-    /// Prefetches all of them: stores that wait for one line after the other would miss each in turn.
+    /// Prefetches all chunks, so that the cache misses of the stores to their lines overlap.
     pub(crate) fn ask_for(&self) {
         self.at.iter().for_each(|&at| self.guard.media().prefetch(at, self.bytes));
     }
@@ -95,14 +97,15 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         for i in 0..RESERVE {
             let at = words.load(i, Ordering::Acquire);
             if at != 0 {
-                // Marked before it leaves the reserve: it may be linked where a leak recovery's walk has already been.
+                // Marked as in use before it leaves the reserve: the chunk may be linked where the walk of a leak
+                // recovery has already passed.
                 self.guard.keep(at, self.bytes);
             }
             if at != 0 && words.compare_exchange(i, at, 0).is_ok() {
                 words.flush(i, 1);
                 // Before the chunk is linked anywhere: it must not have two owners.
-                // equivalent mutant, without: the drain behind the copy waits for it; a chunk that comes back
-                // unused is in one thread's cache, where others find it only when space is short.
+                // equivalent mutant, without: the drain after the copy waits for it; a chunk that comes back unused is
+                // in the cache of one thread, where others find it only when space is short.
                 media.fence();
                 return Ok(Some(at));
             }
@@ -116,7 +119,7 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         for i in 0..RESERVE {
             let is_empty = words.load(i, Ordering::Acquire) == 0;
             if is_empty && words.compare_exchange(i, 0, at).is_ok() {
-                // Not fenced: if a crash loses the word, the chunk is stranded and no more.
+                // Not fenced: if a crash loses the word, the chunk is stranded, and nothing else is lost.
                 // equivalent mutant, without: the next leak recovery frees what a crash strands.
                 words.flush(i, 1);
                 return true;

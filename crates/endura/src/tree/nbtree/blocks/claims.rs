@@ -1,14 +1,14 @@
 //! The claimed slots of a block.
 //!
-//! A cache line holds four entries; the first line has the header in place of one. An entry goes to its key's *home*
-//! line, or to the first line after it with a free slot, and there to the next slot. So a thread that searches for a
-//! key can prefetch the line before it has read the block's leaf. In a block that is at least half full six of seven
-//! entries are at home (the test below counts them). The home only says where to look first: an entry is found by its
-//! fingerprint.
+//! A cache line holds four entries; the first line has the header in place of one. An entry goes to the *home* line of
+//! its key, or to the first line after it with a free slot, and there to the next slot. So a thread that searches for a
+//! key can prefetch the home line before it has read the block's leaf. In a block that is at least half full, six of
+//! seven entries are in their home line (the test below counts them). The home line is only a hint: a search finds an
+//! entry by its fingerprint.
 
-/// Entries of a line.
+/// The number of entries of a line.
 const PER_LINE: usize = 4;
-/// Bits of one line's count.
+/// The number of bits of one line's count.
 const BITS: usize = 3;
 /// For each line, the bit that is set if the line is full.
 const FULL: u64 = 0o4444_4444_4444_4444;
@@ -48,8 +48,8 @@ impl Claims {
     /// The bits of sixteen lines.
     pub(crate) const MASK: u64 = (1 << (16 * BITS)) - 1;
 
-    /// Also claims a slot in line `home`, or in the first line after it with a free slot; `None` if all of the block's
-    /// `slots` are claimed.
+    /// Claims one more slot, in line `home` or in the first line after it with a free slot. `None` if all `slots` of
+    /// the block are claimed.
     #[inline(always)]
     pub(crate) fn claim(self, home: usize, slots: usize) -> Option<(Self, usize)> {
         let room = !self.0 & FULL & ((1 << (BITS * lines(slots))) - 1);
@@ -67,7 +67,8 @@ impl Claims {
         (self.0 >> (BITS * line) & 7) as usize
     }
 
-    /// Claims, in each line, all slots up to the last one whose bit is set.
+    /// The claims of a block in which, in each line, all slots up to the last one whose bit is set in `used` are
+    /// claimed.
     pub(crate) fn up_to(used: u64) -> Self {
         // With the bit of the header each line has four bits.
         let entries = used << 1 | 1;

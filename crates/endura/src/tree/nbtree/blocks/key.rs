@@ -40,7 +40,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Above every head, and below 2³¹ as they are.
+    /// A number above every head. Like the heads it is below 2³¹.
     pub(crate) const BEYOND: u32 = i32::MAX as u32;
 
     pub(crate) fn between(low: Local, high: Local) -> Self {
@@ -56,7 +56,7 @@ impl Scale {
     }
 }
 
-/// The hash of a key: it tells where in a block to search for the key.
+/// The hash of a key, which selects where in a block to search for the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hash(u64);
 
@@ -67,15 +67,17 @@ impl Hash {
         Self(local.0.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// The fingerprint of an entry in its leaf: seven bits, and whether the entry is away from home. Never 0.
+    /// The fingerprint of an entry in its leaf: seven bits of the hash, and a bit that is set if the entry is not in
+    /// its home line. Never 0.
     #[inline(always)]
     pub(crate) fn fingerprint(self, is_at_home: bool) -> u8 {
         let seven = (self.0 >> 57) as u8;
-        // Without a branch: on inserts it would be mispredicted every other time.
+        // Not a branch: on inserts it would be mispredicted every other time.
         std::hint::select_unpredictable(is_at_home, seven.max(1), seven | 0x80)
     }
 
-    /// The home of a key among so many lines (at most 16). It uses other bits than the fingerprint.
+    /// The home line of a key among `lines` lines (at most 16). It depends on other bits of the hash than the
+    /// fingerprint.
     #[inline(always)]
     pub(crate) fn home(self, lines: usize) -> usize {
         ((self.0 >> 40 & 0xffff) as usize * lines) >> 16

@@ -1,4 +1,4 @@
-//! In the pool: blocks of unsorted entries.
+//! The part in the pool: blocks of unsorted entries.
 
 pub(crate) mod block;
 pub(crate) mod chunks;

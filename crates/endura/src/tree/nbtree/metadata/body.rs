@@ -17,7 +17,7 @@ pub(crate) struct Child {
     pub(crate) low: Local,
     pub(crate) number: u32,
     /// The line at which the block of a leaf starts, so that a search need not read the leaf. 0 for other children, and
-    /// if the line number does not fit into 32 bits (beyond 256 GiB).
+    /// for a line whose number does not fit into 32 bits (beyond 256 GiB).
     line: u32,
 }
 
@@ -50,7 +50,7 @@ struct Heads {
     base: AtomicU64,
     shift: AtomicU32,
     count: AtomicU32,
-    /// It starts at a cache line: a search compares whole lines.
+    /// The array starts at a cache line, because a search compares whole lines.
     of: Halves,
 }
 
@@ -68,8 +68,8 @@ impl Default for Body {
 }
 
 impl Body {
-    /// Fills a body that no other thread uses. The thread that publishes it (with Release) publishes all its words: so
-    /// all accesses here are Relaxed.
+    /// Fills a body that no other thread uses. The store that publishes the body (with Release) publishes all its
+    /// words, so that all accesses here are Relaxed.
     pub(crate) fn fill(&self, children: &[Child]) {
         debug_assert!(!children.is_empty() && children.len() <= ROOM);
         debug_assert!(children.is_sorted_by(|a, b| a.low < b.low));
@@ -87,7 +87,7 @@ impl Body {
         behind.iter().for_each(|head| head.store(Scale::BEYOND, Ordering::Relaxed));
     }
 
-    /// Prefetches the lines that a search may read, except the keys with equal heads.
+    /// Prefetches the lines that a search may read, except for the keys, which it needs only if heads are equal.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         prefetch(&self.heads);
@@ -112,7 +112,7 @@ impl Body {
         }
     }
 
-    /// The same, if `slot` is the last child with the head of `key`.
+    /// As [`rank`](Self::rank), if `slot` is the last child with the same head as `key`.
     #[cold]
     fn rank_among_equals(&self, slot: usize, key: Local) -> usize {
         (1..=slot).rev().find(|&slot| self.key(slot) <= key).unwrap_or(0)
@@ -123,7 +123,7 @@ impl Body {
         self.leaf(slot).0
     }
 
-    /// The number of a leaf, and the offset of its block; 0 if the leaf has to be asked.
+    /// The number of a leaf, and the offset of its block; the offset is 0 if only the leaf has it.
     #[inline(always)]
     pub(crate) fn leaf(&self, slot: usize) -> (u32, u64) {
         let child = self.children[slot].load(Ordering::Relaxed);

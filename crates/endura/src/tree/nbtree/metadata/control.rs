@@ -1,4 +1,4 @@
-//! The control word of a leaf: the changes that its block allows, and the slots that were claimed.
+//! The control word of a leaf: its phase, which says what may change in the block, and the claimed slots.
 
 use crate::tree::nbtree::blocks::claims::Claims;
 
@@ -8,17 +8,17 @@ pub(crate) enum Phase {
     Unread,
     Open,
     Splitting,
-    /// The leaf to the right, and its stamp.
+    /// The leaf absorbs its right neighbour: the number of that leaf, and its stamp.
     Merging(u32, u8),
-    /// The leaf to the left.
+    /// The leaf is absorbed by its left neighbour: the number of that leaf.
     Captured(u32),
 }
 
-/// For an OPEN leaf: its claims. For a closing leaf: the other leaf (bits 0..32) and that leaf's stamp (32..40). Then
-/// the own stamp (48..56) and the phase (56..64).
+/// For an OPEN leaf: its claims. For a closing leaf: the other leaf (bits 0..32) and that leaf's stamp (32..40). For
+/// every leaf: its own stamp (48..56) and its phase (56..64).
 ///
-/// The stamp distinguishes the uses of one leaf's memory. A thread inside an operation sees at most two of them,
-/// because the second grace period waits for it.
+/// The stamp distinguishes the uses of one leaf's memory. A thread inside one operation sees at most two uses, because
+/// the grace period before the third waits for the thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Control(pub(crate) u64);
 
@@ -70,7 +70,7 @@ impl Control {
         (self.0 >> STAMP_SHIFT) as u8
     }
 
-    /// Also claims a slot, of so many, in line `home` or after it; `None` if no slot can be claimed.
+    /// Claims one more slot, of `slots`, in line `home` or after it. `None` if no slot can be claimed.
     #[inline(always)]
     pub(crate) fn with_claim(self, home: usize, slots: usize) -> Option<(Self, usize)> {
         let (claims, slot) = self.claims()?.claim(home, slots)?;

@@ -3,8 +3,9 @@
 //! # Structure
 //!
 //! A partition has one *root word*. It leads to bodies ([`body`](crate::tree::nbtree::metadata::body)) of level 2 and
-//! above, and these lead to *cells*: words that each lead to one body of level 1, whose children are leaves. The upper
-//! bodies change once in many splits, all of them by one exchange of the root word. Each split changes only one cell:
+//! above, and these lead to *cells*: words that each lead to one body of level 1, whose children are leaves. Most
+//! splits change only one cell. One in many also changes the upper bodies on the path, all by one exchange of the root
+//! word:
 //!
 //! ```text
 //! root word -> body (level 3) -> body (level 2) -> cell -> body (level 1) -> leaf
@@ -16,13 +17,14 @@
 //! * The body becomes too large or too small, or the change extends into the next cell. The thread *freezes* the cells
 //!   concerned one after the other (a bit in each), after which they do not change any more. It makes new cells for
 //!   their children, and copies of the bodies on the path to them; one exchange of the root word puts these in place.
-//!   No thread needs to know why a cell was frozen: a thread that has to change it makes new cells for its children.
+//!   No thread needs to know why a cell was frozen: a thread that has to change a frozen cell makes new cells for its
+//!   children.
 //!
-//! Each exchange that fails does so because another succeeded, and no step waits for a thread: the whole is lock-free.
-//! Readers do not notice it; a frozen cell is as valid as any.
+//! An exchange fails only because another succeeded, and no step waits for a thread. So the changes are lock-free.
+//! Readers do not notice a freeze: a frozen cell is as valid as any.
 //!
-//! The thread that makes an exchange retires what the exchange removes. A number that a thread compares with was read
-//! by it inside the same pin, so that it cannot have been reused with another meaning.
+//! The thread that makes an exchange retires what the exchange removes. A thread reads a number and compares with it in
+//! one pin, so that the number cannot have been reused in between.
 
 use crate::cpu::byte_search::{Lanes, Narrow, Wide};
 use crate::media::Media;
@@ -44,7 +46,7 @@ pub(crate) struct Spot {
     pub(crate) high: Local,
 }
 
-/// The end of a way to a leaf: a child of a body of level 1.
+/// The last step of the path to a leaf: a child of a body of level 1.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Turn {
     pub(crate) partition: usize,
@@ -53,7 +55,7 @@ pub(crate) struct Turn {
 }
 
 impl Metadata {
-    /// The leaf that covers `key`, or that did: it may have been replaced meanwhile.
+    /// The leaf that covers `key`, or did when the inner nodes led to it: it may have been replaced meanwhile.
     #[inline(always)]
     pub(crate) fn descend(&self, top: Top, key: Local) -> u32 {
         self.descend_to_block(top, key).0
@@ -66,7 +68,7 @@ impl Metadata {
         body.leaf(slot)
     }
 
-    /// The way to the leaf that covers `key`.
+    /// The last step of the path to the leaf that covers `key`.
     pub(crate) fn descend_to_turn(&self, partition: usize, top: Top, key: Local) -> Turn {
         let (body, _, slot) = self.bottom(top, key);
         Turn { partition, body, slot }
@@ -98,14 +100,14 @@ impl Metadata {
     fn bottom_by(&self, lanes: impl Lanes, top: Top, key: Local) -> (u32, &Body, usize) {
         let mut body = self.bodies.get(top.body());
         for _ in 2..top.level() {
-            // The upper levels are few, and stay in the caches.
+            // The upper levels have few bodies, which stay in the caches.
             body = self.bodies.get(body.child(body.rank(lanes, key)));
         }
         let cell = self.cells.get(body.child(body.rank(lanes, key)));
         let number = cell.load().body();
         let body = self.bodies.get(number);
         if top.level() > 2 {
-            // Where there are but two levels, the bodies take less than a megabyte, and stay near the core.
+            // With only two levels the bodies take less than a megabyte and stay in the core's own caches.
             body.prefetch();
         }
         (number, body, body.rank(lanes, key))

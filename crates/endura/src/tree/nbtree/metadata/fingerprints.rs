@@ -1,7 +1,7 @@
 //! The fingerprints of a leaf: its first line.
 //!
-//! They have one byte for each slot, 0 if the key of the slot is not known. The last byte, which belongs to no slot,
-//! says whether the fingerprints of all entries are present.
+//! The line has one byte for each slot, 0 if the key of the slot is not known. The last byte, which belongs to no slot,
+//! records whether the fingerprints of all entries are present.
 
 use crate::cpu::byte_search::{Lanes, Line, Narrow, Wide, set_byte};
 use crate::cpu::prefetch::prefetch;
@@ -30,7 +30,7 @@ impl Fingerprints {
         }
     }
 
-    /// Sets the fingerprint of a slot, before the slot's word has the key. It may be set twice.
+    /// Sets the fingerprint of a slot, before the slot's word has the key. Two threads may set the same fingerprint.
     #[inline(always)]
     pub(crate) fn set(&self, slot: usize, fingerprint: u8) {
         // Release: pairs with the load in `matching`.
@@ -63,9 +63,10 @@ impl Fingerprints {
 
     /// Passes the slots that may have the key with this hash to `find`, in one call or in two, until it finds the key.
     ///
-    /// Where one instruction does not search the line, first those in the key's home: six of seven entries are there.
-    /// An entry that is there during both calls is found by one of them, because it stays in its slot. If the key moved
-    /// to another slot meanwhile, it was removed in between, and absent is a right answer.
+    /// If one instruction cannot search the whole line, the slots of the key's home line come first: six of seven
+    /// entries are there. An entry that exists during both calls is found by one of them, because it stays in its slot.
+    /// If the key moved to another slot between the calls, it was removed in between, so that "absent" is a correct
+    /// result.
     #[inline(always)]
     pub(crate) fn search(
         &self,

@@ -1,20 +1,20 @@
-//! The order of a leaf's keys, as the last scan found it: one line, so that scans of a leaf that no insert has changed
-//! do not sort it again.
+//! The key order of a leaf's slots, as a scan found it. It takes one cache line, and saves later scans the sort until
+//! an insert changes the leaf.
 //!
 //! # Which order it is
 //!
-//! An order belongs to a number of claimed slots. A slot that is claimed stays claimed, and each claim raises the number
-//! by one. So while the leaf is OPEN a number says which slots were claimed. An order is kept only if none of these can
-//! become an entry that it lacks
-//! ([`is_decided`](crate::tree::nbtree::read::lookup::Place::is_decided)): it then has all entries until the next
-//! claim. It may also have slots whose entry was removed, which a scan notices.
+//! An order belongs to a number of claimed slots. A claimed slot stays claimed, and each claim raises the number by
+//! one. So while the leaf is OPEN, the number determines which slots are claimed. An order is kept only if none of them
+//! can become an entry that the order lacks ([`is_decided`](crate::tree::nbtree::read::lookup::Place::is_decided)): the
+//! order then has all entries until the next claim. It may also have slots whose entry was removed, which a scan
+//! notices.
 //!
 //! # Who writes
 //!
-//! Any scan, if the order that it found is of more claims than the one that is kept. It first marks the line as BUSY by
-//! an exchange; a scan that finds BUSY leaves the line alone. So a thread that is suspended here costs the others the
-//! sort, and nothing else. The number only rises while the leaf is the same. So a reader that finds one number before
-//! and after the slots has read the slots of one writer.
+//! A scan stores the order that it found if it belongs to more claims than the one that is kept. The scan first marks
+//! the line as BUSY by an exchange; a scan that finds BUSY does not store. So a thread that is suspended in a store
+//! costs other scans only the sort. The number only rises while the line belongs to the same leaf. So a reader that
+//! finds the same number before and after it reads the slots has read the slots of one writer.
 
 use crate::sync::{AtomicU64, Ordering, fence};
 
@@ -22,7 +22,7 @@ use crate::sync::{AtomicU64, Ordering, fence};
 /// the last byte.
 pub(crate) type Slots = [u8; 64];
 
-/// The byte of the last word that has the number of claims.
+/// The shift of the byte of the last word that has the number of claims.
 const SHIFT: u32 = 56;
 /// More than all numbers of claims.
 const BUSY: u64 = 0xff << SHIFT;
@@ -40,8 +40,9 @@ impl KeyOrder {
         self.0[7].store(0, Ordering::Relaxed);
     }
 
-    /// Copies the order for this number of claims, if it is known. Otherwise the copy means nothing. Into place, by the
-    /// words in which it is read: a wider load of the copy would wait for these.
+    /// Copies the order for this number of claims to `copy`; returns whether it is known. If not, `copy` has no
+    /// meaning. The copy is made directly in its final place, in the words that its reader loads: a wider load would
+    /// have to wait for several stores.
     #[inline(always)]
     pub(crate) fn recall(&self, claims: usize, copy: &mut Slots) -> bool {
         // Acquire: pairs with the last store in `keep`.
@@ -54,17 +55,18 @@ impl KeyOrder {
             *copy = word.load(Ordering::Relaxed).to_le_bytes();
         }
         words[7] = (last | END).to_le_bytes();
-        // Pairs with the fence in `keep`: if a slot above was stored there, the load below finds BUSY, or what came
-        // after it.
+        // Pairs with the fence in `keep`: if a word read above was stored there, the load below finds BUSY, or a later
+        // value.
         fence(Ordering::Acquire);
         self.0[7].load(Ordering::Relaxed) == last
     }
 
-    /// Keeps the order for this number of claims, unless one of as many or more is known or another thread is writing.
+    /// Keeps the order for this number of claims, unless one for as many or more claims is kept, or another thread is
+    /// writing.
     pub(crate) fn keep(&self, claims: usize, slots: &Slots) {
         let last = self.0[7].load(Ordering::Relaxed);
-        // BUSY is more, too. Acquire: the stores below come after those of the thread that wrote `last`. (Not seen by
-        // loom, which lets a thread read an older store, but none that was made after a newer one.)
+        // BUSY is more than all numbers. Acquire: the stores below come after those of the thread that wrote `last`.
+        // (Not seen by loom, which lets a thread read an older store, but none that was made after a newer one.)
         let is_ours = last >> SHIFT < claims as u64
             && self.0[7].compare_exchange(last, BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok();
         if !is_ours {
@@ -102,7 +104,7 @@ mod tests {
         assert_eq!(recalled(&order, 0), None);
         for claims in 1..=63_u8 {
             order.keep(claims.into(), &slots(1, claims));
-            // One of fewer claims comes too late, and so does another of as many.
+            // An order for fewer claims comes too late, and so does another for as many.
             order.keep(usize::from(claims) - 1, &slots(2, 3));
             order.keep(claims.into(), &slots(2, 3));
             for other in 0..=64 {
@@ -124,7 +126,7 @@ mod tests {
     }
 }
 
-/// Read and written at once, in all executions: only memory orders keep an order whole.
+/// All executions of concurrent reads and writes, because only memory orders keep an order whole.
 #[cfg(all(test, loom))]
 mod loom {
     use std::sync::Arc;
@@ -132,7 +134,7 @@ mod loom {
     use super::*;
     use crate::sync::loom::{Fault, check, check_finds, spawn};
 
-    /// Of each number of claims another order.
+    /// A different order for each number of claims.
     fn slots(claims: usize) -> Slots {
         let mut slots = [claims as u8; 64];
         slots[63] = u8::MAX;
@@ -158,7 +160,7 @@ mod loom {
         check_finds(Fault::NoFences, Some(3), an_order_is_read_whole);
     }
 
-    /// The second one finds the line BUSY, or the first one's number.
+    /// The second writer finds the line BUSY, or the number of the first.
     #[test]
     fn loom_an_order_is_of_one_of_two_writers() {
         check(Some(3), || {

@@ -1,9 +1,9 @@
 //! A leaf: the part of a block that is kept in DRAM.
 //!
 //! The first line has one byte of each key (its *fingerprint*), so that a lookup reads only the line of the block that
-//! holds its key. The last byte of that line says whether all fingerprints are present. The second line has the place
-//! of the block and the state of the leaf. The third line has the order of the keys, if a scan has sorted them. A leaf and
-//! its block belong together for their whole life.
+//! holds its key. The last byte of that line says whether all fingerprints are present. The second line has the offset
+//! of the block and the state of the leaf. The third line has the order of the keys, if a scan has sorted them. A leaf
+//! and its block belong together for their whole life.
 //!
 //! # The states of a leaf
 //!
@@ -27,7 +27,7 @@ use crate::tree::nbtree::metadata::control::Control;
 use crate::tree::nbtree::metadata::fingerprints::Fingerprints;
 use crate::tree::nbtree::metadata::key_order::KeyOrder;
 
-/// The facts of a new leaf.
+/// The initial fields of a new leaf.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Birth {
     pub(crate) low: Local,
@@ -37,7 +37,7 @@ pub(crate) struct Birth {
     /// The leaf that it replaces, and the one that this leaf absorbed; 0 = none.
     pub(crate) origin: u32,
     pub(crate) absorbed: u32,
-    /// In the first of two leaves that replace one: the other.
+    /// In the first of two leaves that replace one, the second; otherwise 0.
     pub(crate) twin: u32,
 }
 
@@ -87,7 +87,8 @@ impl Leaf {
         set(&self.committed, 0);
         self.order.clear();
         let stamp = self.control().stamp().wrapping_add(1);
-        // Release: a thread that still refers to the earlier leaf by its number sees the stamp first.
+        // Release, after the words of the new leaf: a thread that still refers to the earlier leaf by its number sees
+        // that the stamp has changed.
         self.control.store(Control::unread(stamp).0, Ordering::Release);
     }
 
@@ -116,8 +117,8 @@ impl Leaf {
         let opened = control.is_unread() && self.exchange_control(control, control.opened(claims));
         if opened {
             self.note_gone(gone as u32);
-            // Only by the thread that opened the leaf, whose pin keeps its memory from being reused: a later thread
-            // might set it for the next leaf in this memory.
+            // Set only by the thread that opened the leaf, whose pin keeps its memory from being reused. Another thread
+            // might set it later, for the next leaf in this memory.
             self.fingerprints.set_read();
         }
         opened
@@ -141,7 +142,7 @@ impl Leaf {
     /// The first of the leaves that replace this one; 0 if it is current.
     #[inline(always)]
     pub(crate) fn successor(&self) -> u32 {
-        // Pairs with `replace_by`: a thread that sees the leaf sees its content.
+        // Pairs with `replace_by`: a thread that sees the successor sees its content.
         self.successor.load(Ordering::Acquire)
     }
 
@@ -176,7 +177,8 @@ impl Leaf {
     }
 
     pub(crate) fn set_committed(&self) {
-        // Release: after the fence that made it durable. It does not overwrite a later state.
+        // Release: after the fence that made the replacement durable. An exchange, so that it does not overwrite
+        // SETTLED.
         let _ = self.committed.compare_exchange(0, COMMITTED, Ordering::Release, Ordering::Relaxed);
     }
 
@@ -192,8 +194,8 @@ impl Leaf {
         claimed.is_ok()
     }
 
-    /// Whether a writer may be between its store and its fence. Read after the word that may have been stored was
-    /// loaded: that load is `Acquire`, so this one comes later.
+    /// Whether a writer may be between its store and its fence. Called after a word that such a writer may have stored
+    /// was loaded. That load is `Acquire`, so that this one comes later.
     #[inline(always)]
     pub(crate) fn is_in_flight(&self) -> bool {
         self.in_flight.load(Ordering::Acquire) != 0
@@ -202,7 +204,7 @@ impl Leaf {
     /// Announces a store that others will see before it is durable; returns whether another was announced.
     #[inline(always)]
     pub(crate) fn take_off(&self) -> bool {
-        // Before the store: pairs with `is_in_flight`.
+        // Pairs with `is_in_flight`. AcqRel: the announcement precedes the store.
         self.in_flight.fetch_add(1, Ordering::AcqRel) != 0
     }
 
@@ -212,22 +214,22 @@ impl Leaf {
         self.in_flight.fetch_sub(1, Ordering::Release);
     }
 
-    /// Counts slots that have lost their entry, or never had one.
+    /// Counts `slots` claimed slots that have lost their entry, or will never have one.
     pub(crate) fn note_gone(&self, slots: u32) {
         // Relaxed: a hint.
         self.gone.fetch_add(slots, Ordering::Relaxed);
     }
 
-    /// The claimed slots for which a kept order can serve: the leaf is OPEN by its control word, and at most an eighth
-    /// of the slots may have lost their entry since the order was found.
+    /// The number of claimed slots, if a kept order for it may be used: if the leaf is OPEN by its control word, and at
+    /// most an eighth of the claimed slots have no entry.
     #[inline(always)]
     pub(crate) fn claims_in_order(&self, control: Control) -> Option<usize> {
         let claimed = control.claims()?.total();
         (8 * self.gone.load(Ordering::Relaxed) as usize <= claimed).then_some(claimed)
     }
 
-    /// The approximate number of entries, if the leaf is OPEN by its control word. Exact if no thread is writing and
-    /// none was stopped for ever.
+    /// The approximate number of entries, if the leaf is OPEN by its control word. Exact if no thread is writing, and
+    /// none was stopped for ever in a write.
     pub(crate) fn entries(&self, control: Control) -> Option<usize> {
         let claimed = control.claims()?.total();
         Some(claimed.saturating_sub(self.gone.load(Ordering::Relaxed) as usize))
@@ -238,7 +240,7 @@ impl Leaf {
 pub(crate) struct Flight<'l>(&'l Leaf);
 
 impl<'l> Flight<'l> {
-    /// Starts one; returns also whether another is running.
+    /// Announces a store; returns also whether another one is announced.
     #[inline(always)]
     pub(crate) fn begin(leaf: &'l Leaf) -> (Self, bool) {
         let others = leaf.take_off();

@@ -6,7 +6,7 @@ use crate::sync::{AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub(crate) struct Cell(AtomicU64);
 
-/// The content of a cell: the number of a body, and whether that is final.
+/// The content of a cell: the number of a body, and whether the cell is frozen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hold(pub(crate) u64);
 
@@ -28,7 +28,7 @@ impl Hold {
 }
 
 impl Cell {
-    /// Pairs with [`exchange`](Self::exchange): a thread that sees the body's number sees the body.
+    /// Acquire pairs with [`exchange`](Self::exchange): a thread that sees the body's number sees the body.
     #[inline(always)]
     pub(crate) fn load(&self) -> Hold {
         Hold(self.0.load(Ordering::Acquire))
@@ -77,7 +77,8 @@ impl Top {
 pub(crate) struct Root(AtomicU64);
 
 impl Root {
-    /// Pairs with [`exchange`](Self::exchange): a thread that sees a body's number sees all bodies below.
+    /// Acquire pairs with [`exchange`](Self::exchange): a thread that sees the number of a body sees all bodies below
+    /// it.
     #[inline(always)]
     pub(crate) fn load(&self) -> Top {
         Top(self.0.load(Ordering::Acquire))

@@ -1,4 +1,4 @@
-//! Changes of the inner nodes that put new leaves in the place of old ones.
+//! Changes of the inner nodes that replace old leaves by new ones.
 
 use crate::media::{Mark, Media};
 use crate::space::Guard;
@@ -17,12 +17,12 @@ pub(crate) struct Exchange<'l> {
     pub(crate) partition: usize,
     /// The leaf that is removed.
     pub(crate) old: Child,
-    /// Its right neighbour, if that is removed as well.
+    /// Its right neighbour, if the neighbour is removed as well.
     pub(crate) absorbed: Option<Child>,
     pub(crate) new: &'l [Child],
 }
 
-/// The result of an attempt; also whether the exchange had already happened.
+/// The result of an attempt. `Done` if the exchange was made, also by another thread.
 enum Outcome {
     Done,
     Again,
@@ -38,7 +38,7 @@ struct Draft {
 }
 
 impl Metadata {
-    /// The most children of a body after a split or a join: the rest stays free.
+    /// The most children of a new body after a split or a join, so that it has free space.
     fn comfortable(&self) -> usize {
         self.fanout - self.fanout / 4
     }
@@ -47,7 +47,7 @@ impl Metadata {
         (self.fanout / 8).max(1)
     }
 
-    /// Replaces `exchange.old` with `exchange.new`, unless that was already done. On return it was done.
+    /// Replaces `exchange.old` with `exchange.new`, unless another thread already has. On return it was done.
     pub(crate) fn reroute<M: Media>(&self, guard: &Guard<'_, M>, exchange: Exchange<'_>) {
         loop {
             let top = self.roots[exchange.partition].load();
@@ -65,7 +65,7 @@ impl Metadata {
         }
     }
 
-    /// The exchange inside one cell that is not frozen.
+    /// Tries to make the exchange inside one cell that is not frozen.
     fn exchange_in<M: Media>(
         &self,
         guard: &Guard<'_, M>,
@@ -95,8 +95,8 @@ impl Metadata {
         Outcome::Done
     }
 
-    /// Freezes the cell at `spot`, also one of its neighbours if the two are to be joined or the exchange extends
-    /// there, and puts new cells in their place.
+    /// Freezes the cell at `spot` and puts new cells in its place; with one of its neighbours if the two are to be
+    /// joined, or if the exchange extends to it.
     fn rebuild<M: Media>(
         &self,
         guard: &Guard<'_, M>,
@@ -120,7 +120,7 @@ impl Metadata {
             draft.old_cells.push(spot.cell);
             draft.old_bodies.push(hold.body());
         }
-        // New cells are needed even if the old leaf is gone, because these are frozen.
+        // New cells are needed even if the old leaf is gone, because the old cells are frozen.
         let leaves = match exchange {
             Some(exchange) => replaced(leaves.clone(), exchange).unwrap_or(leaves),
             None => leaves,
@@ -152,7 +152,7 @@ impl Metadata {
         (0..parts).map(move |part| &children[count * part / parts..count * (part + 1) / parts])
     }
 
-    /// The upper levels, with `cells` in the place of those that cover the keys of `span`.
+    /// A copy of the upper levels, with `cells` in the place of the cells that cover the keys of `span`.
     fn rewrite_top<M: Media>(
         &self,
         guard: &Guard<'_, M>,
@@ -166,7 +166,8 @@ impl Metadata {
         while let [Child { number: only, .. }] = children[..]
             && level > 2
         {
-            // A root with one child is replaced by the child. The child may be new itself: then it is not needed.
+            // A root with one child is replaced by the child. If the child was made by this draft, it is no longer
+            // needed.
             children = self.bodies.get(only).children();
             match draft.bodies.iter().position(|&body| body == only) {
                 Some(new) => self.bodies.discard(draft.bodies.swap_remove(new)),
@@ -259,7 +260,7 @@ impl Draft {
         cell
     }
 
-    /// No other thread has seen what was drafted.
+    /// Frees what was drafted, which no other thread has seen.
     fn discard(self, meta: &Metadata) {
         for cell in self.cells {
             meta.bodies.discard(meta.cells.get(cell).load().body());
@@ -268,7 +269,7 @@ impl Draft {
         self.bodies.into_iter().for_each(|body| meta.bodies.discard(body));
     }
 
-    /// No search finds the old ones any more.
+    /// Retires the replaced bodies and cells, which no search finds any more.
     fn retire<M: Media>(self, guard: &Guard<'_, M>, meta: &Metadata) {
         let (tag, now) = (guard.space().tag(), guard.space().now());
         self.old_cells.into_iter().for_each(|cell| meta.cells.retire(tag, now, cell));

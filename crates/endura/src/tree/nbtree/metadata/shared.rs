@@ -13,14 +13,14 @@ use crate::tree::nbtree::metadata::links::{Cell, Root};
 #[derive(Debug)]
 pub(crate) struct Metadata {
     pub(crate) roots: [Root; PARTITIONS],
-    /// Held while the index of a partition is made, at most once in a session.
+    /// Held while a thread makes the index of a partition, which happens at most once in a session.
     pub(crate) restarting: [Mutex<()>; PARTITIONS],
     pub(crate) leaves: Arena<Leaf>,
     pub(crate) cells: Arena<Cell>,
     pub(crate) bodies: Arena<Body>,
     /// The most children of a body, 4 to [`ROOM`](crate::tree::nbtree::metadata::body::ROOM).
     pub(crate) fanout: usize,
-    /// Blocks of earlier sessions that have leaves, and those of them whose keys were read.
+    /// The number of blocks of earlier sessions that have leaves, and the number of those whose keys were read.
     pub(crate) blocks_found: AtomicU64,
     pub(crate) blocks_read: AtomicU64,
     /// Whether the entries of a block are counted when it is read for the first time.
@@ -28,7 +28,7 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    /// The state of a map none of whose blocks was read yet.
+    /// The state of a map of which no block has been read yet.
     pub(crate) fn of(map: &MapState, fanout: usize) -> Self {
         Self {
             roots: Default::default(),

@@ -1,10 +1,11 @@
-//! Lookups: they wait for the leaf and for one line of the pool, both prefetched at once, and for no other thread.
+//! Lookups. A lookup waits for the leaf and for one line of the pool, both prefetched together, and for no other
+//! thread.
 //!
 //! A lookup uses the leaf to which the inner nodes led it, even if the leaf is being replaced, or was replaced
 //! meanwhile. Until a block is frozen its words are current. A frozen block is current until a successor is first
-//! written. No thread reaches a successor before an inner node points to it (S6), and none did when the lookup passed.
-//! So the content of a frozen block was current at a moment of the lookup. A writer that reaches such a block cannot
-//! change it, and completes the change.
+//! written. No thread reaches a successor before an inner node points to it (S6), and none did when the lookup passed
+//! the inner nodes. So the content of a frozen block was current at a moment of the lookup. A writer that reaches a
+//! frozen block cannot change it, and completes the change that froze it.
 
 use std::marker::PhantomData;
 
@@ -30,7 +31,7 @@ pub(crate) struct Place<'t, 'm, M, const W: usize, D> {
 }
 
 impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
-    /// A leaf, and its block at `at`; 0: the leaf says where it is.
+    /// A leaf, and its block at `at`. If `at` is 0, the leaf has the offset.
     #[inline(always)]
     pub(crate) fn of(media: &'m M, number: u32, leaf: &'t Leaf, at: u64) -> Result<Self> {
         let at = if at == 0 { leaf.block() } else { at };
@@ -48,7 +49,7 @@ impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
         self.leaf.fingerprints.search(hash, home, |matching| self.find(matching, key))
     }
 
-    /// Finds the slot with this key among these slots.
+    /// Finds the slot with this key among the slots of `matching`.
     #[inline(always)]
     pub(crate) fn find(&self, matching: u64, key: Local) -> Option<usize> {
         let wanted = Word::live(key);
@@ -77,8 +78,8 @@ impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Makes the index of a partition, unless an operation of this session already has. Called before a pin, because it
-    /// may take long.
+    /// Makes the index of a partition, unless an operation of this session has made it. Called outside of pins, because
+    /// it may take long.
     #[inline(always)]
     pub(crate) fn prepare(&self, partition: usize) -> Result<()> {
         match self.meta.roots[partition].load() {
@@ -120,8 +121,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.enter_leaf(guard, (number, leaf, at))
     }
 
-    /// Prefetches the leaf of `key`, and its entry if that is at home. Of the leaf a lookup needs only the
-    /// fingerprints, unless it has to ask for writers in flight.
+    /// Prefetches the leaf of `key`, and the home line of `key` in its block. A lookup needs only the fingerprints of
+    /// the leaf, unless it has to check for writers in flight: then it needs `all_of_leaf`.
     #[inline(always)]
     pub(crate) fn ask_for_entry(
         &self,
@@ -142,7 +143,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
     }
 
-    /// A leaf that a lookup or a writer has reached, with its keys known.
+    /// The place of a leaf that a lookup or a writer has reached. Its block is read first, if its keys are not known.
     #[inline(always)]
     pub(crate) fn enter<'g>(
         &'g self,
@@ -177,14 +178,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     pub(crate) fn read_block(&self, guard: &Guard<'_, M>, leaf: &Leaf) -> Result<()> {
         let block = Block::<M, W>::at(guard.media(), leaf.block())?;
         if !self.open.space().session().clean {
-            // A killed process leaves stores that are visible and not durable.
+            // A killed process may leave stores that are visible and not durable.
             block.help_flush();
         }
         let (mut used, mut live) = (0_u64, 0);
         for slot in 0..Block::<M, W>::SLOTS {
             match block.word(slot).state() {
                 State::Empty => continue,
-                // No search would look for it here.
+                // No search would look for this key here.
                 State::Live(key) if !(leaf.low()..leaf.high()).contains(&key) => {
                     return Err(block.corrupt("a key outside of its block"));
                 }
@@ -192,7 +193,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                     leaf.fingerprints.set(slot, Block::<M, W>::fingerprint(Hash::of(key), slot));
                     live += 1;
                 }
-                // An insert that was not decided counts as none, and without a fingerprint no search meets it.
+                // An insert that was not decided does not count. It gets no fingerprint, so that no search meets it.
                 State::Pending(_) | State::Dead | State::Killed => {}
             }
             used |= 1 << slot;

@@ -13,7 +13,7 @@ use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::read::lookup::Place;
 use crate::tree::nbtree::tree::Tree;
 
-/// Lookups that run at once. With more, the cache has no free slots for their misses.
+/// The number of lookups that run at once. More would have more misses than the processor can have outstanding.
 const LANES: usize = 16;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
@@ -33,7 +33,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(values)
     }
 
-    /// `Some(partition)`: no key was looked up, because the index of this partition has to be made first.
+    /// Looks up at most [`LANES`] keys. Returns `Some(partition)` if it looked up none, because the index of this
+    /// partition has to be made first.
     fn look_up_lanes(
         &self,
         guard: &Guard<'_, M>,
@@ -73,7 +74,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(None)
     }
 
-    /// Finds the path to the leaf of each lane, and prefetches what is read there.
+    /// Finds the leaf of each lane, and prefetches what the lookup reads there.
     #[inline(always)]
     fn descend_lanes(&self, guard: &Guard<'_, M>, wide: impl Lanes, lanes: &mut [Lane]) {
         let (bodies, cells) = (&self.meta.bodies, &self.meta.cells);
@@ -101,7 +102,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 struct Lane {
     key: Local,
     level: u32,
-    /// A body; at last that of the cell.
+    /// The number of the next body on the path, or of the cell; in the end of the body below the cell.
     body: u32,
     way: (u32, u64),
     /// The slots of the leaf that may have the key.

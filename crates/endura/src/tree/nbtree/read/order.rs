@@ -1,4 +1,4 @@
-//! Key order within a block, whose entries are unsorted.
+//! The key order of the entries of a block, which are unsorted.
 
 use crate::cpu::small_sort::{self, MOST, NO_PLACE};
 use crate::media::Media;
@@ -22,10 +22,10 @@ impl Default for Order {
 }
 
 impl Order {
-    /// The slot after so many, which are all in the order.
+    /// The slot at position `passed` of the order. All positions before it must have a slot.
     #[inline(always)]
     pub(crate) fn get(&self, passed: usize) -> Option<usize> {
-        // A block has at most 63 slots, so that the last place is that of none.
+        // A block has at most 63 slots, so that the last position has none.
         let slot = usize::from(self.0[passed % MOST]);
         (slot < MOST - 1).then_some(slot)
     }
@@ -39,7 +39,7 @@ impl Order {
         self.0[..count].reverse();
     }
 
-    /// Whether, in every line, later slots have larger keys.
+    /// Whether the keys of every line ascend with its slots.
     pub(crate) fn ascends_in_lines(&self) -> bool {
         let mut last = [None; lines(MOST - 1)];
         self.iter().all(|slot| last[line(slot)].replace(slot) < Some(slot))
@@ -47,8 +47,8 @@ impl Order {
 }
 
 impl<M: Media, const W: usize> Block<'_, M, W> {
-    /// The entries from `low` up to `high`, exclusive: one for every LIVE slot, unless the block is damaged. Returns also
-    /// their slots, one bit each.
+    /// The order of the entries with keys from `low` up to `high`, exclusive: one for every LIVE slot, unless the block
+    /// is damaged. Returns also their slots, one bit each.
     pub(crate) fn order(&self, low: Local, high: Local) -> (Order, u64) {
         let mut distances = [u64::MAX; MOST];
         for (slot, distance) in distances[..Self::SLOTS].iter_mut().enumerate() {
@@ -60,7 +60,8 @@ impl<M: Media, const W: usize> Block<'_, M, W> {
 }
 
 impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
-    /// The order of the leaf's entries. Returns whether it is valid until `control` changes, which was read before.
+    /// Stores the order of the leaf's entries in `order`. Returns whether it is valid until the control word changes
+    /// from `control`, which the caller has read before.
     #[inline(always)]
     pub(crate) fn read_order(&self, control: Control, order: &mut Order) -> bool {
         let claims = self.leaf.claims_in_order(control);
@@ -68,7 +69,8 @@ impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
             || self.sort(control, order)
     }
 
-    /// The same of an order that is not known yet: it is, from now on, if it is valid for so long.
+    /// As [`read_order`](Self::read_order), for an order that is not known. If it is valid until the control word
+    /// changes, the leaf keeps it.
     #[inline(never)]
     fn sort(&self, control: Control, order: &mut Order) -> bool {
         let bits;
@@ -80,10 +82,11 @@ impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
         is_decided
     }
 
-    /// Whether no claimed slot can become an entry that is not among those of `order`, one bit each, which was made after
-    /// `control` was read. `false` for a closing leaf: it may already have a successor, which then gets later entries.
+    /// Whether no claimed slot outside of `order` can become an entry. `order` has one bit for each slot of an order
+    /// that was found after `control` was read. `false` for a closing leaf: it may already have a successor, which then
+    /// gets later entries.
     pub(crate) fn is_decided(&self, control: Control, order: u64) -> bool {
-        // Reads the present state of a slot, not that of the time of the order: an insert that was PENDING then may
+        // Reads the current state of a slot, not the state that the order found: an insert that was PENDING then may
         // have returned. (If the numbers are equal and the slots are not, a slot was claimed since: the control word
         // has changed, and never changes back.)
         let is_gone = |slot| matches!(self.block.word(slot).state(), State::Dead | State::Killed);

@@ -1,15 +1,15 @@
 //! Scans: leaf by leaf, in either direction.
 //!
-//! A leaf is not sorted. A scan that enters one notes the slots in the order of their keys, and reads each entry from
-//! its slot when it is due: it was there at that moment. The order is valid while the leaf's control word is the same,
-//! because then no slot was claimed and nothing was frozen. It is valid only until the second epoch after, because up
-//! to then the memory is still this leaf: a slot has the key that it had, or none. If a claimed slot may still become
-//! an entry that the order lacks, the order serves one call only. By the same rule the leaf keeps the order for the next
-//! scan ([`key_order`](crate::tree::nbtree::metadata::key_order)).
+//! A leaf is not sorted. A scan that enters a leaf notes the slots in the order of their keys, and reads each entry
+//! from its slot when the entry is due: it exists at that moment. The order is valid while the control word of the leaf
+//! is the same, because then no slot was claimed and nothing was frozen. It also expires with the second epoch after it
+//! was made. Until then the memory still holds this leaf, so that a slot has the key that it had, or none. If a claimed
+//! slot may still become an entry that the order lacks, the order serves one call only. By the same rule the leaf keeps
+//! the order for the next scan ([`key_order`](crate::tree::nbtree::metadata::key_order)).
 //!
 //! Between two calls nothing is pinned, and while the order is valid an entry needs no pin either
-//! ([`read_seat`](Tree::read_seat)). The next leaf is prefetched. It mostly has the same body as this one, and then the
-//! scan goes on to it without a descent.
+//! ([`read_seat`](Tree::read_seat)). The next leaf is prefetched. It is mostly a child of the same body as the current
+//! one, and then the scan continues there without a descent.
 
 use std::marker::PhantomData;
 
@@ -33,7 +33,7 @@ use crate::tree::nbtree::tree::Tree;
 #[derive(Debug, Default)]
 pub struct Cursor {
     seat: Seat<Row>,
-    /// The way to the leaf.
+    /// The last step of the path to the leaf.
     turn: Seat<Turn>,
     /// The order of the leaf, in the direction of the scan.
     order: Order,
@@ -77,7 +77,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let block = Block::<M, W>::within(media, row.block)?;
             let (word, value) = (block.word(slot), block.value(slot));
             let key = word.live_key()?;
-            // Read after the words, and before the epoch: all these loads are Acquire.
+            // These are read after the words, and before the epoch: all these loads are Acquire.
             let counts =
                 !(media.needs_flush() && leaf.is_in_flight()) && leaf.control() == row.control;
             counts.then(|| (join(row.partition, key), value))
@@ -129,7 +129,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
         }
         if guard.media().needs_flush() && place.leaf.is_in_flight() {
-            // The result rests also on every entry that was skipped.
+            // The result rests also on every slot that was skipped.
             place.block.help_flush();
         }
         Ok(match answer {
@@ -149,11 +149,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Option<Place<'g, 'g, M, W, D>>> {
-        // Inside a pin, yet with the weaker rule of a look: it needs no more. The epoch, read after the words, says
-        // that the leaf was still this leaf when they were read; its control word says that its removal had not begun.
-        // A thread that removes a leaf closes it first, and reads the tag later still. So the load of the control word
-        // did not see the unlink, and from there on this pin protects the leaf and its block, as if the scan had
-        // descended to them.
+        // The caller has a pin, but the weaker rule of a look without a pin is enough. The epoch, read after the words,
+        // shows that the memory still held this leaf when they were read; the control word shows that the removal of
+        // the leaf had not begun. A thread that removes a leaf closes it first, and reads the tag later still. So the
+        // load of the control word preceded the unlink, and from then on this pin protects the leaf and its block, as
+        // if the scan had descended to them.
         let row = cursor.seat.look(self.open.space(), |row| {
             let leaf = self.meta.leaves.get_made(row.leaf)?;
             let counts = row.partition == partition
@@ -168,7 +168,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(Some(Place { number: row.leaf, leaf, block, design: PhantomData }))
     }
 
-    /// The way to the next leaf, if it covers `key` and leads past the same body as the way to the cursor's leaf.
+    /// The last step of the path to the next leaf, if this leaf covers `key` and is a child of the same body as the
+    /// cursor's leaf.
     #[inline(always)]
     fn next_turn<const UP: bool>(
         &self,
@@ -177,10 +178,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Option<Turn> {
-        // A body never changes, but may have been replaced. The leaf then tells: it has a successor before the inner
-        // nodes stop leading to it. So a leaf without one is as if the scan had descended to it here.
-        // (Without `within` the body may be one of another partition by now, and lead to a leaf in which the key is
-        // alike. That takes the reuse of just this number: no test meets it.)
+        // A body never changes, but it may have been replaced. That shows in the leaf: it has a successor before the
+        // inner nodes stop leading to it. So a leaf without a successor is as good as one to which the scan has just
+        // descended. (Without `within` the body might belong to another partition by now, and lead to a leaf that
+        // covers an equal local key. That takes the reuse of just this number: no test meets it.)
         let last = cursor.turn.within(guard).filter(|last| last.partition == partition)?;
         let turn = self.meta.turn_beside::<UP>(*last)?;
         let leaf = self.meta.leaves.get(self.meta.leaf_at(turn).0);
@@ -225,7 +226,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if let Some((_, at)) = next
             && is_decided
         {
-            // After the lines of this block, because the number of outstanding misses is limited.
+            // The next block is prefetched after the lines of this one, because the number of outstanding misses is
+            // limited.
             Block::<M, W>::prefetch(guard.media(), at);
         }
         Ok(place)

@@ -1,4 +1,4 @@
-//! A chain of blocks, as it is in the pool.
+//! The chain of blocks of a partition, as it is in the pool.
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
@@ -17,7 +17,7 @@ pub(crate) struct Found {
     pub(crate) is_frozen: bool,
 }
 
-/// A chain of blocks that no thread is changing, as far as it was read.
+/// The part that has been read of a chain of blocks that no thread is changing.
 pub(crate) struct Chain {
     partition: usize,
     pub(crate) found: Vec<Found>,
@@ -41,12 +41,12 @@ impl Chain {
         Ok(Self { partition, found: Vec::new(), at, signpost: 0 })
     }
 
-    /// Reads so many more blocks; returns whether that was the end.
+    /// Reads `bite` more blocks; returns whether the chain has ended.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if it is not a chain: blocks that are not in key order, or are outside
-    /// of the partition, or signposts that lead nowhere.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the blocks are not a chain: if they are not in key order, or are
+    /// outside of the partition, or if a signpost leads nowhere or to another one.
     pub(crate) fn step<M: Media, const W: usize>(
         &mut self,
         guard: &Guard<'_, M>,
@@ -57,7 +57,7 @@ impl Chain {
             self.read::<M, W>(guard.media(), help)?;
             if self.at == 0 {
                 if help {
-                    // Before another thread writes to the blocks found.
+                    // Before any thread writes to the blocks found.
                     guard.media().fence();
                 }
                 return Ok(true);
@@ -107,7 +107,8 @@ impl Chain {
     }
 }
 
-/// Whether a killed process may have left stores that are visible and not durable; later changes build on them.
+/// Whether a killed process may have left stores that are visible and not durable. They must become durable before
+/// later changes that build on them.
 fn must_help<M: Media>(guard: &Guard<'_, M>) -> bool {
     !guard.space().session().clean && guard.media().needs_flush()
 }

@@ -1,13 +1,13 @@
-//! Restart: the metadata layer is rebuilt, as far as it is needed.
+//! Restart: rebuilding the parts of the metadata layer that are needed.
 //!
 //! Opening a pool rebuilds nothing. The first operation on a partition walks along its chain of blocks, reads one line
 //! of each, and makes the leaves and the inner nodes; it does not touch the other partitions. The keys of a block are
 //! read when a thread first uses its leaf ([`read_block`](Tree::read_block)). Nothing is written to the pool, and no
 //! pin lasts for the whole rebuild.
 //!
-//! A block that is a signpost (`next` is FORWARD) was replaced. It still gets a leaf, as the origin of the one to which
-//! it leads, so that a later change completes the interrupted one. A block that is frozen and not a signpost is in use:
-//! the first thread that wants to write to it copies it.
+//! A block that is a signpost (`next` is FORWARD) was replaced. It still gets a leaf, as the origin of the leaf of its
+//! replacement, so that a later change completes the interrupted one. A block that is frozen and not a signpost is in
+//! use: the first thread that has to write to it copies it.
 
 use crate::Result;
 use crate::media::{Media, Ordering};
@@ -27,10 +27,10 @@ use crate::tree::nbtree::tree::Tree;
 const BITE: usize = 64;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Makes the leaves and inner nodes of a partition, unless another thread has.
+    /// Makes the leaves and inner nodes of a partition, unless another thread has made them.
     ///
     /// Called outside of pins: it may take long, and takes one pin after the other. No thread changes the partition
-    /// before it is made, so that blocks read in one pin exist in the next, unless the map is dropped.
+    /// before its index is made, so that blocks read in one pin exist in the next, unless the map is dropped.
     #[cold]
     #[inline(never)]
     pub(crate) fn restart(&self, partition: usize) -> Result<Top> {
@@ -65,7 +65,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             level += 1;
         }
         let top = Top::new(level, self.meta.new_body(&self.open.pin()?, &children));
-        // No other thread changes it: the exchange cannot fail.
+        // No other thread changes the root word, so that the exchange cannot fail.
         self.meta.roots[partition].exchange(Top::NONE, top);
         Ok(top)
     }
@@ -77,7 +77,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let mut birth =
             Birth { low: block.low, high, block: block.at, origin: 0, absorbed: 0, twin: 0 };
         if block.signpost != 0 {
-            // Marked before anything leads past it, as in S5.
+            // Marked as in use before any link leads past it, as in S5.
             guard.keep(block.signpost, Block::<M, W>::BYTES);
             birth.origin = leaves.take(guard.space().now());
             let origin = leaves.get(birth.origin);

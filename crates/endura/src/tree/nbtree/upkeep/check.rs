@@ -26,7 +26,7 @@ pub(crate) fn check_tree<M: Media, const W: usize>(
     for partition in 0..PARTITIONS {
         let mut chain =
             Chain::begin(guard, crate::tree::nbtree::tree::head(map, partition), partition)?;
-        // One pin is enough and delays nothing: no thread writes, so that nothing is retired.
+        // One pin is enough and delays nothing, because no thread writes and so nothing is retired.
         while !chain.step::<M, W>(guard, usize::MAX)? {}
         for (found, high) in chain.spans() {
             if found.signpost != 0 {
@@ -51,7 +51,7 @@ fn note(repairs: &mut Repairs, found: &Found) {
     repairs.interrupted += u64::from(found.is_frozen);
 }
 
-/// Checks the entries of a block: they are inside its bounds, and no key occurs twice.
+/// Checks that the entries of a block are inside its bounds, and that no key occurs twice. Returns their number.
 fn entries<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     found: &Found,

@@ -2,7 +2,7 @@
 //!
 //! Writers count their own inserts and removes, in counters that no two cores share. After an unclean close the
 //! counters start from zero. Then the entries of each block are counted when it is first read, which is before any
-//! thread writes to it. When all blocks were read, all entries are counted.
+//! thread writes to it. Once all blocks have been read, all entries are counted.
 
 use crate::Result;
 use crate::media::Media;

@@ -1,4 +1,4 @@
-//! An enumeration, in steps, of all blocks of a tree that no thread uses any more: for freeing them.
+//! An enumeration, in steps, of all blocks of a tree that no thread uses any more, to free them.
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
@@ -10,14 +10,15 @@ use crate::tree::nbtree::blocks::key::PARTITIONS;
 /// The position of the enumeration.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
-    /// Chains that are done.
+    /// The number of chains that were started: those before the last of them are done.
     chains: usize,
     /// The next block of the current chain.
     at: u64,
 }
 
 impl Inventory {
-    /// Passes so many more blocks to `note`; returns whether that was the end.
+    /// Takes `bite` steps; each passes a block to `note`, or starts the next chain. Returns whether the enumeration has
+    /// ended.
     ///
     /// # Errors
     ///

@@ -3,19 +3,19 @@
 //! # Why every block that stays is met, or marked by another thread
 //!
 //! A walk goes along the chain of one partition by `next`. Let X be a block that existed before and that stays in the
-//! chain. The `next` of a block in the chain is its successor there. A block that was replaced keeps the `next` that it
-//! had when it was frozen, or leads to its replacement, which was copied from there: neither leads beyond X. Every
-//! block met was reached inside this pin, so that it is still intact.
+//! chain. The `next` of a block in the chain leads to the following block. A block that was replaced keeps the `next`
+//! that it had when it was frozen, or leads to its replacement, whose chain continues with that `next`. So no `next`
+//! leads beyond X. The walk has reached every block that it meets inside this pin, so that the block is still intact.
 //!
 //! A later pin continues from the leaf that covers the `low` of the last block met. If the partition has no leaves yet,
-//! no thread has changed it, and the walk continues where it was.
+//! no thread has changed it, and the walk continues at the block where it stopped.
 //!
 //! A replaced block may be retired by another thread than the one that takes it out of the chain, and much later. So it
-//! is marked before anything leads past it: a block of this session before S5, one of an earlier session when the
-//! leaves of the partition are made. A block of the reserve moves into the chain, perhaps to a place where the walk has
-//! been: it is marked before it leaves the reserve.
+//! is marked before any link leads past it: before S5 if it was replaced in this session, and otherwise when the leaves
+//! of the partition are made. A block of the reserve may move to a part of the chain that the walk has passed. So it is
+//! marked before it leaves the reserve.
 //!
-//! The walk flushes the words by which it moves on, because those of a killed process may not be durable.
+//! The walk flushes the words that it follows, because those of a killed process may not be durable.
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
@@ -27,8 +27,8 @@ use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::tree::Tree;
 
-/// The most blocks without new keys in one pin: the one at which the walk continues, and those that replace one another
-/// in front of it, as often as other threads replace them.
+/// The most blocks without new keys that the walk visits in one pin: the one at which it continues, and blocks that
+/// replace one another ahead of it. Other threads may replace blocks any number of times.
 const MOST_AGAIN: usize = 64;
 
 /// A walk over the blocks of a partition.
@@ -124,8 +124,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> LeakWalk<M>
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Marking<M, W, FANOUT, D> {
-    /// Whether the partition has its leaves. Before that no thread changes its chain, in which an earlier session
-    /// leaves no two signposts in a row; the thread that makes the leaves checks that.
+    /// Whether the partition has its leaves. Before that no thread changes its chain, and an earlier session leaves no
+    /// two signposts in a row there. The thread that makes the leaves checks that.
     fn has_leaves(&self) -> bool {
         self.tree.meta.roots[self.partition].load() != Top::NONE
     }

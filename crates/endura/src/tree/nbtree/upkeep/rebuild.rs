@@ -1,4 +1,4 @@
-//! Rebuilding the whole metadata layer at once, by several threads, for programs for which the wait pays. Otherwise
+//! Rebuilding the whole metadata layer at once, by several threads, for programs that prefer to wait for it. Otherwise
 //! each part of it is made when it is first needed ([`restart`](crate::tree::nbtree::restart::partition)).
 
 use std::sync::atomic::AtomicUsize;
@@ -13,17 +13,17 @@ use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::tree::Tree;
 
-/// The part of a tree in DRAM, and the progress of its rebuild in this session.
+/// Figures about the part of a tree in DRAM, and the progress of its rebuild in this session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Bytes of DRAM in nodes, including retired ones.
     pub metadata_bytes: u64,
-    /// Partitions of the keys that have their inner nodes, of 8.
+    /// The number of partitions, of 8, whose leaves and inner nodes were made.
     pub partitions: u64,
-    /// Blocks from earlier sessions that were found in these partitions.
+    /// The number of blocks from earlier sessions that were found in these partitions.
     pub blocks_found: u64,
-    /// Those of them whose keys were read.
+    /// The number of these blocks whose keys were read.
     pub blocks_read: u64,
 }
 
@@ -34,7 +34,7 @@ impl Stats {
     }
 }
 
-/// Keys of one partition.
+/// A range of keys of one partition.
 struct Part {
     partition: usize,
     low: Local,
@@ -43,7 +43,7 @@ struct Part {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// The present state in DRAM. O(1); exact while no thread uses the map.
+    /// The current figures. O(1); exact while no thread uses the map.
     pub fn stats(&self) -> Stats {
         let made = self.meta.roots.iter().filter(|root| root.load() != Top::NONE);
         // Relaxed: counters order nothing. Read before the blocks found: every block read had been found.
@@ -56,7 +56,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Makes the missing parts of the metadata layer, with so many threads (at least one: the caller). Other threads
+    /// Makes the missing parts of the metadata layer, with `threads` threads (at least one: the caller). Other threads
     /// may use the map meanwhile. O(n).
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(())
     }
 
-    /// Divides the keys of a partition into as many parts as its topmost inner node has children.
+    /// Divides a partition into one part for each child of its topmost inner node.
     fn divide(&self, partition: usize, parts: &mut Vec<Part>) -> Result<()> {
         let _guard = self.open.pin()?;
         let body = self.meta.bodies.get(self.top(partition)?.body());
@@ -98,7 +98,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 }
 
-/// Calls `work` with each number below `count`, in so many threads; returns the first error of any of them.
+/// Calls `work` with each number below `count`, in `threads` threads; returns the error of the first thread that has
+/// one.
 fn share(threads: usize, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
     let next = AtomicUsize::new(0);
     let turn = || -> Result<()> {

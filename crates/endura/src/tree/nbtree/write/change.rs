@@ -4,14 +4,14 @@
 //! | step | what | who may do it |
 //! | --- | --- | --- |
 //! | S0 | complete the change that made this leaf; take two chunks; close the leaf | a thread that has claimed no slot |
-//! | S1 | freeze every slot, and `next` | every thread, each slot once |
-//! | S2 | nothing: S3 makes its copies durable, and no thread reaches a copy before S5 and S6; a reader of the frozen block checks for writers in flight | |
-//! | S3 | copy the entries to new blocks of the thread's own, durable | every thread |
+//! | S1 | freeze every slot, and `next` | every thread; each slot is frozen once |
+//! | S2 | nothing to do: S3 makes the copies durable, and no thread reaches a copy before S5 and S6; a reader of the frozen block checks for writers in flight | |
+//! | S3 | copy the entries to new blocks, durably | every thread, to blocks of its own |
 //! | S4 | set the first of the new leaves as `successor` | one thread; the others free their copies |
 //! | S5.. | [`settle`](crate::tree::nbtree::write::settle) | every thread |
 //!
-//! The published tree continues to write to the old leaf while it is copied, marks the copied entries in two bits of
-//! each value, and lets readers and writers repair the copy (sync-on-write, sync-on-read). That loses updates
+//! The published tree continues to write to the old leaf while a thread copies it, marks the copied entries in two bits
+//! of each value, and lets readers and writers repair the copy (sync-on-write, sync-on-read). That loses updates
 //! (`docs/trees.md`). In this tree no thread writes to a leaf that is being copied: a writer helps to copy it, which
 //! takes a few microseconds, and waits for no other thread.
 
@@ -31,21 +31,21 @@ use crate::tree::nbtree::write::settle::Task;
 /// The leaves of a change, and their entries.
 struct Frozen {
     left: u32,
-    /// The right neighbour, if it is absorbed.
+    /// The right neighbour, if it is absorbed; otherwise 0.
     absorbed: u32,
     low: Local,
     high: Local,
-    /// The following block in the chain.
+    /// The next block of the chain.
     next: u64,
-    /// In key order.
+    /// The entries, in key order.
     entries: Vec<(Local, u64)>,
-    /// Whether the entries of each line were inserted in key order: then the next insert is probably at the end.
+    /// Whether the entries of each line were inserted in key order. The next insert then probably has the largest key.
     ascending: bool,
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// The first steps of a [`change`](Self::change), until no new search finds the leaf. Returns the leaf that was
-    /// replaced (the given one, or the one that absorbed it), or the task that has to be done first.
+    /// replaced (this leaf, or the one that absorbed it), or the task that has to be done first.
     pub(crate) fn advance(
         &self,
         guard: &Guard<'_, M>,
@@ -66,14 +66,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                         self.link(guard, partition, origin)?;
                         return Ok(Err(Task::Detach(origin)));
                     }
-                    // Before anything is frozen: if there is no free space, the leaf stays as it is.
+                    // Allocated before anything is frozen: if there is no free space, the leaf stays as it is.
                     if chunks.is_none() {
                         let entries = leaf.entries(control);
                         let few = entries.is_some_and(|count| count <= Block::<M, W>::SLOTS / 2);
                         chunks = Some(self.chunks(guard, few)?);
                     }
                     guard.media().mark(Mark::Step("change.S0"));
-                    // If it fails, the next look at the phase tells why.
+                    // If it fails, the next look at the phase shows why.
                     leaf.exchange_control(control, control.closing(Phase::Splitting));
                 }
                 Phase::Splitting => {
@@ -130,7 +130,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.ask_for_surroundings(guard, partition, left);
         let mut chunks = match chunks {
             Some(chunks) => chunks,
-            // Another thread has closed the leaf: it must not stay so for want of a second chunk.
+            // Another thread has closed the leaf. It must not stay closed only because there is no second chunk.
             None => self.chunks(guard, true)?,
         };
         chunks.ask_for();
@@ -153,7 +153,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             guard.media().mark(Mark::Step("change.S4"));
             return Ok(());
         }
-        // Another thread was faster, and no thread has seen these leaves.
+        // Another thread was faster. No thread has seen the leaves that this one has made.
         let twin = self.meta.leaves.get(first).twin();
         [first, twin].into_iter().for_each(|leaf| self.take_back(&mut chunks, leaf));
         Ok(())
@@ -167,8 +167,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Prefetches what a change reads: the whole block, because exchanges that wait for one line after the other would
-    /// miss each in turn, and the links to it (S7).
+    /// Prefetches what a change reads: the whole block, so that the cache misses of the exchanges in its lines overlap,
+    /// and the leaf and block before it (S7).
     fn ask_for_surroundings(&self, guard: &Guard<'_, M>, partition: usize, number: u32) {
         let leaf = self.meta.leaves.get(number);
         Block::<M, W>::prefetch(guard.media(), leaf.block());
@@ -188,17 +188,17 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Chunks::take(guard, self.open.map(), Block::<M, W>::BYTES, one_will_do)
     }
 
-    /// S1: freezes the block, so that nothing changes in it any more.
+    /// S1: freezes the block of a leaf, so that nothing changes in it any more.
     fn freeze(&self, guard: &Guard<'_, M>, number: u32) -> Result<()> {
         let leaf = self.meta.leaves.get(number);
         let block = Block::<M, W>::at(guard.media(), leaf.block())?;
-        // Empty slots too: a claimed one may still be written.
+        // Empty slots too: the owner of a claimed one may still write to it.
         (0..Block::<M, W>::SLOTS).for_each(|slot| block.freeze(slot));
         block.freeze_next();
         Ok(())
     }
 
-    /// The entries of frozen blocks; `None` if they were replaced meanwhile.
+    /// Collects the entries of frozen blocks; `None` if the blocks were replaced meanwhile.
     fn collect(&self, guard: &Guard<'_, M>, left: u32, absorbed: u32) -> Result<Option<Frozen>> {
         let leaf = self.meta.leaves.get(left);
         let mut frozen = Frozen {
@@ -223,7 +223,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             if slots(others).any(|slot| block.word(slot).live_key().is_some()) {
                 return Err(block.corrupt("a key outside of its block"));
             }
-            // The keys of the left block come first. The slots of a line are claimed in their order.
+            // The keys of the left block come first. `ascends_in_lines` works because the slots of a line are claimed
+            // in their order.
             for slot in order.iter() {
                 if let Some(key) = block.word(slot).live_key() {
                     frozen.entries.push((key, block.value(slot)));
@@ -237,8 +238,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(Some(frozen))
     }
 
-    /// S3. Copies the entries into one block if they fill at most half of it, else into two if there is space for two.
-    /// Returns the first leaf.
+    /// S3. Copies the entries into one block if they fill at most half of it, otherwise into two if there are chunks
+    /// for two. Returns the first leaf.
     fn copy(
         &self,
         guard: &Guard<'_, M>,
@@ -273,13 +274,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if made.is_err() {
             self.take_back(chunks, twin);
         }
-        // All of the new blocks, before anything leads to them. A drain, because the link that makes them known to
-        // other threads is in DRAM, where no medium sees it.
+        // Makes all of the new blocks durable before anything leads to them. A drain, not a fence: the link that leads
+        // other threads to them is in DRAM, where no medium sees it.
         guard.media().drain();
         made
     }
 
-    /// A block and its leaf, not reachable yet; the caller fences.
+    /// Makes a block and its leaf, neither reachable yet; the caller fences.
     fn new_leaf(
         &self,
         guard: &Guard<'_, M>,

@@ -4,14 +4,14 @@
 //! | --- | --- | --- |
 //! | I2 | claim a slot by the control word | a slot has one owner for ever |
 //! | I3 | fingerprint, value, then the word: EMPTY to PENDING | a thread that sees the word finds the value; an insert of the same key finds the fingerprint |
-//! | | look for an [announced pop](crate::space::MapState::pops) that comes first | a pop announced later finds the PENDING slot |
-//! | I4 | look at all slots of the same fingerprint | of two that are PENDING with one key, one sees the other |
+//! | | check for an [announced pop](crate::space::MapState::pops) that has to come first | a pop announced later finds the PENDING slot |
+//! | I4 | look at all slots with the same fingerprint | of two slots that are PENDING with one key, the owner of one sees the other |
 //! | I5 | PENDING to LIVE, flush, drain | the entry is there, and it is durable |
 //!
-//! In I4 the lowest PENDING slot of a key wins. A thread that finds a higher one kills it. A thread that finds a lower
-//! one completes it first, as its owner would. A thread that finds an entry kills its own insert. A killed insert
-//! starts over and then meets the entry. No slot returns to an earlier state, so each of these exchanges happens once,
-//! whichever thread makes it.
+//! In I4 the lowest PENDING slot of a key wins. A thread that finds a higher PENDING slot kills it. A thread that finds
+//! a lower one first completes it, as its owner would. A thread that finds an entry of the key kills its own insert,
+//! which starts over and then meets the entry. No slot returns to an earlier state, so that each of these exchanges
+//! succeeds once, whichever thread makes it.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -28,7 +28,7 @@ use crate::tree::nbtree::tree::Tree;
 /// The outcome of an insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// The entry was made, perhaps by another thread; it may have been removed since.
+    /// The insert became an entry, perhaps through another thread. The entry may have been removed since.
     Won,
     /// Another entry of the same key was present.
     Lost,
@@ -36,18 +36,18 @@ enum Verdict {
     Frozen,
 }
 
-/// The outcome, as the word of the insert's own slot shows it after it was PENDING.
+/// The outcome of an insert whose slot was once `pending` and now has `word`.
 fn verdict(word: Word, pending: Word) -> Verdict {
     match word.thawed() {
         Word::KILLED => Verdict::Lost,
         word if word == pending => Verdict::Frozen,
-        // LIVE, or DEAD, which was LIVE before.
+        // LIVE, or DEAD: a DEAD slot was LIVE before.
         _ => Verdict::Won,
     }
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Inserts a key that was absent. `None`: the caller has to search for it again.
+    /// Inserts a key that was absent. `None` if the caller has to search for the key again.
     #[inline(always)]
     pub(crate) fn insert(
         &self,
@@ -65,25 +65,26 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let (leaf, block) = (place.leaf, place.block);
         guard.media().mark(Mark::Step("insert.I2"));
         leaf.fingerprints.set(slot, Block::<M, W>::fingerprint(hash, slot));
-        // equivalent mutant, relaxed: not seen: pairs with a cursor without a pin that reads here what was another
-        // leaf two epochs before, which takes late visibility of the epoch, in DRAM.
+        // equivalent mutant, relaxed: not seen: pairs with a cursor without a pin that still reads this slot for a leaf
+        // of two epochs before, which takes late visibility of the epoch, in DRAM.
         block.set_value(slot, value);
         guard.media().mark(Mark::Step("insert.I3"));
         let exchanged = block.exchange(slot, Word::EMPTY, Word::pending(key));
         guard.media().mark(Mark::Step("insert.pending"));
         let verdict = match exchanged {
-            // PENDING, in which state a pop that is announced later finds it; asked before a thread can make an entry
-            // of it. (A thread that completes it for its owner has seen it PENDING, and asks as well.)
+            // The slot is PENDING, so that a pop that is announced later finds it. `admit` is called before any thread
+            // makes an entry of the slot: a thread that completes it for its owner has seen it PENDING, and calls
+            // `admit` as well.
             Ok(()) if self.open.map().pops().admit(&join(partition, key)) => {
                 self.arbitrate(guard, partition, place, slot, key)
             }
-            // The pop comes first.
+            // The pop has to come first.
             Ok(()) => match self.give_up(place, slot, key) {
                 Verdict::Won => self.counted(self.won(place, slot)),
                 Verdict::Lost | Verdict::Frozen => return Ok(None),
             },
             Err(_) => {
-                // Frozen: the slot stays empty for ever.
+                // The slot was frozen, and stays empty for ever.
                 leaf.note_gone(1);
                 self.change(guard, partition, place.number)?;
                 return Ok(None);
@@ -91,9 +92,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         };
         let verdict = match verdict {
             Verdict::Frozen => match self.change(guard, partition, place.number) {
-                // What is decided from here on is final.
+                // On return the block is frozen: what the slot holds is final.
                 Ok(()) => self.counted(self::verdict(block.word(slot), Word::pending(key))),
-                // A rival was frozen, and the own slot perhaps not: a helping thread could still make an entry of it.
+                // A rival was frozen, but perhaps not the own slot: a helping thread could still make an entry of it.
                 Err(error) => match self.give_up(place, slot, key) {
                     Verdict::Won => self.counted(self.won(place, slot)),
                     Verdict::Lost | Verdict::Frozen => return Err(error),
@@ -108,7 +109,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     fn counted(&self, verdict: Verdict) -> Verdict {
         if verdict == Verdict::Won {
             self.open.map().add(1);
-            // As the exchange of `commit` does: a thread that reads after this insert has returned finds it counted.
+            // As after the exchange of `commit`: a thread that reads the count after this insert has returned finds the
+            // insert counted.
             fence(Ordering::SeqCst);
         }
         verdict
@@ -130,7 +132,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard.media().mark(Mark::Step("insert.I4"));
         match self.look_at_rivals(place, own, own, key) {
             Rivals::None { dead } => {
-                // Before the exchange, which is the operation's last locked instruction.
+                // Counted before the exchange, which is the operation's last locked instruction.
                 self.open.map().add(1);
                 let verdict =
                     verdict(self.commit(guard, place, own, key, dead), Word::pending(key));
@@ -143,7 +145,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// The same if there are rivals, which the first look found.
+    /// As [`arbitrate`](Self::arbitrate), with the rivals that its look found.
     #[cold]
     #[inline(never)]
     fn arbitrate_among(
@@ -168,8 +170,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 Rivals::Decided(Verdict::Won) => return self.won(place, own),
                 Rivals::Decided(verdict) => return verdict,
             };
-            // The own insert was killed for the candidate, so that a pop announced meanwhile may have met neither of
-            // the two. (A load that saw a rival PENDING orders the question as an exchange does.)
+            // The own insert has been killed in favour of the candidate, so that a pop announced meanwhile may have
+            // found neither of the two PENDING. (The load that saw a rival PENDING orders this question as an exchange
+            // would.)
             if candidate != own && !self.open.map().pops().admit(&join(partition, key)) {
                 return match self.give_up(place, own, key) {
                     Verdict::Won => self.won(place, own),
@@ -185,7 +188,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             let word = block.word(own);
             match verdict(word, pending) {
-                // Still undecided, and the rival is gone.
+                // The own insert is still undecided, and the rival is gone.
                 Verdict::Frozen if !word.is_frozen() => candidate = own,
                 Verdict::Won => return self.won(place, own),
                 verdict => return verdict,
@@ -194,8 +197,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Decides all inserts that are PENDING in a block, as their owners would: for a pop whose announcement they may
-    /// not have seen. Later inserts see it.
+    /// Decides all inserts that are PENDING in a block, as their owners would. A pop calls this, because these inserts
+    /// may not have seen its announcement. Later inserts see it.
     pub(crate) fn decide_inserts(
         &self,
         guard: &Guard<'_, M>,
@@ -206,12 +209,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         for slot in 0..Block::<M, W>::SLOTS {
             let word = place.block.word(slot);
             let State::Pending(key) = word.state() else { continue };
-            // A frozen insert becomes no entry any more. One left by a crash has no fingerprint, and no thread decides
-            // it.
+            // A frozen insert can no longer become an entry. An insert that a crash left has no fingerprint, and no
+            // thread decides it.
             let hash = Hash::of(key);
             let tagged = place.leaf.fingerprints.matching(hash, Block::<M, W>::home(hash));
             if !word.is_frozen() && keys.contains(&key) && tagged >> slot & 1 == 1 {
-                // Between the word and a look at the others, as in `arbitrate`.
+                // Between the load of the word and the look at the other slots, as in `arbitrate`.
                 fence(Ordering::SeqCst);
                 let found = self.look_at_rivals(place, slot, slot, key);
                 self.arbitrate_among(guard, partition, place, found, slot, key);
@@ -219,8 +222,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// The own insert was completed by another thread, which may not have made it durable yet. (If caches are durable
-    /// it is durable: both exchanges have drained the store buffers.)
+    /// Called if another thread has completed the own insert, perhaps without having made it durable yet. (If caches
+    /// are durable, the insert is durable: both exchanges have drained the store buffers.)
     fn won(&self, place: &Place<'_, '_, M, W, D>, own: usize) -> Verdict {
         place.block.help_flush_slot(own);
         Verdict::Won
@@ -267,7 +270,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Rivals::None { dead }
     }
 
-    /// There is an entry of the same key, or no space: the own insert must not become an entry.
+    /// Kills the own insert, which must not become an entry: there is another entry of the key, a pop has to come
+    /// first, or there is no space.
     fn give_up(&self, place: &Place<'_, '_, M, W, D>, own: usize, key: Local) -> Verdict {
         let pending = Word::pending(key);
         match place.block.exchange(own, pending, Word::KILLED) {
@@ -279,8 +283,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Makes an entry of the PENDING insert in a slot, durably; returns what the slot holds then. `dead` are slots from
-    /// which the same key may have been removed.
+    /// Makes an entry of the PENDING insert in a slot, durably; returns the word that the slot then has. `dead` are
+    /// slots from which the same key may have been removed.
     #[inline(always)]
     fn commit(
         &self,
@@ -296,8 +300,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if let Some((_, true)) = flight
             && dead != 0
         {
-            // A remove that is visible and not durable could be undone by a crash: its entry would reappear beside the
-            // new one.
+            // A crash could undo a remove that is visible and not durable. The removed entry would then reappear beside
+            // the new one.
             slots(dead).for_each(|slot| block.help_flush_slot(slot));
         }
         media.mark(Mark::Step("insert.I5"));
@@ -318,11 +322,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
 /// The rivals of a candidate: other slots with the same key.
 enum Rivals {
-    /// None that keeps the candidate from becoming an entry.
+    /// No rival keeps the candidate from becoming an entry. `dead`: slots from which the same key may have been
+    /// removed.
     None { dead: u64 },
-    /// An insert in a lower slot, which comes first.
+    /// A PENDING insert in a lower slot, which comes first.
     Lower(usize),
-    /// One that decides the outcome of the own insert.
+    /// The outcome of the own insert is decided.
     Decided(Verdict),
 }
 
@@ -336,7 +341,7 @@ fn claim<M: Media, const W: usize, D: Design>(
     loop {
         let control = place.leaf.control();
         let (claimed, slot) = control.with_claim(home, Block::<M, W>::SLOTS)?;
-        // Not always in the line that was prefetched: fetched while the claim is made.
+        // The slot need not be in the line that was prefetched. Its line is fetched while the claim is made.
         place.block.prefetch_slot(slot);
         if place.leaf.exchange_control(control, claimed) {
             return Some(slot);

@@ -2,12 +2,12 @@
 //!
 //! | step | what |
 //! | --- | --- |
-//! | M0 | the changes that made both leaves have ended; both are open, and few entries are in them |
+//! | M0 | the changes that made the two leaves have ended, both leaves are open, and together they have few entries |
 //! | M1 | the left leaf: OPEN to MERGING(right) |
 //! | M2 | the right leaf: OPEN to CAPTURED(left), by any thread; if another change has closed it meanwhile, the left one is copied alone (SPLITTING) |
 //! | S1.. | as for one leaf, with the entries of both; S5 replaces the left block, which takes the right one out of the chain with it |
 //!
-//! One exchange of the right leaf's control word decides M2, finally. The left leaf refers to the right one by number
+//! One exchange of the right leaf's control word decides M2 for ever. The left leaf refers to the right one by number
 //! and *stamp*. If that leaf is retired and its memory becomes another leaf while a thread is still about to capture
 //! it, the stamp differs.
 
@@ -22,8 +22,8 @@ use crate::tree::nbtree::metadata::control::Phase;
 use crate::tree::nbtree::tree::Tree;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Merges the leaf of `key` with neighbours, as long as there is a suitable one: the leaf may have become empty
-    /// when its own neighbours were full.
+    /// Merges the leaf of `key` with a neighbour, and repeats this as long as a neighbour is suitable: when the leaf
+    /// became sparse its neighbours may have been full.
     #[cold]
     pub(crate) fn try_merge(
         &self,
@@ -56,7 +56,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 return Ok(false);
             }
             self.ensure_read(guard, leaf)?;
-            // The block before may still lead to a new leaf through the old block.
+            // The preceding block may still lead to the block of a new leaf through the old one.
             self.settle_origin(guard, partition, number)?;
         }
         let controls = leaves.map(|leaf| leaf.control());
@@ -76,7 +76,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Ok(false);
         }
         guard.media().mark(Mark::Step("merge.M2"));
-        // Before any step that can fail: from here on the left leaf does not need the right one's stamp.
+        // Before any step that can fail. After it the left leaf no longer depends on the stamp of the right one.
         self.capture(left, right, controls[1].stamp());
         self.change(guard, partition, left)?;
         Ok(true)

@@ -4,17 +4,17 @@
 //! | --- | --- | --- |
 //! | S5 | the old block's `next` becomes the link to the new blocks; durable | the change is committed, also for a crash |
 //! | S6 | the inner nodes lead to the new leaves | no new search finds the old leaf; writers use the new ones; the block of an absorbed leaf is retired, because nothing has led to it since S5 |
-//! | S7 | the block before the old one leads to the first new one; durable | the old block is out of the chain |
+//! | S7 | the block before the old one, or the head of the chain, leads to the first new one; durable | the old block is out of the chain |
 //! | S8 | the new leaves forget the old one; it is retired | |
 //!
-//! In the published tree, and in many like it, one store in the block *before* commits the change. Then two neighbours
-//! that change at once depend on each other: the right one links its new block into a block that is being replaced, or
-//! that is not linked itself yet, and an acknowledged write is lost. In this tree the old block is a signpost: S5
-//! stores only into the old block, and S7 only reclaims its space.
+//! In the published tree, and in many like it, one store in the *preceding* block commits the change. Then two
+//! neighbours that change at the same time depend on each other: the right one links its new block into a block that is
+//! being replaced, or that is not linked itself yet, and an acknowledged write is lost. In this tree the old block
+//! becomes a *signpost* to the new ones: S5 stores only into the old block, and S7 only makes its space reusable.
 //!
-//! A change of a leaf begins (S0) only when the change that made the leaf has ended (S8). So two signposts never follow
-//! each other, and no step of an old change can undo one of a later change: a thread that was stopped in the middle
-//! finds each remaining step done, by a comparison that fails.
+//! A change of a leaf begins (S0) only when the change that made the leaf has ended (S8). So no signpost leads to
+//! another, and no step of an old change can undo one of a later change: a thread that was stopped in the middle finds
+//! each remaining step done, because its comparison fails.
 
 use crate::Result;
 use crate::media::{Mark, Media, Region};
@@ -50,7 +50,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             leaves.get(absorbed).replace_by(number);
         }
         if !old.is_committed() {
-            // Marked before anything leads past them: another thread may retire them, and much later.
+            // Marked as in use before any link leads past them, because another thread may retire them, much later.
             guard.keep(old.block(), Block::<M, W>::BYTES);
             if absorbed != 0 {
                 guard.keep(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
@@ -65,7 +65,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             guard.media().mark(Mark::Step("settle.S5"));
             block.flush_next();
-            // Before a write is acknowledged that only the new blocks hold.
+            // Before a write that only the new blocks hold is acknowledged.
             guard.media().fence();
             old.set_committed();
         }
@@ -95,7 +95,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(())
     }
 
-    /// S7 and S8. If another leaf has to be replaced first, returns that one.
+    /// S7 and S8. If another leaf has to be replaced first, does nothing and returns that leaf.
     pub(crate) fn detach(
         &self,
         guard: &Guard<'_, M>,
@@ -121,7 +121,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let absorbed = first.absorbed();
         if first.leave(replaced) {
             guard.media().mark(Mark::Step("settle.S8"));
-            // Before the tag: a thread that misses the note stays inside until the leaf's number can be reused.
+            // Before the tag is read: a thread that misses this note is inside a pin that keeps the leaf's number from
+            // being reused.
             self.open.map().note_retired();
             let (tag, now) = (guard.space().tag(), guard.space().now());
             guard.retire(old.block(), Block::<M, W>::BYTES);
@@ -132,8 +133,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(None)
     }
 
-    /// S7: takes the block at `bypass.from`, which covers keys from `low` on, out of the chain. Returns the leaf before
-    /// if that is frozen and leads there: its copy would have the same `next`, and has to be made first.
+    /// S7: takes the block at `bypass.from`, which covers keys from `low` on, out of the chain. Returns the preceding
+    /// leaf if its block is frozen and leads to the removed one: the copy of that block would have the same `next`, so
+    /// that it has to be made first.
     fn unlink(
         &self,
         guard: &Guard<'_, M>,
@@ -143,7 +145,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Result<Option<u32>> {
         if low == Local(0) {
             let head = Region::new(guard.media(), self.head(partition), 1)?;
-            // If it fails, another thread has done it. Every thread makes it durable before it continues.
+            // If the exchange fails, another thread has made it. Every thread makes it durable before it continues.
             let _ = head.compare_exchange(0, bypass.from, bypass.to);
             head.flush(0, 1);
             guard.media().fence();
@@ -161,7 +163,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let block = Block::<M, W>::at(guard.media(), leaf.block())?;
             let next = block.next();
             if next.is_forward() {
-                // The leaf was replaced since.
+                // The leaf has been replaced in the meantime.
                 continue;
             }
             if next.at() == bypass.from {
@@ -173,16 +175,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                     continue;
                 }
             }
-            // By this thread or by another: it must be durable before the old block can be reused.
+            // The unlink, by this thread or another, must be durable before the old block can be reused.
             block.flush_next();
             guard.media().fence();
             return Ok(None);
         }
     }
 
-    /// The leaf whose change replaced this one: itself, or the one that absorbed it. `None` if that change has ended;
-    /// the caller's next look then finds its result. (An absorbed leaf must not be taken for the replaced one: its
-    /// block is not a signpost, because it covers other keys than the new one.)
+    /// The leaf whose change replaced leaf `number`: that leaf itself, or the one that absorbed it. `None` if the
+    /// change has ended; the caller's next look then finds its result. (An absorbed leaf must not be taken for the
+    /// replaced one: its block is not a signpost, because it covers other keys than the new one.)
     fn replaced_with(&self, number: u32) -> Option<u32> {
         let first = self.meta.leaves.get(self.meta.leaves.get(number).successor());
         Some(first.origin()).filter(|&origin| origin != 0)

@@ -1,10 +1,10 @@
 //! Whole structure modifications (SMOs): [`change`](crate::tree::nbtree::write::change), then
 //! [`settle`](crate::tree::nbtree::write::settle).
 //!
-//! A task may need another one first: S7 needs the block before, which may be frozen and has to be replaced first,
-//! which needs the change that made it to end, and so on along the chain. Suspended threads leave few of these, a
-//! damaged file as many as it has blocks. So this is a loop over a list of [`Task`]s, not a recursion. Each task is for
-//! a lower key than the one that waits for it, so that the list ends at the first block.
+//! A task may require another one first. S7 changes the preceding block; if that is frozen, it has to be replaced
+//! first, which requires that the change that made it has ended, and so on along the chain. Suspended threads leave few
+//! such blocks, but in a damaged file all blocks may be. So this is a loop over a list of [`Task`]s, not a recursion.
+//! Each task is for a lower key than the one that waits for it, so that the list ends at the first block.
 
 use crate::Result;
 use crate::media::Media;
@@ -22,7 +22,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.complete(guard, partition, Task::Change(number))
     }
 
-    /// Runs a task, and before it the tasks that it needs.
+    /// Runs a task, after the tasks that it requires.
     pub(crate) fn complete(
         &self,
         guard: &Guard<'_, M>,

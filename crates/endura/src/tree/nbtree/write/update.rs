@@ -1,4 +1,4 @@
-//! Updates and removes in place, and the search that leads to an insert.
+//! Updates and removes in place, and the search that precedes an insert.
 
 use crate::media::{Mark, Media};
 use crate::space::{Guard, Turn};
@@ -16,18 +16,20 @@ use crate::tree::nbtree::tree::Tree;
 /// The most attempts of an operation in one leaf, and in one pin, while other operations win each time.
 const ATTEMPTS: usize = 64;
 
-/// The end of an operation that writes.
+/// Ends an operation that writes.
 #[inline(always)]
 fn acknowledge<M: Media>(guard: &Guard<'_, M>) {
-    // Pairs with that of every other write: if two writes returned, the next lookup of one thread sees the write of the
-    // other. The stores of a write that others can see are exchanges (its own, or those of a thread that completed it).
+    // Pairs with the fence of every other write: of two threads that each write and then look up, at least one sees the
+    // write of the other. The stores of a write that others can see are exchanges (its own, or those of a thread that
+    // completed it).
     fence_behind_exchange();
     guard.media().mark(Mark::Acknowledged);
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Changes the value of `key` as `decide` says about the present one, and returns that value. `None`: this process
-    /// is now the child of a fork, which stores nothing more. A pop has a `turn`.
+    /// Passes the current value of `key` to `decide`, applies the change that it returns, and returns that value. If
+    /// `decide` returns `None`, this process is now the child of a fork, which stores nothing more. A pop passes its
+    /// `turn`.
     #[inline(always)]
     pub(crate) fn write(
         &self,
@@ -46,8 +48,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(answer)
     }
 
-    /// The second and later attempts. Kept out of the loop of the first, which would have to preserve its state for
-    /// another. Other operations may win any number of times: no pin lasts for more than some of them.
+    /// The second and later attempts. A separate function: in one loop the first attempt would have to preserve its
+    /// state for the next one. Other operations may win any number of times; a pin ends after [`ATTEMPTS`] of them.
     #[cold]
     #[inline(never)]
     fn write_after_all<'g>(
@@ -68,14 +70,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                     return Ok(answer);
                 }
             }
-            // The operation has stored nothing that counts: it starts over.
+            // The operation has stored nothing that counts, and starts over.
             drop(guard);
             self.open.map().pops().wait_for(&join(partition, key));
             guard = self.open.pin_mut()?;
         }
     }
 
-    /// `None`: the caller must search for the key again.
+    /// One attempt of [`write`](Self::write). `None` if the caller must search for the key again.
     #[inline(always)]
     fn try_write(
         &self,
@@ -113,7 +115,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.enter(guard, way)
     }
 
-    /// Changes the entry in `slot`. `None`: it is no longer there, or the caller must search for it again.
+    /// Changes the entry in `slot`. `None` if the caller must search for the key again, because the entry is no longer
+    /// there, or other operations won each time.
     #[inline(always)]
     fn alter(
         &self,
@@ -146,7 +149,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             let removes = new.0 == Word::DEAD;
             if removes {
-                // Before the exchange, which is the operation's last locked instruction.
+                // Counted before the exchange, which is the operation's last locked instruction.
                 self.open.map().add(-1);
             }
             guard.media().mark(Mark::Step("alter.exchange"));
@@ -170,7 +173,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(None)
     }
 
-    /// An entry was removed: counts it, and looks for a neighbour with which to merge the rest of its leaf.
+    /// Called after a remove: notes the empty slot, and merges the leaf with a neighbour if few entries are left in it.
     fn removed(
         &self,
         guard: &Guard<'_, M>,
@@ -180,19 +183,20 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         turn: Option<&Turn<'_>>,
     ) {
         place.leaf.note_gone(1);
-        // A closing leaf has no neighbour: a later remove finds one for its copy.
+        // A closing leaf is not merged. A later remove may merge its copy.
         let Some(left) = place.leaf.entries(place.leaf.control()) else { return };
-        // Now and then, not at each remove: the neighbours may be full for a long time.
+        // Not at each remove, because the neighbours may be full for a long time.
         if left == 0 || (left <= Block::<M, W>::SLOTS / 8 && left.is_power_of_two()) {
             if let Some(turn) = turn {
                 turn.is_out();
             }
-            // The remove is done. The rest only improves the shape; a later remove tries again.
+            // The remove is done, and the merge only improves the shape of the tree. If it fails, a later remove tries
+            // again.
             self.merge_later(guard, partition, key);
         }
     }
 
-    /// A merge that may fail: only damage is kept of that.
+    /// Tries to merge a leaf. A failure is ignored, unless it is damage, which is recorded.
     #[inline(never)]
     fn merge_later(&self, guard: &Guard<'_, M>, partition: usize, key: Local) {
         guard.space().note_result(self.try_merge(guard, partition, key));
