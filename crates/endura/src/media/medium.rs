@@ -65,9 +65,9 @@ pub enum Mark {
 /// An implementor promises:
 ///
 /// * Every word in `0..len()` stays accessible for the life of the medium, even if [`cut`](Self::cut) makes `len`
-/// smaller later. Each access to it is atomic.
+///   smaller later. Each access to it is atomic.
 /// * The words that [`in_memory`](Self::in_memory) returns are the requested ones. They stay accessible at their
-/// addresses as long as the medium is borrowed, and every access to them is atomic.
+///   addresses as long as the medium is borrowed, and every access to them is atomic.
 ///
 /// [`Span`](super::Span) and [`Region`](super::Region) rely on these promises.
 pub unsafe trait Media: Send + Sync + 'static {

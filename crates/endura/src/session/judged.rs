@@ -35,9 +35,9 @@ pub(super) enum Making {
     /// Nothing: the pool has none, and is to have none.
     None,
     /// Nothing, because the session is read-only. It reports these facts about them.
-    Told(CheckpointStats),
+    Told(Box<CheckpointStats>),
     /// It makes checkpoints, or removes them for good.
-    Planned(CheckpointPlan),
+    Planned(Box<CheckpointPlan>),
 }
 
 impl Making {
@@ -76,11 +76,11 @@ impl<'o> Locked<'o> {
         let making = match plan {
             Some(mut plan) => {
                 plan.announce(&mut self.file, is_accepted)?;
-                Making::Planned(plan)
+                Making::Planned(Box::new(plan))
             }
             None if options.read_only => {
                 let told = found::facts(path, options.checkpoints.as_ref(), &self.file);
-                told.map_or(Making::None, Making::Told)
+                told.map_or(Making::None, |told| Making::Told(Box::new(told)))
             }
             None => {
                 if options.checkpoints.is_some() {

@@ -95,8 +95,8 @@ impl Judged<'_> {
             space.tell(|| Event::OpenedUnclean { generation: session.generation });
         }
         let (plan, told) = match making {
-            Making::Planned(plan) => (Some(plan).filter(CheckpointPlan::is_on), None),
-            Making::Told(told) => (None, Some(told)),
+            Making::Planned(plan) => (Some(*plan).filter(CheckpointPlan::is_on), None),
+            Making::Told(told) => (None, Some(*told)),
             Making::None => (None, None),
         };
         let begin = |plan| Keeper::begin(&space, &file, own_path.clone(), plan, is_in_doubt);
