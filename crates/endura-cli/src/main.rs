@@ -133,7 +133,9 @@ impl Command {
             Self::Backup(args) => args.json,
             Self::Compact(args) => args.json,
             Self::Torture(args) => args.json,
-            _ => false,
+            Self::Demo(_) | Self::Export(_) | Self::Drop(_) | Self::Rename(_) => false,
+            Self::Completions(_) | Self::Man | Self::Explore(_) | Self::Bench(_) => false,
+            Self::DemoWriter(_) | Self::DemoPowerWriter(_) | Self::TortureWriter(_) => false,
         }
     }
 

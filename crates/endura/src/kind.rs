@@ -86,7 +86,8 @@ impl FromStr for Kind {
         let plain = name.replace('-', "");
         let found = Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(&plain));
         found.ok_or_else(|| {
-            format!("no kind of map is called `{name}`: FastFair, NbTree and Roart are")
+            let known = Self::ALL.map(Self::name).join(", ");
+            format!("no kind of map is called `{name}`: the kinds are {known}")
         })
     }
 }

@@ -70,11 +70,12 @@ impl Subject {
         let pool = measured_pool().media(media).create_new(folder.path().join("pool"))?;
         let client: Box<dyn Fn() -> Box<dyn Client> + Send + Sync>;
         let mut dram_bytes: Box<dyn Fn() -> u64 + Send + Sync> = Box::new(|| 0);
-        if kind == Kind::Roart {
-            let map = Numbers::new(pool.map::<[u8], [u8]>("subject")?, shape);
+        let how = MapOptions::new().kind(kind);
+        if kind.holds_words() {
+            let map: Map<u64, u64> = pool.map_with("subject", how)?;
             client = Box::new(move || Box::new(map.clone()));
         } else {
-            let map: Map<u64, u64> = pool.map_with("subject", MapOptions::new().kind(kind))?;
+            let map = Numbers::new(pool.map_with::<[u8], [u8]>("subject", how)?, shape);
             client = Box::new(move || Box::new(map.clone()));
         }
         if kind == Kind::NbTree {

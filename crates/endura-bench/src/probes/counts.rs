@@ -73,7 +73,7 @@ pub const SCAN: usize = 100;
 pub fn counts(counted: CountSetup) -> Result<Vec<PerOperation>> {
     let CountSetup { keys, shape, .. } = counted;
     shape.check()?;
-    let shape = if counted.kind == Kind::Roart { shape } else { Shape::WORDS };
+    let shape = if counted.kind.holds_words() { Shape::WORDS } else { shape };
     let heap = match counted.domain {
         Domain::Adr => Heap::adr(room(keys, shape)),
         _ => Heap::new(room(keys, shape)),

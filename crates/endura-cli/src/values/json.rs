@@ -230,7 +230,8 @@ fn is_plain_number(datum: &Datum<'_>) -> bool {
         Datum::Signed(number) => i64::try_from(number).is_ok() || u64::try_from(number).is_ok(),
         Datum::F32(number) => number.is_finite(),
         Datum::F64(number) => number.is_finite(),
-        _ => true,
+        Datum::Bool(_) => true,
+        _ => false,
     }
 }
 

@@ -134,7 +134,8 @@ fn text_datum<'t>(
             return json::parse(kind, utf8(text)?, reading);
         }
         Type::Reverse(inner) => return text_datum(inner, notation, text, reading),
-        _ => {}
+        Type::Unit | Type::Char | Type::Str => {}
+        Type::Bytes | Type::Array(_) | Type::Unknown(_) => {}
     }
     let bytes = match notation {
         Notation::Escaped => Cow::Owned(unescape(text)?),

@@ -47,3 +47,17 @@ pub(crate) fn of_new<M: Media>(
         (Kind::Roart, _) => radix,
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::media::Heap;
+
+    /// The compiler does not find a kind that `Kind::all` leaves out.
+    #[test]
+    fn the_kinds_are_those_of_the_structures() {
+        let mut kinds: Vec<_> = all::<Heap>().map(Structure::kind).into();
+        kinds.dedup();
+        assert!(Kind::all().eq(kinds));
+    }
+}

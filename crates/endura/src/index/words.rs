@@ -133,10 +133,15 @@ pub(crate) enum Words {
 /// Runs `$body` on a range and its tree.
 macro_rules! on_range {
     ($any:expr, $range:expr, $tree:ident, $keys:ident => $body:expr) => {
-        match ($any, $range) {
-            (WordTree::Wide($tree), Words::FastFair($keys)) => $body,
-            (WordTree::NarrowLeaves($tree), Words::FastFair($keys)) => $body,
-            (WordTree::NbTree($tree), Words::NbTree($keys)) => $body,
+        match $any {
+            WordTree::Wide($tree) => on_range!(FastFair, $range, $keys => $body),
+            WordTree::NarrowLeaves($tree) => on_range!(FastFair, $range, $keys => $body),
+            WordTree::NbTree($tree) => on_range!(NbTree, $range, $keys => $body),
+        }
+    };
+    ($form:ident, $range:expr, $keys:ident => $body:expr) => {
+        match $range {
+            Words::$form($keys) => $body,
             _ => of_another_tree(),
         }
     };

@@ -1,6 +1,5 @@
 //! What is measured, how much of it, and where.
 
-use endura::Kind;
 use endura::lab::cpu::Vectors;
 use endura::lab::media::Domain;
 use endura_bench::contender::Contender;
@@ -96,14 +95,14 @@ impl Args {
     }
 
     fn shape(&self) -> Shape {
-        match self.kind.kind() {
-            Kind::Roart => Shape::fixed(self.key_bytes, self.value_bytes),
-            _ => Shape::WORDS,
+        match self.kind.kind().holds_words() {
+            true => Shape::WORDS,
+            false => Shape::fixed(self.key_bytes, self.value_bytes),
         }
     }
 
     fn keys(&self) -> u64 {
-        self.keys.unwrap_or(if self.kind.kind() == Kind::Roart { MANY_STRINGS } else { MANY })
+        self.keys.unwrap_or(if self.kind.kind().holds_words() { MANY } else { MANY_STRINGS })
     }
 
     /// What is measured in time, by these vectors.
