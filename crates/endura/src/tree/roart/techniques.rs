@@ -1,7 +1,7 @@
-//! The choice of the paper's techniques. It is a type, so that a technique without a switch costs no instruction. All
-//! choices have one pool format: any tree reads and changes what any other wrote.
+//! The choice of the paper's techniques. It is a type, so that nothing is chosen at run time. All choices have one pool
+//! format: any tree reads and changes what any other wrote.
 
-/// A choice of techniques. Figure 16 of the paper adds them to a raw tree in the order selective persistence (SMP),
+/// A choice of techniques. Figure 16 of the paper adds them to a raw tree in this order: selective persistence (SMP),
 /// entry compression (EC), minimally ordered split (MO), leaf compaction (LC).
 pub trait Techniques: Send + Sync + 'static {
     /// Leaf compaction (section 3.2): the most records in a leaf array: 4, 8, 16, 24, 40, 64, 96 or 128; 0 = none.

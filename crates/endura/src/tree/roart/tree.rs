@@ -102,7 +102,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Node::root(guard.media(), self.root.at())
     }
 
-    /// Not inlined: inside of the long functions that write it would cost an insert 2 % more instructions.
+    /// A function of its own: inlined into the long functions that write, it would cost an insert 2 % more
+    /// instructions.
     pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
         self.open.pin_mut()
     }

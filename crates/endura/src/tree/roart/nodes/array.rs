@@ -1,5 +1,5 @@
-//! A leaf array: records whose keys share the bytes up to the one on which the parent branches. Any further common
-//! bytes are stored nowhere, so that an array can move up in the tree unchanged.
+//! A leaf array: records whose keys share the bytes up to the one on which the parent branches. The array stores none
+//! of the bytes that its keys share, so that it can move up in the tree unchanged.
 //!
 //! | byte | |
 //! | --- | --- |
@@ -49,7 +49,8 @@ fn words_of(kind: ArrayKind) -> usize {
     head(kind) + kind.capacity()
 }
 
-/// A bit for each byte of `word` that may be equal to `byte`: all that are, and sometimes the byte after one.
+/// The top bit of each byte of `word` that may be equal to `byte`: of all that are, and sometimes of the byte after
+/// one.
 fn matches(word: u64, byte: u8) -> u64 {
     const ONES: u64 = u64::MAX / 0xFF;
     let difference = word ^ (ONES * u64::from(byte));
@@ -271,8 +272,8 @@ impl<'m, M: Media> Array<'m, M> {
         (0..capacity).map(|i| (from + i) % capacity).find(is_empty)
     }
 
-    /// Stores the fingerprint that slot `i` will have, and returns its word. Called before the slot itself is stored,
-    /// for the reason given at [`Node::note`](crate::tree::roart::nodes::node::Node::note).
+    /// Stores the fingerprint that slot `i` will have, and returns the index of the word that holds it. Called before
+    /// the slot itself is stored, for the reason given at [`Node::note`](crate::tree::roart::nodes::node::Node::note).
     pub(crate) fn note(&self, i: usize, fingerprint: Fingerprint) -> usize {
         let word = FINGERPRINTS + i / 8;
         let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();

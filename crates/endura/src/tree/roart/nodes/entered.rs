@@ -1,13 +1,14 @@
 //! The nodes that a walk has entered. In a damaged tree several words may lead to one node. If they do so on every
 //! level, the number of paths grows exponentially.
 //!
-//! In one pin a walk in key order enters each node of a sound tree once. A node stays on the path of its keys. It moves
-//! up when a node above it is collapsed, and down a level when a node is inserted above it. Both happen below the word
-//! through which the walk has come, and the walk continues after that word. And no chunk is reused before the pin ends.
+//! In one pin, a walk in key order enters each node of a sound tree once. A node stays on the path of its keys. It
+//! moves up when a node above it is collapsed, and down a level when a node is inserted above it. Both happen below the
+//! word through which the walk has come, and the walk continues after that word. No chunk is reused before the pin
+//! ends.
 
 use std::collections::BTreeSet;
 
-/// Nodes that are entered without being recorded: all nodes, in nearly every walk.
+/// The number of nodes that are entered without being recorded. Nearly every walk enters fewer.
 const UNNOTED: usize = 4096;
 
 #[derive(Default)]
@@ -17,8 +18,8 @@ pub(crate) struct Entered {
 }
 
 impl Entered {
-    /// Records that the node at `at` is entered; returns whether that may be the first time. If the walk ends when it
-    /// is not, it enters no node a third time, except the first thousands.
+    /// Records that the walk enters the node at `at`; returns whether that may be the first time. A walk that ends when
+    /// this returns `false` enters no node a third time, except among the first [`UNNOTED`].
     #[inline]
     pub(crate) fn is_new(&mut self, at: u64) -> bool {
         self.count += 1;

@@ -1,13 +1,13 @@
-//! Chunks that an operation has allocated, and that are not linked yet.
+//! Chunks that an operation has allocated and not linked yet.
 
 use crate::Result;
 use crate::media::Media;
 use crate::space::Guard;
 
-/// Chunks on their way into the tree; chunks that are not linked are freed.
+/// Chunks that may soon be linked. Those that are not are freed when this is dropped.
 pub(crate) struct Fresh<'g, M: Media> {
     guard: &'g Guard<'g, M>,
-    /// Kept separately: most operations need no other.
+    /// Kept apart from the others, because most operations allocate only one.
     first: Option<(u64, u64)>,
     others: Vec<(u64, u64)>,
 }

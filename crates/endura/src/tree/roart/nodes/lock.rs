@@ -42,7 +42,7 @@ impl LockWord {
     /// A word for which the checks below always fail.
     pub(crate) const NEVER: Self = Self(LOCKED);
 
-    /// The word of a chunk that is created at `at`, with so many children.
+    /// The word of a chunk that is created at `at`, with `live` children.
     pub(crate) fn created<M: Media>(guard: &Guard<'_, M>, at: u64, live: usize) -> u64 {
         lock_word::first_stamp(guard.space(), at) | READY | (live as u64) << LIVE_SHIFT
     }
@@ -179,9 +179,9 @@ impl<'g, M: Media> Locked<'g, M> {
         }
     }
 
-    /// Locks an array to store its order, if it has none and was not locked since `seen` was read. The version stays,
-    /// because the holder changes no word that readers of this version have seen; but the first lock of a session
-    /// begins a new one.
+    /// Locks an array to store its order, if it has none and was not locked since `seen` was read. The version stays
+    /// the same, because the holder changes no word that readers of this version have seen. But the first lock of a
+    /// session begins a new version.
     #[track_caller]
     pub(crate) fn try_acquire(
         guard: &'g Guard<'g, M>,
@@ -232,8 +232,8 @@ impl<'g, M: Media> Locked<'g, M> {
         self.word = self.word & !LIVE | (live as u64) << LIVE_SHIFT;
     }
 
-    /// Without selective persistence: starts the write-back of the count and of word `metadata`. What is
-    /// published next waits for it.
+    /// Without selective persistence: starts the write-back of the count and of word `metadata`. The fence of the next
+    /// change of a word waits for it.
     // no mutant: a technique that is switched for measuring only.
     pub(crate) fn keep_metadata<T: Techniques>(&self, metadata: usize) {
         if !T::SELECTIVE_PERSISTENCE {
@@ -246,21 +246,21 @@ impl<'g, M: Media> Locked<'g, M> {
         }
     }
 
-    /// Declares that the chunk is about to be replaced, or collapsed, before the word is published that leads past it.
-    /// Readers inside of it then know ([`sample`](crate::tree::roart::nodes::sample)).
+    /// Declares that the chunk is about to be replaced or collapsed, before the word is published that leads past it.
+    /// Readers inside the chunk then know ([`sample`](crate::tree::roart::nodes::sample)).
     pub(crate) fn leave(&mut self) {
         self.word |= OBSOLETE;
-        // Release: pairs with the Acquire of a reader that asks for proof. Still locked.
-        // equivalent mutant, without: not seen: takes a reader in the chunk, a writer between the link past it and
-        // the unlock, and a foreign key that a third one brings.
+        // Release: pairs with the Acquire of a reader that asks for proof. The word stays locked.
+        // equivalent mutant, without: not seen: this takes a reader in the chunk, a writer between the word that leads
+        // past the chunk and the unlock, and a third thread that inserts a foreign key.
         // equivalent mutant, relaxed: not seen: the same, and late visibility.
         self.words.store(LOCK, self.word, Ordering::Release);
     }
 
-    /// Unlocks a chunk in which nothing was changed: the version stays as before.
+    /// Unlocks a chunk in which nothing was changed: the lock word is again what it was, with its version.
     #[cold]
     pub(crate) fn unchanged(mut self) {
-        // Otherwise it was made ready, which is a change.
+        // A lock that made the chunk ready has changed it, and keeps its new word.
         if LockWord(self.found).is_ready(self.guard.space().generation()) {
             self.word = self.found;
         }
@@ -276,8 +276,8 @@ impl<M: Media> Drop for Locked<'_, M> {
     fn drop(&mut self) {
         self.panics.end(self.guard.space());
         // Pairs with the Acquire of readers and of the next lock. As a full fence after all changes under the lock, it
-        // also pairs with that of every other write: if two writes returned, the next lookup of one thread sees the
-        // write of the other. SeqCst: on x86-64 an exchange.
+        // also pairs with that of every other write: of two threads whose writes have returned, at least one sees the
+        // other's write in its next lookup. SeqCst: on x86-64 an exchange.
         self.words.store(LOCK, self.word & !LOCKED, Ordering::SeqCst);
         fence_behind_exchange();
     }

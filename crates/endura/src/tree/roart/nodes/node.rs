@@ -7,7 +7,7 @@
 //! | 16 | prefix: bytes `depth - 8 .. depth` of every key below, right-aligned | immutable |
 //! | 24 | the record of the key that ends here (EOK), or 0 | |
 //! | 32.. | children: 4, 16, 48 in any order, or 256 by their byte | |
-//! | 416.. | 48 only: for each byte its child's number and one, 0 = none | volatile |
+//! | 416.. | 48 only: for each byte, the number of its child plus one; 0 = none | volatile |
 //!
 //! `depth` is the index of the byte on which the node branches. Depth and prefix never change, so that a node can get a
 //! new parent without being changed itself: the inconsistency that the paper repairs after a crash cannot arise.
@@ -119,9 +119,9 @@ impl<'m, M: Media> Node<'m, M> {
         if root.depth == 0 { Ok(root) } else { Err(root.corrupt("a root with a prefix")) }
     }
 
-    /// For a `link` to a node of 256 children whose prefix has only the `from` bytes of the key that led there: the
-    /// word under the next byte of the key. `None` if it leads elsewhere, or the key ends. The header and the word are
-    /// loaded in parallel: neither load waits for the other.
+    /// If `link` leads to a node of 256 children that branches on byte `from` of the key: the word under that byte.
+    /// `None` if it leads elsewhere, or if the key ends before. The header and the word are loaded in parallel: neither
+    /// load waits for the other.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn child_by_byte(media: &M, link: Link, key: &[u8], from: usize) -> Option<Link> {
@@ -300,8 +300,8 @@ impl<'m, M: Media> Node<'m, M> {
         }
     }
 
-    /// Appends children from `byte` on, up or down, to `out`, until they may hold `want` records. Returns the byte from
-    /// which on there may be more.
+    /// Appends children from `byte` on, up or down, to `out`, until they may hold `want` records. Returns the byte at
+    /// which to continue, if there may be more.
     pub(crate) fn take_children<const UP: bool>(
         &self,
         byte: u8,

@@ -1,15 +1,15 @@
 //! The stored order of the keys in a leaf array: scans need not sort the array again, and need not read a key before it
 //! is due.
 //!
-//! The slots of an array are unsorted. A scan that has sorted them stores their numbers, one byte each, [`END`] after
-//! the last one, and sets a bit in the lock word. It does so under the lock, if that is free at once. If it is the first
-//! of the session to lock the array, it makes the array ready, as a writer would: otherwise a session that only reads
-//! would sort at every scan. So a scan that meets an array first may dirty its lines. The stored order is that of the
-//! version that the scan has sorted. It stays valid when records are replaced, and when slots are emptied, which scans
-//! skip. A writer that inserts a key clears the bit.
+//! The slots of an array are unsorted. A scan that has sorted them stores their numbers, one byte each, with [`END`]
+//! after the last one, and sets a bit in the lock word. It does so under the lock, if that is free at once. If no
+//! thread has locked the array in this session, the scan makes the array ready, as a writer would: otherwise a session
+//! that only reads would sort at every scan. So the first scan over an array may dirty the array's lines. The stored
+//! order belongs to the version that the scan has sorted. It stays valid when records are replaced, and when slots are
+//! emptied: scans skip those. A writer that inserts a key clears the bit.
 //!
-//! A volatile part, as fingerprints are: never flushed, and void in the next session. A pool that is open to be read only
-//! is not written to: there each scan sorts.
+//! The order is volatile, as fingerprints are: it is never flushed, and void in the next session. A pool that is open
+//! for reading only is not written to, so that every scan sorts.
 
 use crate::Result;
 use crate::media::{Media, Ordering};
@@ -42,8 +42,8 @@ impl<'m, M: Media> Array<'m, M> {
         let capacity = self.kind().capacity();
         let (first, inside) = self.order_place();
         for place in first..first + capacity.div_ceil(8) {
-            // Relaxed: it was stored before the lock word, which was read with Acquire; otherwise the version has
-            // changed.
+            // Relaxed: the order was stored before the lock word, and that was read with Acquire. If this is a later
+            // order, the version has changed.
             let word = self.words().load(place, Ordering::Relaxed).to_le_bytes();
             for number in &word[inside..] {
                 match usize::from(*number) {
@@ -76,8 +76,8 @@ impl<'m, M: Media> Array<'m, M> {
         for (word, &bytes) in order.as_chunks().0.iter().take(capacity.div_ceil(8)).enumerate() {
             // Release: pairs with the fence in `still_holds`. A reader that reads a number of a later order than the
             // one it confirms sees that the version has changed.
-            // equivalent mutant, relaxed: who leaves an order has seen the version that it is of, and so has, on
-            // every machine, whoever sees the order; the language asks for the Release.
+            // equivalent mutant, relaxed: the writer of an order has seen the version to which the order belongs, and
+            // on real hardware so has every reader of that order. Only the language needs the Release.
             self.words().store(first + word, u64::from_le_bytes(bytes), Ordering::Release);
         }
         lock.set_ordered(true);

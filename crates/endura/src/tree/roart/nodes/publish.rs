@@ -9,8 +9,8 @@ use crate::media::{Mark, Media, Ordering, Region};
 use crate::tree::roart::nodes::word::{DIRTY, Link, emptied};
 use crate::tree::roart::techniques::Techniques;
 
-/// Stores a word that leads to chunks which are durable, or flushed: a fence precedes the store. Durable on return. The
-/// caller holds the chunk's lock.
+/// Stores word `i`, which leads to chunks that are durable, or flushed: a fence precedes the store. The word is durable
+/// on return. The caller holds the lock of the chunk that has the word.
 pub(crate) fn publish<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, word: u64) {
     let media = words.media();
     // Before the word: the chunk to which it leads must exist after a crash.
@@ -19,9 +19,9 @@ pub(crate) fn publish<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, 
     replace::<T, M>(words, i, word, word);
 }
 
-/// Empties a word. Durable on return. The caller holds the chunk's lock.
+/// Empties word `i`. This is durable on return. The caller holds the lock of the chunk that has the word.
 pub(crate) fn unlink<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize) {
-    // The rest of the word says for which key absence is not durable yet.
+    // What stays in the word says for which key absence is not durable yet.
     let rest = emptied(words.load(i, Ordering::Relaxed));
     words.media().mark(Mark::Step("unlink.word"));
     replace::<T, M>(words, i, rest, 0);
@@ -33,13 +33,12 @@ fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64,
         // Release: pairs with the Acquire of readers, who then see what the word leads to.
         words.store(i, last, Ordering::Release);
     } else if T::NON_TEMPORAL_COMMIT && media.needs_flush() {
-        // equivalent mutant, relaxed: a store past the cache has no order of its own; the fence before it is
-        // what it rests on.
+        // equivalent mutant, relaxed: a store past the cache has no order of its own; it relies on the fence before it.
         words.stream(i, last);
     } else {
         return replace_and_flush(words, i, first, last);
     }
-    // Before the operation returns: for what was stored past the cache, and on eADR, where the store may still be in the
+    // Before the operation returns: waits for a store past the cache, and on eADR for a store that may still be in the
     // store buffer.
     media.drain();
     media.mark(Mark::Step("publish.durable"));
@@ -47,12 +46,13 @@ fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64,
 
 fn replace_and_flush<M: Media>(words: &Region<'_, M>, i: usize, first: u64, last: u64) {
     let media = words.media();
-    // Where nothing is written back the flush is for checkpoints alone: no reader has to help, and there is no tag.
+    // If nothing is written back, a flush only reports the page to checkpoints: no reader has to help, and there is no
+    // tag.
     let has_tag = media.needs_flush();
     // Release: pairs with the Acquire of readers, who then see what the word leads to.
-    // equivalent mutant, relaxed: with the tag the fence before orders what it leads to, on every machine; the language
-    // asks for the Release, for it knows nothing of that fence. Without it the store in `replace` shows the need: a
-    // checkpoint is made when nobody writes, and knows no order between stores.
+    // equivalent mutant, relaxed: with a tag, the fence before the store orders what the word leads to, on every
+    // machine; only the language, which knows nothing of that fence, needs the Release. Without a tag, the store in
+    // `replace` shows the need: a checkpoint is made while no thread writes, and relies on no order of stores.
     words.store(i, if has_tag { first | DIRTY } else { last }, Ordering::Release);
     media.mark(Mark::Step("publish.dirty"));
     words.flush(i, 1);
@@ -61,7 +61,7 @@ fn replace_and_flush<M: Media>(words: &Region<'_, M>, i: usize, first: u64, last
     media.mark(Mark::Step("publish.durable"));
     if has_tag {
         // Not flushed: after a crash the word means the same with or without the tag.
-        // equivalent mutant, relaxed: the fences before order what it leads to, as for the store with the tag.
+        // equivalent mutant, relaxed: the fences before order what the word leads to, as for the store with the tag.
         words.store(i, last, Ordering::Release);
     }
 }
@@ -78,11 +78,11 @@ pub(crate) fn announce<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize,
     }
 }
 
-/// Without the minimally ordered split: waits until the chunks to which the next chunk will lead are durable.
+/// Without the minimally ordered split: waits until the chunks to which the next new chunk will lead are durable.
 // no mutant: a technique that is switched for measuring only.
 pub(crate) fn in_order<T: Techniques>(media: &impl Media) {
     if !T::MINIMALLY_ORDERED {
-        // Pairs with the flushes of the chunks before.
+        // Pairs with the flushes of those chunks.
         media.fence();
     }
 }

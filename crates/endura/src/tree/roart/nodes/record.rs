@@ -6,7 +6,7 @@
 //! | 4 | bytes of the value |
 //! | 8 | CRC-32C of bytes 0 to 8, the key and the value |
 //! | 12 | 0 |
-//! | 16 | the key, and right behind it the value, filled up with zeros to a whole word |
+//! | 16 | the key, then the value, then zeros up to a whole word |
 
 use std::cmp::Ordering as Order;
 
@@ -17,12 +17,12 @@ use crate::{Error, Result};
 
 const HEADER: usize = 2;
 
-/// Bytes of a record that are prefetched before its length is known: the header, and a key and value of some hundred
-/// bytes.
+/// The number of bytes of a record that are prefetched before its length is known: the header, and a key and value of
+/// some hundred bytes.
 const AHEAD: u64 = 2 * LINE + 1;
-/// Bytes of a later record that a scan prefetches at least: the header, a key, the first bytes of a value.
+/// The fewest bytes of a later record that a scan prefetches: the header, a key, the first bytes of a value.
 const KEY_AHEAD: u64 = 48;
-/// Bytes of a later record that a scan prefetches at most.
+/// The most bytes of a later record that a scan prefetches.
 const REST: u64 = 512;
 
 /// Bytes of the record of a key and a value with these lengths.
@@ -30,7 +30,7 @@ pub(crate) fn bytes_for(key: usize, value: usize) -> u64 {
     (8 * HEADER + key + value + 7) as u64 & !7
 }
 
-/// Whether the key in a record's words starts with `key`; the words have at least so many bytes.
+/// Whether the key in a record's words starts with `key`. There must be words for that many bytes.
 #[inline(always)]
 fn has_key<M: Media>(words: Region<'_, M>, key: &[u8]) -> bool {
     let (whole, rest) = key.as_chunks();
@@ -44,8 +44,8 @@ fn has_key<M: Media>(words: Region<'_, M>, key: &[u8]) -> bool {
     rest.is_empty() || load(whole.len()).starts_with(rest)
 }
 
-/// Eight bytes of a key of length `key` from byte `from` on, which are spread over two words: as a number that sorts as
-/// they do.
+/// Bytes `from..from + 8` of a key that has `key` bytes, as a number that sorts as they do; bytes beyond the end count
+/// as 0. The first argument has the two words over which these bytes are spread.
 #[inline(always)]
 fn sort_number([first, second]: [u64; 2], from: usize, key: usize) -> u64 {
     let shift = 8 * (from % 8) as u32;
@@ -79,7 +79,7 @@ impl<'m, M: Media> Record<'m, M> {
         Self::within(media, at).ok_or_else(|| Self::refusal(media, at))
     }
 
-    /// As [`enter`](Self::enter), without an error to make.
+    /// As [`enter`](Self::enter), without the cost of an error value.
     #[inline(always)]
     pub(crate) fn within(media: &'m M, at: u64) -> Option<Self> {
         // Relaxed: the word that led here was loaded with Acquire.
@@ -150,13 +150,13 @@ impl<'m, M: Media> Record<'m, M> {
         media.prefetch(at, AHEAD);
     }
 
-    /// Prefetches the head of a record: the header, a key, the first bytes of a value.
+    /// Prefetches the start of a record: the header, a key, the first bytes of a value.
     #[inline]
     pub(crate) fn prefetch_key(media: &M, at: u64) {
         media.prefetch(at, KEY_AHEAD);
     }
 
-    /// Prefetches so many bytes of a record, or as many as its reader soon needs.
+    /// Prefetches `bytes` bytes of a record, but at least `KEY_AHEAD` and at most `REST`.
     #[inline(always)]
     pub(crate) fn prefetch_bytes(media: &M, at: u64, bytes: u64) {
         media.prefetch(at, bytes.clamp(KEY_AHEAD, REST));
@@ -257,7 +257,7 @@ impl<'m, M: Media> Record<'m, M> {
         Self::sort_key_at_end(media, at, from)
     }
 
-    /// The same if the medium ends right after the record, or if there is no record.
+    /// The same if the medium ends right after the record, or if there is no record at `at`.
     #[cold]
     fn sort_key_at_end(media: &'m M, at: u64, from: usize) -> Result<(u64, usize)> {
         let record = Self::enter(media, at)?;

@@ -8,7 +8,7 @@ use crate::tree::roart::nodes::word::Link;
 
 /// The word that leads to the root of the tree with the root word at `root_at`.
 pub(crate) fn root_link<M: Media>(media: &M, root_at: u64) -> Result<Link> {
-    // Acquire: pairs with the Release of the thread that created the map. It never changes.
+    // Acquire: pairs with the Release of the thread that created the map. The root word never changes.
     let at = Region::new(media, root_at, 1)?.load(0, Ordering::Acquire);
     let nowhere = || Error::Corrupt { offset: root_at, what: "not where a root can be" };
     Link::root(at).ok_or_else(nowhere)

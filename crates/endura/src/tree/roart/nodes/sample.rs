@@ -2,22 +2,22 @@
 //! still in its place when the record was read.
 //!
 //! Records never change, nor do the depth and the prefix of a node. But when a node is collapsed, the array below it
-//! moves up unchanged, and may from then on get keys that do not have the node's prefix; a reader inside the node sees
-//! them too. So a record read below a node counts only with proof that, when it was read, neither the node nor a copy
-//! of it had been collapsed. Either of these is proof:
+//! moves up unchanged. From then on the array may get keys that do not have the node's prefix, and a reader inside the
+//! node sees them too. So a record read below a node counts only with proof that neither the node nor a copy of it had
+//! been collapsed when the record was read. Either of these is proof:
 //!
-//! * the node is not obsolete, read afterwards: a thread that replaces or collapses a node says so in its lock word
-//!   before it publishes the word that leads past it
-//!   ([`Locked::leave`](crate::tree::roart::nodes::lock::Locked::leave));
-//! * or the node above still leads to it, read afterwards, and is not obsolete itself, read after that: the node is
-//!   about to be left, and has not been.
+//! * The node is not obsolete, read after the record: a thread that replaces or collapses a node says so in the node's
+//!   lock word before it publishes the word that leads past the node
+//!   ([`Locked::leave`](crate::tree::roart::nodes::lock::Locked::leave)).
+//! * The node above still leads to the node, read after the record, and the node above is not obsolete itself, read
+//!   last: the node is about to be left, and has not been left yet.
 //!
-//! A reader that sees a foreign key in the array sees what happened before: the mark, if a copy of the node was
-//! collapsed, or else the changed word above, or the mark of the node above. It means nothing that the node is locked,
-//! because most holders change a record.
+//! A reader that sees a foreign key in the array also sees what happened before that key was inserted: the mark of the
+//! node, if a copy of the node was collapsed, or else the changed word above, or the mark of the node above. A locked
+//! node proves nothing, because most holders of a lock change a record.
 //!
-//! Without proof the node has been left since the search reached it: a new search from the root does not reach it. So a
-//! retry waits for no other thread, and fails again only if another writer has changed the tree again.
+//! If there is no proof, the node was left after the search reached it, and a new search from the root does not reach
+//! it. So a retry waits for no other thread, and fails again only if another writer has changed the tree again.
 
 use crate::Result;
 use crate::media::Media;
@@ -30,7 +30,7 @@ use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::LinkKind;
 
-/// A node, the node above it through which the search reached it, and the byte under which that one led here.
+/// A node, the node above it through which the search reached it, and the byte under which the node above leads here.
 #[derive(Clone, Copy)]
 pub(crate) struct Reached<'n, 'm, M> {
     pub(crate) node: &'n Node<'m, M>,
@@ -76,7 +76,7 @@ impl<'m, M: Media> Reached<'_, 'm, M> {
     /// Whether all records read below the node before this call had the node's prefix.
     #[inline]
     pub(crate) fn is_in_place(&self, generation: u64) -> bool {
-        // Acquire, and after the Acquire loads of the records below: pairs with the store of the mark, which precedes
+        // Acquire, and after the Acquire loads of the records below. Pairs with the store of the mark, which precedes
         // the Release that lets foreign keys in.
         !self.node.version().is_obsolete(generation) || self.is_led_to(generation)
     }

@@ -1,7 +1,7 @@
 //! The records of a leaf array in key order.
 //!
-//! It sorts numbers of eight bytes: seven bytes of a key, and below them the number of the slot. If keys agree in seven
-//! bytes, it compares the next seven.
+//! The sort works on numbers of eight bytes: seven bytes of a key, and below them the number of the slot. If keys agree
+//! in seven bytes, it compares the next seven.
 
 use crate::Result;
 use crate::media::Media;

@@ -32,7 +32,7 @@ pub(crate) enum NodeKind {
 impl NodeKind {
     const ALL: [Self; 4] = [Self::N4, Self::N16, Self::N48, Self::N256];
 
-    /// The smallest kind with space for so many children.
+    /// The smallest kind with space for `children` children.
     pub(crate) fn for_children(children: usize) -> Self {
         Self::ALL.into_iter().find(|kind| kind.children() >= children).unwrap_or(Self::N256)
     }
@@ -48,8 +48,8 @@ impl NodeKind {
         }
     }
 
-    /// A node with so many children or fewer is replaced by a smaller one. The bound is well below the capacity of the
-    /// smaller kind: a key that is inserted and removed repeatedly must not replace the node each time.
+    /// The number of children at or below which a node is replaced by a smaller one. The bound is well below the
+    /// capacity of the smaller kind: a key that is inserted and removed repeatedly must not replace the node each time.
     pub(crate) fn sparse(self) -> usize {
         match self {
             Self::N4 => 0,
@@ -75,7 +75,7 @@ impl ArrayKind {
         (0..Self::CAPACITIES.len() as u8).map(Self)
     }
 
-    /// The smallest kind with space for so many records.
+    /// The smallest kind with space for `records` records.
     pub(crate) fn for_records(records: usize) -> Option<Self> {
         Self::all().find(|kind| kind.capacity() >= records)
     }
@@ -113,7 +113,7 @@ impl LinkKind {
         }
     }
 
-    /// The number of records to expect behind the word, for reading ahead: an array is half full on average.
+    /// The number of records to expect below the word, for reading ahead. An array is taken to be half full.
     pub(crate) fn likely_records(self) -> usize {
         match self {
             Self::Record => 1,
@@ -216,7 +216,7 @@ impl Link {
         self.0 & (0xF << KIND_SHIFT | WITHIN_A_LINE) == (kind as u64) << KIND_SHIFT
     }
 
-    /// Whether a record behind this word may have a key of this fingerprint.
+    /// Whether the record to which this word leads may have a key of this fingerprint.
     pub(crate) fn admits(self, fingerprint: Fingerprint) -> bool {
         self.0 >> HINT_SHIFT == fingerprint.hint()
     }
@@ -226,7 +226,7 @@ impl Link {
         Error::Corrupt { offset: self.at(), what: "a link to a chunk of no known kind" }
     }
 
-    /// The kind of its target; it must not be empty.
+    /// The kind of the word's target. The word must not be empty.
     #[inline(always)]
     pub(crate) fn kind(self) -> Result<LinkKind> {
         LinkKind::from_code(self.0 >> KIND_SHIFT & 0xF).ok_or_else(|| self.of_no_kind())

@@ -59,7 +59,8 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// So many may fail before the pin is ended: chunks that other writers retire meanwhile wait for it.
+    /// The number of failed attempts after which the pin is ended: chunks that other writers retire meanwhile wait for
+    /// that.
     const IN_ONE_PIN: u32 = 256;
 
     pub(crate) fn new() -> Self {

@@ -40,13 +40,13 @@ pub(crate) struct Fork {
 
 /// The contents of the place of a key.
 pub(crate) enum Below<'g, M> {
-    /// The key is not below the node: it differs from the node's prefix, at this place if it is known.
+    /// The key is not below the node: it differs from the node's prefix. The fork says where, if that is known.
     Elsewhere(Option<Fork>),
-    /// The key may not be below the node, which has no record that could tell.
+    /// It is not known whether the key belongs below the node: no record there could tell the whole prefix.
     Barren,
     /// An empty word.
     Nothing,
-    /// A record; whether it is that of the key.
+    /// A record, and whether it is that of the key.
     Record(Record<'g, M>, bool),
     /// An array, and the record of the key in it, if there is one.
     Array(Array<'g, M>, Option<Record<'g, M>>),
@@ -82,7 +82,7 @@ impl<'g, M: Media> Spot<'g, M> {
         key.bytes.get(self.parent?.depth()).copied()
     }
 
-    /// The outcome of an attempt to make a change here.
+    /// The outcome of an attempt to make a change here. `done`: the change was made.
     #[inline]
     pub(crate) fn outcome(&self, done: bool) -> Attempt {
         if done { Attempt::Done } else { self.failed() }
@@ -222,7 +222,7 @@ fn compare_whole<'g, M: Media>(
         _ => node.depth(),
     };
     match record.key_byte(at) {
-        // Either before the stored part, or where the stored part says.
+        // Before the stored part, or where the comparison with the stored part says.
         Some(byte) if at < node.remembers_from() || at == leaves_at && at < node.depth() => {
             Ok(Some(Below::Elsewhere(Some(Fork { at, byte }))))
         }

@@ -81,12 +81,13 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         seen: LockWord,
         sorted: &Sorted,
     ) -> LockWord {
-        // One record or none needs no order. And a panic that does not concern the pool must not happen under its lock.
+        // An order of fewer than two records is not needed. And a thread that is already unwinding takes no lock for
+        // this.
         if sorted.numbers().len() < 2 || std::thread::panicking() {
             return seen;
         }
         let version = self.open.space().try_mut(|guard| {
-            // A locked or obsolete array soon loses its order.
+            // A locked or obsolete array soon loses its order anyway.
             let mut lock = Locked::try_acquire(guard, array.words(), seen)?;
             self.make_array_ready(&mut lock, array);
             array.keep_order(&mut lock, sorted.numbers());
@@ -95,8 +96,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         version.flatten().unwrap_or(seen)
     }
 
-    /// Locks `node`, and finds the word that leads to the chunk at `child`; `None` if the node is obsolete or no longer
-    /// has this child. The search starts at `byte`. Locks are taken from the leaves up.
+    /// Locks `node`, and finds the word that leads to the chunk at `child`, first under `byte`. `None` if the node is
+    /// obsolete or no longer has this child. Locks are taken from the leaves up.
     pub(crate) fn lock_above<'g>(
         &self,
         guard: &'g Guard<'g, M>,

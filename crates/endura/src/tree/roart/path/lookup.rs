@@ -1,8 +1,8 @@
 //! Optimistic lookup: prefixes longer than eight bytes are skipped, and the key in the record decides.
 //!
 //! It follows the same words as [`find`](crate::tree::roart::path::descend::find), and records nothing about its path.
-//! It has few instructions: while one lookup waits for a line, the processor starts the next, within its reorder
-//! window.
+//! It is short because the processor starts the next lookup while this one waits for a line, as far as its reorder
+//! window reaches.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -17,13 +17,14 @@ use crate::tree::roart::path::descend::step;
 /// Where a search continues after a node.
 #[derive(Clone, Copy)]
 pub(crate) struct Way {
-    /// The word that leads on; empty if the key is not below the node.
+    /// The word to follow; empty if the key is not below the node.
     pub(crate) link: Link,
     /// The number of bytes of the key that have led here.
     pub(crate) from: usize,
 }
 
-/// Passes through the node of this kind at `at`, to which the first `from` bytes of the key led (0 for the root).
+/// One step of a search, through the node of this kind at `at`, to which the first `from` bytes of the key led (0 for
+/// the root).
 #[inline(never)]
 pub(crate) fn through<M: Media>(
     media: &M,
@@ -107,7 +108,7 @@ fn candidate<M: Media>(
     }
 }
 
-/// The record of `key` in an array in which one record has its fingerprint and another key.
+/// The record of `key` in an array whose first record with the same fingerprint has another key.
 #[cold]
 fn behind<'g, M: Media>(
     array: Array<'g, M>,

@@ -8,7 +8,7 @@ use crate::media::{Media, Region};
 use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::record::Record;
 
-/// How many entries before it is due a record is prefetched.
+/// How many entries before its turn a record is prefetched.
 pub(crate) const DISTANCE: usize = 12;
 
 /// The result of showing the next records.
@@ -19,7 +19,7 @@ pub(crate) enum Seen {
     Some,
     /// Their holder has changed since they were noted.
     Changed,
-    /// The visitor of the last one wants no more.
+    /// The visitor wants no more.
     Enough,
 }
 
@@ -67,8 +67,8 @@ impl Batch {
         self.passed == self.records.len()
     }
 
-    /// How many records to show before the next ones are noted. Some must be left while the next ones arrive; but at
-    /// first it is no more than were shown, because the visitor may soon want no more.
+    /// The number of records to show before the next ones are noted: all but [`DISTANCE`], so that some are left to
+    /// show while the next ones arrive, but at least half, because a visitor that has seen few may soon want no more.
     #[inline]
     pub(crate) fn look_ahead(&self) -> usize {
         let all = self.records.len();
@@ -86,7 +86,7 @@ impl Batch {
         self.records.extend(records);
     }
 
-    /// Reserves space for so many more, so that the next ones are noted without a check.
+    /// Reserves space for `records` more, so that the next ones are noted without a check.
     pub(crate) fn reserve(&mut self, records: usize) {
         if self.records.capacity() == 0 {
             self.records.reserve(records + 64);
@@ -123,7 +123,7 @@ impl Batch {
         {
             self.passed += 1;
         }
-        // Also the run whose last record was the last one that a call has shown.
+        // Also passes the run whose last record was the last one that the call before has shown.
         let is_passed = |run: &Run| run.end <= self.passed;
         while self.runs.get(self.passed_runs).is_some_and(is_passed) {
             self.passed_runs += 1;
@@ -140,7 +140,7 @@ impl Batch {
         Some((*self.records.get(self.passed)?, run.holder, run.version))
     }
 
-    /// Passes the next record, which has so many bytes, and prefetches the one that is [`DISTANCE`] later.
+    /// Passes the next record, which has `bytes` bytes, and prefetches the one that is [`DISTANCE`] later.
     #[inline(always)]
     pub(crate) fn pass<M: Media>(&mut self, bytes: u64, media: &M) {
         self.likely = bytes;
@@ -200,7 +200,8 @@ impl Batch {
         self.records.get(since..self.passed)?.last().copied()
     }
 
-    /// Prefetches those of the records from index `noted` on that are due before the next call does so.
+    /// Of the records from index `noted` on, prefetches those that are due next. [`show_runs`](Self::show_runs)
+    /// prefetches the others.
     pub(crate) fn ask_for<M: Media>(&self, noted: usize, media: &M) {
         let end = self.records.len().min(self.passed + DISTANCE);
         let soon = self.records.get(noted..end).unwrap_or(&[]);

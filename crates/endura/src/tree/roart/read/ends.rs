@@ -1,23 +1,25 @@
 //! The first and the last entry, at one moment.
 //!
-//! A descent along the edge of the tree notes all on which the result rests: for each node which child came next, or
-//! that none did, for each array its slots, and for both the version read before. Then it checks all of it again. The
-//! version counts locks. If it is the same, only a writer that held the lock at the first look can have changed the
-//! chunk, and one lock changes one word, once (or only its tag): so a word that reads the same twice was the same all
-//! the time. At the moment between the two looks all of it was true together, from the root on: the result is that of
-//! this moment.
+//! A descent along the edge of the tree notes everything on which the result rests: for each node which child came
+//! next, or that none did, for each array its slots, and for both the version, read before. Then it checks all of it
+//! again. The version counts locks. If it is the same, only a writer that held the lock at the first look can have
+//! changed the chunk, and the holder of one lock changes one word, once (or only its tag): so a word that reads the
+//! same twice was the same all the time. At the moment between the two looks all of it was true together, from the root
+//! on: the result is that of this moment.
 //!
-//! A second look that differs was disturbed by a writer that took a lock since, or stored under one. So the search is
-//! lock-free, and does not wait for a writer that is suspended with a lock.
+//! If the second look differs, a writer has taken a lock since the first, or has stored a word under one. So the search
+//! is lock-free, and does not wait for a writer that is suspended with a lock.
 //!
 //! # Pins
 //!
 //! The path down is followed in one pin, as in a search: it has at most as many nodes as a key has bytes, and each is
-//! read twice. Beside it an edge has few nodes and arrays without a key, but a damaged map may have any number. So a
-//! pin ends after a fixed number of looks more than the path has, as in [`ends`](crate::tree::ends): the result counts
-//! if none of the map's nodes and arrays was retired from the end of the first pin on.
+//! read twice. Beside that path an edge has few nodes and arrays without a key, but in a damaged map there may be any
+//! number of them. So a pin ends after a fixed number of looks in addition to those along the path, as in
+//! [`ends`](crate::tree::ends). The result then counts if none of the map's nodes and arrays was retired from the end
+//! of the first pin on.
 //!
-//! A node that is met twice ends the search: if all that was seen was true at one moment, two words led to it then.
+//! A node that is met twice ends the search. If all that was seen was true at one moment, two words led to the node
+//! then, and the map is damaged.
 
 use std::ops::Range;
 
@@ -59,7 +61,7 @@ struct Frame<'g, M> {
     eok: bool,
 }
 
-/// The part of an edge of the tree that a descent has seen.
+/// What a descent has seen of an edge of the tree.
 struct Edge<'g, M: Media, T, const UP: bool> {
     tree: &'g Tree<M, T>,
     trust: Trust,
@@ -67,12 +69,12 @@ struct Edge<'g, M: Media, T, const UP: bool> {
     guard: Option<Guard<'g, M>>,
     /// The number of the map's nodes and arrays retired when the first pin was ended.
     retired: Option<u64>,
-    /// How much was seen before the present pin.
+    /// The number of looks made before the present pin.
     before: usize,
     entered: Entered,
     seen: Vec<Seen<'g, M>>,
     slots: Vec<Slot>,
-    /// Whether a chunk was not quiet for as long as a look waits.
+    /// Whether a chunk did not become quiet while the look waited.
     is_held: bool,
     /// The order of the last array, if it was not stored.
     sorted: Option<Sorted>,
@@ -112,7 +114,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         })
     }
 
-    /// `None`: a writer intervened.
+    /// The end that the descent has reached, if all of it was true at one moment. `None`: a writer intervened.
     fn try_end<'g, const UP: bool>(
         &'g self,
         edge: &mut Edge<'g, M, T, UP>,
@@ -122,7 +124,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             Ok(Reached::Moved) => return Ok(None),
             Ok(Reached::Twice(_)) if !edge.held()? => return Ok(None),
             Ok(Reached::Twice(node)) => return Err(node.corrupt(TWICE)),
-            // A chunk that was no longer in its place was read as what it had been.
+            // This may be no damage: a chunk that had left its place was read as what it had been.
             Err(Error::Corrupt { .. }) if edge.has_lost_some() => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -171,8 +173,8 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         Ok(())
     }
 
-    /// Takes another pin if enough was seen in this one, beside a path through so many nodes. `false`: what was seen
-    /// has changed.
+    /// Takes another pin if this one has seen enough, besides a path through `way` nodes. `false`: what was seen has
+    /// changed.
     fn breathe(&mut self, way: usize) -> Result<bool> {
         if self.seen.len() - self.before >= BITE + 2 * way {
             self.before = self.seen.len();
@@ -324,7 +326,8 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                 self.renew()?;
             }
         }
-        // Read after the second look (Acquire): if a chunk was another one by then, its retirement was counted before.
+        // Read after the second look (Acquire): if a chunk's memory was another chunk by then, its retirement was
+        // counted before.
         Ok(!self.has_lost_some())
     }
 

@@ -21,7 +21,7 @@ const LANES: usize = 16;
 
 /// The next step of a lookup.
 enum Turn<'g, M> {
-    /// Passes through a node, to which so many bytes of the key have led.
+    /// Passes through a node, to which this number of bytes of the key has led.
     Node((u64, NodeKind), usize),
     /// Compares the key of a record.
     Record(u64),

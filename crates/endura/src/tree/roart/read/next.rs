@@ -1,16 +1,16 @@
 //! The next entry of a scan whose caller takes them one by one.
 //!
-//! Most are copied without a pin. The scan ([`scan`](crate::tree::roart::read::scan)) has noted some records, and takes a
-//! seat as it does so. A step looks at the next of them as a scan of numbers looks at its leaf:
+//! Most entries are copied without a pin. The scan ([`scan`](crate::tree::roart::read::scan)) has noted some records,
+//! and has taken a seat at that time. A step reads the next of these records as a scan of numbers reads its leaf:
 //!
 //! 1. it reads the lengths in the record, and then the holder's version: if that is the one noted, the record is in the
 //!    map at this moment of the call;
 //! 2. it copies the record;
 //! 3. it reads the epoch: if that covers the seat, no thread had used either chunk for something else by then. So the
-//!    lengths were true, and a record does not change as long as it is one.
+//!    lengths were true, and a record does not change before its chunk is reused.
 //!
-//! Where any of it fails the step is a scan that shows one entry, in a pin. So nothing is handed out that the map did
-//! not hold during the call, and a map that was dropped, or a pool that was closed, is noticed by the next step.
+//! If any of this fails, the step is a scan in a pin that shows one entry. So the caller gets nothing that the map did
+//! not hold during the call. A map that was dropped, or a pool that was closed, is noticed by the next step.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -25,8 +25,8 @@ use crate::tree::roart::read::scan::Cursor;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// A larger record is copied in a pin: the copy might take so long that it is in vain. And what is copied before it is
-/// known to be a record may say any length.
+/// A larger record is copied in a pin: without one, the copy might take so long that it is in vain. And before a chunk
+/// is known to be a record, its words may claim any length.
 const LARGE: u64 = 64 << 10;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
@@ -60,7 +60,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         })
     }
 
-    /// Copies the next of the noted records, and passes it; `false` if that takes a pin.
+    /// Copies the next of the noted records, and passes it; `false` if this needs a pin.
     #[inline(always)]
     fn copy_noted(&self, cursor: &mut Cursor, with_value: bool, entry: &mut Entry) -> bool {
         let Cursor { batch, noted, .. } = cursor;
@@ -73,7 +73,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 return None;
             }
             record.copy_to(with_value, entry);
-            // Behind the loads of the copy, which order nothing. Pairs with `before_reuse`.
+            // After the loads of the copy, which are not ordered by themselves. Pairs with `before_reuse`.
             fence(Ordering::Acquire);
             Some(record.bytes())
         });

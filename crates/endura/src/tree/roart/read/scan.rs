@@ -1,10 +1,11 @@
 //! Scans, in both directions, that read some entries ahead.
 //!
 //! A walk ([`walk`](crate::tree::roart::read::walk)) goes through the tree from the bound on. It notes the next
-//! records, with the node or array that holds them and its version. A noted record is shown if its holder still has
-//! that version: it was in the map at that moment. If not, another walk starts after the last key shown. So no key is
-//! shown twice, and no key that stayed in the map is skipped. Nothing is pinned between two calls, and no pin lasts
-//! longer than it takes to show [`AT_MOST`] entries. (The first is the subject of [`next`](crate::tree::roart::read::next).)
+//! records, each with the node or array that holds it and the version of that holder. A noted record is shown if its
+//! holder still has that version: the record was in the map at that moment. If not, another walk starts after the last
+//! key shown. So no key is shown twice, and no key that stayed in the map is skipped. Nothing is pinned between two
+//! calls ([`next`](crate::tree::roart::read::next) shows how an entry is read without a pin), and no pin lasts longer
+//! than it takes to show [`AT_MOST`] entries.
 //!
 //! Each record has its own lines, which are prefetched some entries before it is due. For the same reason the walk
 //! stays ahead: the next array is read while the last records of the one before arrive.
@@ -25,20 +26,20 @@ use crate::tree::roart::tree::Tree;
 /// The least number of entries noted at a time: an array is noted whole.
 const AHEAD: usize = 16;
 
-/// The number when a scan continues after its caller has had some entries: it then needs a pin and a walk from the
-/// root.
+/// The least number for every walk of a cursor but the first: another walk costs a search from the root, and mostly a
+/// pin.
 const AFTER_PAUSE: usize = 64;
 
 /// The approximate number of entries shown in one pin.
 const AT_MOST: usize = 1024;
 
-/// A position in a scan in one direction. A new one starts where the first call says.
+/// A position in a scan in one direction. The first call with a new cursor sets where the scan starts.
 #[derive(Default)]
 pub struct Cursor {
     pub(crate) batch: Batch,
     /// Valid while the noted records can be used.
     pub(crate) noted: Seat<()>,
-    /// Whether this is not the first walk.
+    /// Whether the cursor has begun a walk before.
     goes_on: bool,
 }
 
@@ -47,13 +48,13 @@ fn lies_within<M: Media, const UP: bool>(media: &M, at: u64, bound: Bound<&[u8]>
     Ok(is_within::<M, UP>(&Record::enter(media, at)?, bound, 0))
 }
 
-/// How far a batch was shown.
+/// The outcome of showing records in one pin.
 enum Shown<'g, M> {
     /// The visitor wants no more, or there is no more.
     Enough,
-    /// There may be more after this one.
+    /// There may be more after this record.
     UpTo(Record<'g, M>),
-    /// Another thread has changed the path to the first one meanwhile.
+    /// Another thread has changed the path to the first record meanwhile.
     Moved,
 }
 
@@ -92,7 +93,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         first: Bound<&'b [u8]>,
     ) -> Result<Option<KeyWalk<'g, 'b, M, T, UP>>> {
         let mut begun = KeyWalk::<M, T, UP>::new(self, self.root(guard)?, first)?;
-        // Short scans must stay cheap.
+        // Short scans must stay cheap: the first walk notes as little as possible.
         begun.note(batch, if *goes_on { AFTER_PAUSE } else { 1 })?;
         if begun.has_moved() {
             batch.clear();
@@ -167,7 +168,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 }
 
-/// What to do after a pin in which the record at `shown` was the last one shown.
+/// The outcome of a pin in which the record at `shown` was the last one shown.
 fn ended<'g, M: Media, const UP: bool>(
     media: &'g M,
     shown: Option<u64>,

@@ -54,7 +54,8 @@ pub(crate) struct KeyWalk<'g, 'b, M: Media, T, const UP: bool> {
 
 /// The position of the keys below a node relative to the bound.
 enum Side {
-    /// Equal: some agree with the bound up to the byte of the node. Otherwise all are before or after it.
+    /// `Equal`: the keys agree with the bound in all bytes before the one on which the node branches. Otherwise all of
+    /// them are before or after the bound.
     At(Order),
     /// There are no keys.
     Nowhere,

@@ -71,7 +71,7 @@ fn walk<'m, M: Media>(
 }
 
 impl<M: Media> Met<'_, M> {
-    /// The offset of the chunk, and its bytes as requested.
+    /// The offset of the chunk, and the number of bytes that were requested for it.
     fn chunk(&self) -> (u64, u64) {
         match self {
             Self::Node(node, _) => (node.at(), Node::<M>::bytes_of(node.kind())),

@@ -38,8 +38,8 @@ impl<M: Media, T: Techniques> LeakWalk<M> for Marking<M, T> {
             return Ok(true);
         }
         let root = self.tree.root(guard)?;
-        // Before a checkpoint is replaced by what it finds, the walk reads records whole: their lengths alone are right in
-        // most pages that have rotted.
+        // If a checkpoint may be replaced by what this walk finds, the walk reads records whole: in most pages that
+        // have rotted, the lengths alone still look right.
         let reads_records = guard.space().makes_checkpoints();
         let mut met = |chunk: Chunk<'_, M>| {
             flush(&chunk);

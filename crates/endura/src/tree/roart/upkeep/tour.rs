@@ -32,11 +32,11 @@ use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
 use crate::tree::roart::nodes::word::{Link, LinkKind, NodeKind};
 
-/// Strides without a new key by which a pin is extended at first: far more than a tree has nodes and arrays without a
-/// record side by side.
+/// The number of strides by which a step without a new key is extended at first: far more than a sound tree has nodes
+/// and arrays without a record side by side.
 const BARREN: u64 = if cfg!(test) { 8 } else { 1 << 12 };
 
-/// Bytes that take as long to read as a chunk to reach.
+/// The number of bytes that take as long to read as a chunk takes to reach.
 const LONG: u64 = 2048;
 
 /// A chunk that a tour meets.
@@ -48,7 +48,7 @@ pub(crate) enum Chunk<'m, M> {
 }
 
 impl<M: Media> Chunk<'_, M> {
-    /// Its offset, and its bytes as requested.
+    /// The offset of the chunk, and the number of bytes that were requested for it.
     pub(crate) fn place(&self) -> (u64, u64) {
         match self {
             Self::Node(node) => (node.at(), Node::<M>::bytes_of(node.kind())),
@@ -73,7 +73,7 @@ pub(crate) struct Tour {
     walked: Seat<()>,
     /// The key of the last record met.
     last: Option<Vec<u8>>,
-    /// The strides without a new key in one pin are multiplied by two to this power.
+    /// The number of steps in a row without a new key. Each doubles the extension of the next ([`BARREN`]).
     stretch: u32,
 }
 
@@ -114,8 +114,8 @@ impl Tour {
                 key.clear();
                 record.copy_key(key);
             }
-            // If the path cannot be used, the next step repeats all this, and has to go farther. One pin meets each
-            // chunk once, and no chunk is reused in it: the pool has no space for more.
+            // If the next step cannot use the path, it repeats all this and has to go farther. In one pin each chunk is
+            // met once, and none is reused: the pool has no space for more.
             _ if BARREN << self.stretch > 2 * media.len() / LINE => {
                 return Err(root.corrupt("nodes that are reached more than once"));
             }
@@ -326,7 +326,7 @@ mod tests {
                 break;
             }
             drop(pin);
-            // Beyond that a path is not kept.
+            // After this the path is not valid any more.
             (0..3).try_for_each(|_| space.relieve().map(drop))?;
             steps += 1;
             assert!(steps < 20_000, "a tour that does not come past {last:?}");

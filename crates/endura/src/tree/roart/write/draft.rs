@@ -24,7 +24,7 @@ impl NewRecord {
     }
 }
 
-/// Where a value was borrowed from, if it was.
+/// The address from which a value was borrowed; `None` if it was not borrowed.
 pub(crate) type Source = Option<*const u8>;
 
 /// The record written so far: the first of the operation's fresh chunks.
@@ -39,7 +39,7 @@ struct Written {
 }
 
 impl Draft {
-    /// A record of `key` with this value; the one written before if it has this value.
+    /// A record of `key` with this value: the one written before, if it has this value.
     #[inline]
     pub(crate) fn of<'g, M: Media>(
         &mut self,

@@ -38,15 +38,16 @@ fn check_lengths(key: usize, value: usize) -> Result<()> {
     }
 }
 
-/// The basis of a decision about a present key. (Absence of the key is the same at all times.)
+/// What must be unchanged for a decision about a present key to stay valid. (For an absent key there is nothing to
+/// compare.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
-    /// The value of the key: the value may have been replaced and restored.
+    /// The value of the key, which may have been replaced and restored meanwhile.
     Value,
-    /// The value, shown to a closure of the caller's, which may have written itself. So a decision to do nothing is
-    /// checked again.
+    /// The value, shown to a closure of the caller that may itself have written to the map. So a decision to remove an
+    /// absent key is checked again.
     Shown,
-    /// The record of the key: what else was seen while it was there counts as well.
+    /// The record of the key: the decision also rests on what else was seen while this record was linked.
     Record,
 }
 
@@ -74,8 +75,8 @@ impl Basis {
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Changes the value of `key` as `decide` says about the present one. `None`: this process is now the child of a
-    /// fork, which stores nothing more. A pop has a `turn`.
+    /// Changes the value of `key` as `decide` decides, which gets the present value. `decide` returns `None` if this
+    /// process is now the child of a fork, which stores nothing more. A pop has a `turn`.
     pub(crate) fn write<'v>(
         &self,
         key: &[u8],
@@ -91,7 +92,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(())
     }
 
-    /// Returns whether it completed.
+    /// One pin of [`write`](Self::write). Returns whether the write was completed.
     fn write_in_one_pin<'v>(
         &self,
         key: &Sought<'_>,
@@ -160,7 +161,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(())
     }
 
-    /// Returns whether it completed.
+    /// One pin of [`write_from`](Self::write_from). Returns whether the write was completed.
     fn write_from_in_one_pin(
         &self,
         key: &Sought<'_>,
@@ -223,7 +224,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 self.split_prefix(guard, key, &spot, fork, fresh, new)?
             }
             Below::Barren => return self.prune(guard, &spot).map(Attempt::Failed),
-            // The key was inserted meanwhile, or the node was left.
+            // The key was inserted meanwhile, or the node was left: the place has changed.
             Below::Array(..) | Below::Record(..) | Below::Elsewhere(None) => Entered::Moved,
         };
         Ok(match entered {
@@ -252,7 +253,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         };
         publish::<T, M>(&words, i, word);
         fresh.linked();
-        // The unlink is durable.
+        // `publish` has made this durable: the old record is unlinked.
         guard.retire(old.at(), old.bytes());
         Ok(true)
     }
@@ -274,7 +275,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         lock.keep_metadata::<T>(LOCK);
         unlink::<T, M>(&words, i);
         self.open.map().add(-1);
-        // The last unlock before the cleanup, so it follows the count.
+        // This unlock follows the count, because it is the last full fence of the operation if no cleanup follows.
         drop(lock);
         guard.retire(old.at(), old.bytes());
         // The operation is done and durable. The rest only improves the shape of the tree: if it fails, a later remove
@@ -334,7 +335,7 @@ struct Filling<'w, 'm, M: Media> {
 }
 
 impl<M: Media> io::Write for Filling<'_, '_, M> {
-    /// Takes as many bytes as are missing.
+    /// Takes at most as many bytes as are missing.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.space.is_elsewhere() {
             return Err(io::Error::other(Error::Forked));

@@ -20,7 +20,7 @@ use crate::tree::roart::write::arrays::{array_for, create_array};
 use crate::tree::roart::write::draft::NewRecord;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// The key belongs into an array that has no record of it.
+    /// Inserts a key into the array to which it belongs, which had no record of it.
     pub(crate) fn insert_into_array<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -70,7 +70,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Entered::Yes)
     }
 
-    /// The place of the key has the record of another key.
+    /// Inserts a key whose place has the record of another key. A new array gets both (without leaf compaction, a
+    /// node).
     pub(crate) fn pair<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -99,7 +100,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Entered::Yes)
     }
 
-    /// The place of the key is empty.
+    /// Inserts a key whose place is empty.
     pub(crate) fn insert_into_node<'g>(
         &self,
         guard: &'g Guard<'g, M>,

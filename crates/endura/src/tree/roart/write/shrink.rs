@@ -21,25 +21,27 @@ use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::write::arrays::create_array;
 
-/// An array with so many records or fewer is replaced with a smaller one. The bound is half the capacity of the smaller
+/// The number of records at or below which an array is replaced with a smaller one: half the capacity of the smaller
 /// one, so that a key that is inserted and removed repeatedly does not replace the array each time. The smallest array
 /// is unlinked when it is empty.
 pub(crate) fn sparse(kind: ArrayKind) -> usize {
     kind.smaller().map_or(0, |smaller| smaller.capacity() / 2)
 }
 
-/// So many changes of the shape follow one remove, which is pinned meanwhile. A sound tree needs a few. Others may change
-/// the same place each time, and in a damaged tree a word may lead to a node that nobody can lock any more.
+/// The most changes of the shape that follow one remove, which is pinned meanwhile. A sound tree needs a few. Other
+/// threads may change the same place each time, and in a damaged tree a word may lead to a node that no thread can
+/// lock.
 const CHANGES: usize = 64;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Improves the shape of the tree along the path to `key`, from its end upwards. What is left over is for the next
-    /// remove.
+    /// Improves the shape of the tree along the path to `key`, from its end upwards. The next remove does what is left
+    /// over.
     pub(crate) fn tidy<'g>(&self, guard: &'g Guard<'g, M>, key: &Sought<'_>) -> Result<()> {
         let generation = guard.space().generation();
         for _ in 0..CHANGES {
             let spot = self.find(guard, key, Care::Hope)?;
-            // If a chunk is not ready, the thread that makes it ready will check by itself.
+            // The count of a chunk that is not ready is not known: a later remove, which makes the chunk ready, checks
+            // it.
             let changed = match (&spot.below, spot.parent) {
                 (Below::Array(array, _), _)
                     if array
@@ -63,8 +65,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(())
     }
 
-    /// Unlinks what is empty below `spot.node`, which has no record that could tell its whole prefix; returns the
-    /// chunks used. The caller then searches for the place of the key again.
+    /// Unlinks what is empty below `spot.node`, in which no record can tell the whole prefix. Returns the chunks that
+    /// this used. The caller then searches for the place of the key again.
     pub(crate) fn prune<'g>(&self, guard: &'g Guard<'g, M>, spot: &Spot<'g, M>) -> Result<Seen> {
         let (mut parent, mut node) = (spot.parent, spot.node);
         guard.media().mark(Mark::Step("prune"));
@@ -91,8 +93,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
     }
 
-    /// Unlinks `array` from `node` if it is empty, replaces it if it is sparse. `false` if it is neither. `true` also
-    /// if another thread has changed the place: the caller then checks it again.
+    /// Unlinks `array` from `node` if it is empty, and replaces it if it is sparse. Returns `false` if it is neither,
+    /// and `true` also if another thread has changed the place: the caller then checks the place again.
     fn tidy_array<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -126,7 +128,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 
     /// Unlinks `node` from `parent` if it is empty, puts its only child or key in its place, or replaces it with a
-    /// smaller one if it is sparse. Returns the same as for an array.
+    /// smaller one if it is sparse. Returns the same as [`tidy_array`](Self::tidy_array).
     fn tidy_node<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -182,7 +184,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         fresh: &mut Fresh<'g, M>,
     ) -> Result<Option<Link>> {
         let kind = NodeKind::for_children(children.len());
-        // The node is locked: it cannot be collapsed meanwhile.
+        // The node is locked, so it is not collapsed meanwhile.
         let sample = any_record(node)?;
         let Some(sample) = sample.filter(|_| kind < node.kind()) else { return Ok(None) };
         if sample.key_len() < node.depth() {

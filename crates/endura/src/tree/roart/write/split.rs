@@ -72,7 +72,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         link_to_new::<T, M>(guard, &node, fresh)
     }
 
-    /// A group that is itself too large for one array (without leaf compaction: two records).
+    /// Creates the child for a group that is itself too large for one array (without leaf compaction: two records).
     fn split_group<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -85,8 +85,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         self.split(guard, &Sought::new(&key), from, slots, fresh)
     }
 
-    /// The key differs from the prefix of `spot.node` at `fork`: a node is inserted above. The old node is not changed,
-    /// and need not be locked: the holder of its parent's lock decides what leads to it.
+    /// Inserts a key that differs from the prefix of `spot.node` at `fork`: a new node is inserted above. The old node
+    /// is not changed, and need not be locked: the holder of its parent's lock decides what leads to it.
     pub(crate) fn split_prefix<'g>(
         &self,
         guard: &'g Guard<'g, M>,
