@@ -15,7 +15,7 @@ use crate::checkpoint::copy::{Copier, Pages, When};
 use crate::checkpoint::restore;
 use crate::media::{Mapped, Media};
 use crate::os::fork::ForkGuard;
-use crate::space::{Blocks, OwnPath, PoolFile, Schedule, Space, Superblock, Watch};
+use crate::space::{Blocks, BlocksWatch, OwnPath, PoolFile, Schedule, Space, Superblock};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
@@ -81,7 +81,7 @@ impl Keeper {
             is_in_doubt,
             maker: Mutex::new(maker),
             known: Mutex::new(known),
-            watch: Watch::on(file.filesystem()).map(Mutex::new),
+            watch: BlocksWatch::on(file.filesystem()).map(Mutex::new),
         });
         Self {
             shared,

@@ -13,7 +13,8 @@ use crate::media::{Mapped, Media};
 use crate::os::own_file;
 use crate::os::read_ahead::{self, ReadAhead};
 use crate::space::{
-    Blocks, Event, LeakRecoveryState, Newest, OwnPath, Schedule, Space, Superblock, Watch, own,
+    Blocks, BlocksWatch, Event, LeakRecoveryState, Newest, OwnPath, Schedule, Space, Superblock,
+    own,
 };
 use crate::sync::Mutex;
 use crate::{Error, Result};
@@ -67,7 +68,7 @@ pub(super) struct SessionRounds {
     pub(super) maker: Mutex<Maker>,
     pub(super) known: Mutex<Known>,
     /// `None` where files never share blocks.
-    pub(super) watch: Option<Mutex<Watch>>,
+    pub(super) watch: Option<Mutex<BlocksWatch>>,
 }
 
 impl SessionRounds {

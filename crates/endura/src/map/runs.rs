@@ -36,7 +36,7 @@ impl<'t> Runs<'t> {
     ///
     /// [`Error::RecursiveUpdate`]; those of a pin.
     #[inline(always)]
-    pub(crate) fn begin(&mut self) -> Result<Option<Watch<'t>>> {
+    pub(crate) fn begin(&mut self) -> Result<Option<RunWatch<'t>>> {
         if self.begun >= UNWATCHED {
             return self.watch().map(Some);
         }
@@ -45,32 +45,32 @@ impl<'t> Runs<'t> {
     }
 
     #[cold]
-    fn watch(&self) -> Result<Watch<'t>> {
+    fn watch(&self) -> Result<RunWatch<'t>> {
         if self.in_vain >= IN_VAIN {
             return Err(Error::RecursiveUpdate { runs: self.in_vain });
         }
         let guard = self.tree.pin()?;
         let before = guard.nested_writers();
-        Ok(Watch { guard, before })
+        Ok(RunWatch { guard, before })
     }
 
     /// Ends a run. If another follows, this run was in vain.
     #[inline(always)]
-    pub(crate) fn end(&mut self, watch: Option<Watch<'t>>) {
+    pub(crate) fn end(&mut self, watch: Option<RunWatch<'t>>) {
         if let Some(watch) = watch {
             self.note(&watch);
         }
     }
 
     #[cold]
-    fn note(&mut self, watch: &Watch<'_>) {
+    fn note(&mut self, watch: &RunWatch<'_>) {
         let writes = watch.guard.nested_writers() != watch.before;
         self.in_vain = if writes { self.in_vain + 1 } else { 0 };
     }
 }
 
 /// The pin around a run: writes inside of it are nested.
-pub(crate) struct Watch<'t> {
+pub(crate) struct RunWatch<'t> {
     guard: Guard<'t, Mapped>,
     /// The thread's count of nested writes before the run.
     before: u64,

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::media::Reservation;
 
-/// How many bytes of addresses are reserved by default: 1 TiB.
+/// How many addresses of addresses are reserved by default: 1 TiB.
 pub(super) const DEFAULT_MAX_SIZE: u64 = 1 << 40;
 /// The smallest default, for processes with little free address space.
 const LEAST_DEFAULT: u64 = 1 << 30;
@@ -15,16 +15,16 @@ const LEAVING: u64 = 8;
 /// thousand pools find space.
 const LEAVING_WHERE_SCARCE: u64 = 64;
 
-/// Reserves addresses for a pool that has `have` bytes.
+/// Reserves addresses for a pool that has `have` addresses.
 pub(super) fn reserve_default(have: u64) -> io::Result<Reservation> {
     if let Ok(all) = Reservation::leaving(DEFAULT_MAX_SIZE.max(have), LEAVING) {
         return Ok(all);
     }
     let least = LEAST_DEFAULT.max(have);
-    let mut bytes = DEFAULT_MAX_SIZE / 2;
-    while bytes > least {
-        match Reservation::leaving(bytes, LEAVING_WHERE_SCARCE) {
-            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => bytes /= 2,
+    let mut addresses = DEFAULT_MAX_SIZE / 2;
+    while addresses > least {
+        match Reservation::leaving(addresses, LEAVING_WHERE_SCARCE) {
+            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => addresses /= 2,
             outcome => return outcome,
         }
     }

@@ -52,7 +52,7 @@ pub(crate) use file::create::Draft;
 pub(crate) use file::doubt::Doubt;
 pub(crate) use file::newest_number::Newest;
 pub(crate) use file::own::{self, OwnPath};
-pub(crate) use file::own_blocks::{Blocks, Watch};
+pub(crate) use file::own_blocks::{Blocks, BlocksWatch};
 pub(crate) use file::pool_file::{Access, PoolFile};
 pub(crate) use file::schedule::{Base, Schedule};
 pub(crate) use file::sessions::Prepared;

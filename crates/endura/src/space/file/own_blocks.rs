@@ -3,7 +3,7 @@
 //! A store to a mapped page that needs a block cannot fail as a call does: if the disk has no block left, the kernel
 //! sends SIGBUS. A store needs a block in a hole, and in a block that the file shares with a copy. (`cp` on XFS makes
 //! such copies, at any moment, even of an open pool.) So an open for writing makes sure that there is neither, and a
-//! [`Watch`] looks for shared blocks while the pool is open. A copy that is made after one look shares blocks until the
+//! [`BlocksWatch`] looks for shared blocks while the pool is open. A copy that is made after one look shares blocks until the
 //! next, and nothing is promised for that time.
 //!
 //! The number of a file's blocks proves nothing. On a disk it includes the blocks that describe the file (the tree of
@@ -172,7 +172,7 @@ impl Blocks {
 }
 
 /// Looks for shared blocks of an open pool, in one part of the file at a time, because a copy shares nearly all of it.
-pub(crate) struct Watch {
+pub(crate) struct BlocksWatch {
     at: u64,
     separation: Separation,
     blocks: Blocks,
@@ -180,7 +180,7 @@ pub(crate) struct Watch {
     is_over: bool,
 }
 
-impl Watch {
+impl BlocksWatch {
     /// A watch, or `None` on a file system whose files never share blocks, or always need new ones.
     pub(crate) fn on(filesystem: Filesystem) -> Option<Self> {
         filesystem.shares_blocks().then(|| Self {

@@ -33,19 +33,19 @@ pub(crate) struct Chunks<'g, 's, M: Media> {
 }
 
 impl<'g, 's, M: Media> Chunks<'g, 's, M> {
-    /// Allocates two chunks of `bytes` bytes. If there is no space for two and `one_will_do`, allocates one, from the
+    /// Allocates two chunks of `bytes` bytes. If there is no space for two and `one_block_will_do`, allocates one, from the
     /// reserve if necessary.
     pub(crate) fn take(
         guard: &'g Guard<'s, M>,
         map: &'g MapState,
         bytes: u64,
-        one_will_do: bool,
+        one_block_will_do: bool,
     ) -> Result<Self> {
         let mut chunks = Self { guard, map, bytes, at: Vec::with_capacity(2) };
         while chunks.at.len() < 2 {
             match guard.alloc(bytes) {
                 Ok(at) => chunks.at.push(at),
-                Err(full @ Error::Full { .. }) if one_will_do => {
+                Err(full @ Error::Full { .. }) if one_block_will_do => {
                     if chunks.at.is_empty() {
                         let kept = chunks.withdraw()?.ok_or(full)?;
                         chunks.at.push(kept);

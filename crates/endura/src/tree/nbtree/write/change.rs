@@ -183,9 +183,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     fn chunks<'g, 's>(
         &'g self,
         guard: &'g Guard<'s, M>,
-        one_will_do: bool,
+        one_block_will_do: bool,
     ) -> Result<Chunks<'g, 's, M>> {
-        Chunks::take(guard, self.open.map(), Block::<M, W>::BYTES, one_will_do)
+        Chunks::take(guard, self.open.map(), Block::<M, W>::BYTES, one_block_will_do)
     }
 
     /// S1: freezes the block of a leaf, so that nothing changes in it any more.
