@@ -19,7 +19,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKind`](crate::Error::WrongKind) if there is a map of that name with other nodes, and those of
+    /// [`Error::WrongKind`](crate::Error::WrongKind) if the map of that name is of another kind,
+    /// [`Error::OtherNodes`](crate::Error::OtherNodes) if its nodes have other sizes,
+    /// [`Error::UnknownNodes`](crate::Error::UnknownNodes) if this build does not know its kind, and those of
     /// [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
         Self::over(space, Self::find_or_create(space, name, &Types::numbers())?)

@@ -63,9 +63,9 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKind`] if there is a map of that name that is not an NBTree with such blocks,
-    /// [`Error::Unsupported`] if the processor has no atomic exchange of two words ([`has_pair_exchange`]), and those
-    /// of [`Space::open_map`].
+    /// [`Error::WrongKind`] if the map of that name is of another kind, [`Error::OtherNodes`] if its blocks have
+    /// another size, [`Error::UnknownNodes`] if this build does not know its kind, [`Error::Unsupported`] if the
+    /// processor has no atomic exchange of two words ([`has_pair_exchange`]), and those of [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
         Self::open_as(space, name)
     }

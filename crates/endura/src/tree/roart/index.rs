@@ -172,8 +172,8 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
             || self.is_end(smallest, key, value),
             |turn, decide| {
                 let mut is_taken = false;
-                // A decision counts for this record only. The turn may have ended with the removal of the record by
-                // another operation: then no other record in its place may be removed.
+                // A decision counts for this record only. The turn may have ended because another operation removed the
+                // record: then no other record in its place may be removed.
                 self.write(key, Basis::Record, Some(turn), &mut |old: Option<Bytes<'_>>| {
                     is_taken = old.is_some_and(|old| old == *value) && decide();
                     Some(if is_taken { ByteChange::Remove } else { ByteChange::Keep })

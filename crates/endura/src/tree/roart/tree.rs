@@ -15,7 +15,7 @@ use crate::tree::roart::nodes::root::root_link;
 use crate::tree::roart::nodes::word::{Link, NodeKind};
 use crate::tree::roart::techniques::{Full, Techniques};
 
-/// The number of this kind of map in the directory.
+/// The number by which the directory records this kind of map.
 pub(crate) const KIND: u8 = Kind::Roart.number();
 
 /// The version of the format of nodes, arrays and records, as the directory records it.
@@ -58,8 +58,10 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKind`](crate::Error::WrongKind) if there is a map of that name and another kind,
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if it cannot have a root, and those of [`Space::open_map`].
+    /// [`Error::WrongKind`](crate::Error::WrongKind) if the map of that name is of another kind,
+    /// [`Error::OtherNodes`](crate::Error::OtherNodes) if it has another version of the format,
+    /// [`Error::UnknownNodes`](crate::Error::UnknownNodes) if this build does not know its kind,
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if its root word leads nowhere, and those of [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
         Self::over(space, Self::find_or_create(space, name, &Types::byte_strings())?)
     }
@@ -89,8 +91,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
     }
 
-    /// Writes an empty tree and returns its root word. Nothing leads to it yet; it is durable once the caller's next
-    /// fence is.
+    /// Writes an empty tree and returns its root word. Nothing leads to the tree yet. It is durable after the caller's
+    /// next fence.
     fn create(guard: &Guard<'_, M>) -> Result<u64> {
         let root = NewNode { kind: NodeKind::N256, prefix: &[], eok: Link::NONE, children: &[] };
         let at = guard.alloc(Node::<M>::bytes_of(root.kind))?;

@@ -156,8 +156,8 @@ impl<M: Media, const W: usize> Drop for Locked<'_, M, W> {
         }
         self.word &= !(LOCKED | KIND | MERGING);
         // Release pairs with the Acquire of readers and of the next lock. As a full fence after all changes under the
-        // lock, it also pairs with that of every other write: if two writes returned, the next lookup of one thread
-        // sees the write of the other. So no write returns before its last unlock.
+        // lock, it also pairs with that of every other write: of two threads that each write and then look up, at least
+        // one sees the write of the other. So no write returns before its last unlock.
         self.node.store_in_order(LOCK, self.word);
         fence_behind_exchange();
     }

@@ -27,20 +27,20 @@ impl<'g, M: Media> Fresh<'g, M> {
         Ok(at)
     }
 
-    /// Called when all of them are linked.
+    /// Called when all chunks are linked.
     pub(crate) fn linked(&mut self) {
         self.first = None;
         self.others.clear();
     }
 
-    /// Frees all of them.
+    /// Frees all chunks.
     #[cold]
     pub(crate) fn give_back(&mut self) {
         self.keep_first();
         self.first.take().into_iter().for_each(|(at, bytes)| self.guard.discard(at, bytes));
     }
 
-    /// Frees all of them except the first.
+    /// Frees all chunks except the first.
     pub(crate) fn keep_first(&mut self) {
         self.others.drain(..).for_each(|(at, bytes)| self.guard.discard(at, bytes));
     }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A word of an earlier generation than the session's also means that the volatile words of the chunk are invalid. The
-//! first thread of a session that locks the chunk makes it ready. [`lock_word`] has the part that it shares with the
-//! lock words of a FAST & FAIR tree.
+//! first thread of a session that locks the chunk makes it ready. [`lock_word`] has the part that is common to the lock
+//! words of FAST & FAIR and ROART.
 //!
 //! The bit `ordered` says that an array has the order of its keys ([`order`](crate::tree::roart::nodes::order)); a
 //! writer that inserts a key clears it.
@@ -131,8 +131,8 @@ pub(crate) fn check_obsolete<M: Media>(space: &Space<M>, words: &Region<'_, M>) 
     Ok(())
 }
 
-/// Checks that a chunk which no thread is changing has a lock word that an earlier session can have left, or that this
-/// one has set.
+/// Checks that the lock word of a chunk, which no thread is changing, was left by an earlier session or set by this
+/// one.
 ///
 /// # Errors
 ///
@@ -147,16 +147,16 @@ pub(crate) struct Locked<'g, M: Media> {
     guard: &'g Guard<'g, M>,
     word: u64,
     panics: PanicWatch,
-    /// The word before it was locked.
+    /// The lock word before the chunk was locked.
     found: u64,
 }
 
 impl<'g, M: Media> Locked<'g, M> {
-    /// Waits for the lock; `None` if the chunk is obsolete.
+    /// Locks the chunk, after a wait if another thread holds the lock; `None` if the chunk is obsolete.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if no correct run leaves its lock word: no thread would ever unlock it.
+    /// [`Error::Corrupt`] if no correct run leaves the chunk's lock word: no thread would ever unlock it.
     #[track_caller]
     pub(crate) fn acquire(guard: &'g Guard<'g, M>, words: Region<'g, M>) -> Result<Option<Self>> {
         let mut waiting = Waiting::at(guard.space(), words.offset());
@@ -208,7 +208,7 @@ impl<'g, M: Media> Locked<'g, M> {
         LockWord(self.word & !LOCKED)
     }
 
-    /// Sets whether the order of the keys is stored, as of the unlock.
+    /// Sets whether the order of the keys is stored. Takes effect with the unlock.
     pub(crate) fn set_ordered(&mut self, is_ordered: bool) {
         self.word = if is_ordered { self.word | ORDERED } else { self.word & !ORDERED };
     }
@@ -218,7 +218,7 @@ impl<'g, M: Media> Locked<'g, M> {
         self.word & READY != 0
     }
 
-    /// Declares the volatile words valid as of the unlock, and sets the number of children.
+    /// Declares the volatile words valid, and sets the number of children. Takes effect with the unlock.
     pub(crate) fn make_ready(&mut self, live: usize) {
         self.word |= READY;
         self.set_live(live);
@@ -276,8 +276,8 @@ impl<M: Media> Drop for Locked<'_, M> {
     fn drop(&mut self) {
         self.panics.end(self.guard.space());
         // Pairs with the Acquire of readers and of the next lock. As a full fence after all changes under the lock, it
-        // also pairs with that of every other write: of two threads whose writes have returned, at least one sees the
-        // other's write in its next lookup. SeqCst: on x86-64 an exchange.
+        // also pairs with that of every other write: of two threads that each write and then look up, at least one sees
+        // the write of the other. SeqCst: on x86-64 an exchange.
         self.words.store(LOCK, self.word & !LOCKED, Ordering::SeqCst);
         fence_behind_exchange();
     }

@@ -216,7 +216,7 @@ impl<'m, M: Media> Node<'m, M> {
         link
     }
 
-    /// The word of the child under `byte`: its index and its contents. It may be empty.
+    /// The word of the child under `byte`: its index and its contents. The word may be empty.
     #[inline]
     #[track_caller]
     pub(crate) fn child(&self, byte: u8, generation: u64) -> Option<(usize, Link)> {

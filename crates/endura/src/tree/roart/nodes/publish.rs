@@ -97,7 +97,7 @@ pub(crate) fn settle<M: Media>(words: &Region<'_, M>, places: impl Iterator<Item
     }
     words.media().mark(Mark::Step("settle"));
     dirty.iter().for_each(|&i| words.flush(i, 1));
-    // Before the tags are cleared, as in `replace`.
+    // Before the tags are cleared, as in `replace_and_flush`.
     words.media().fence();
     for i in dirty {
         let word = words.load(i, Ordering::Relaxed);

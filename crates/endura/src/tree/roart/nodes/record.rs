@@ -95,7 +95,7 @@ impl<'m, M: Media> Record<'m, M> {
         Some(Self { words, key, value })
     }
 
-    /// Why there is no record at `at`.
+    /// The error that says why there is no record at `at`.
     #[cold]
     fn refusal(media: &'m M, at: u64) -> Error {
         match Region::new(media, at, HEADER) {

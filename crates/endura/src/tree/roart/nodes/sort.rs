@@ -45,19 +45,19 @@ impl Sorted {
         sort(&mut self.order, from, &key)
     }
 
-    /// The records, in order.
+    /// The offsets of the records, in order.
     pub(crate) fn records(&self) -> impl ExactSizeIterator<Item = u64> {
         self.numbers().map(|number| self.slots[usize::from(number)].at())
     }
 
-    /// The numbers of their slots.
+    /// The numbers of the slots of the records, in order.
     pub(crate) fn numbers(&self) -> impl ExactSizeIterator<Item = u8> {
         self.order.iter().map(|&entry| entry as u8)
     }
 }
 
-/// Sorts entries whose keys agree in their first `from` bytes. The lowest byte of an entry selects its key: `key`
-/// returns eight bytes of it from some byte on, and its length.
+/// Sorts entries whose keys agree in their first `from` bytes. The lowest byte of an entry selects its key: `key(entry,
+/// from)` returns eight bytes of the key from byte `from` on, and its length.
 fn sort(
     entries: &mut [u64],
     mut from: usize,

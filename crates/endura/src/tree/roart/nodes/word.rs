@@ -148,7 +148,7 @@ impl Fingerprint {
         Self((sum ^ sum >> 16) as u16)
     }
 
-    /// The bits of it that fit beside a record in a node's word.
+    /// The bits of the fingerprint that fit beside the offset of a record in a node's word.
     fn hint(self) -> u64 {
         u64::from(self.0) & 0xF
     }
@@ -209,7 +209,7 @@ impl Link {
         self.0 & DIRTY != 0
     }
 
-    /// Whether it leads to a node of this kind at the start of a cache line, or nowhere.
+    /// Whether the word leads to a node of this kind at the start of a cache line, or nowhere.
     #[inline(always)]
     pub(crate) fn is_to(self, kind: NodeKind) -> bool {
         const WITHIN_A_LINE: u64 = OFFSET & (LINE - 1);
@@ -306,7 +306,7 @@ mod tests {
         }
     }
 
-    /// The format depends on them.
+    /// The format of a pool depends on the fingerprints.
     #[test]
     fn fingerprints_never_change() {
         assert_eq!(Fingerprint::of(b""), Fingerprint(0));

@@ -28,7 +28,7 @@ impl Seen {
         Self([parent.map(of_node), Some(of_node(node)), of_array])
     }
 
-    /// Whether no thread is at work on any of them.
+    /// Whether no thread held the lock of any of these chunks.
     fn is_still(&self) -> bool {
         self.0.iter().flatten().all(|(_, version)| !version.is_locked())
     }

@@ -106,9 +106,9 @@ impl<'g, M: Media> Spot<'g, M> {
 /// Whether a search must compare all prefixes on its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Care {
-    /// It skips what nodes do not store: enough for a key that is present.
+    /// The search skips the bytes that nodes do not store. This is enough for a key that is present.
     Hope,
-    /// It compares all of them: needed to insert a key.
+    /// The search compares all bytes. This is needed to insert a key.
     Exact,
 }
 

@@ -81,8 +81,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         seen: LockWord,
         sorted: &Sorted,
     ) -> LockWord {
-        // An order of fewer than two records is not needed. And a thread that is already unwinding takes no lock for
-        // this.
+        // Fewer than two records need no stored order. And a thread that is already unwinding takes no lock for this.
         if sorted.numbers().len() < 2 || std::thread::panicking() {
             return seen;
         }

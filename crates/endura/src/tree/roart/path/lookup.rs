@@ -68,8 +68,8 @@ pub(crate) fn lookup<'g, M: Media>(
     }
 }
 
-/// The offset of the one record that may be that of `key`, or of the first such in an array, and the word that leads to
-/// the record or to the array.
+/// The word that leads to the only record that may be that of `key`, or to the array that may have it, and the offset
+/// of that record, or of the first one in the array with the fingerprint of `key`.
 #[inline(always)]
 fn candidate<M: Media>(
     guard: &Guard<'_, M>,

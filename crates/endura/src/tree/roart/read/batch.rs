@@ -13,11 +13,11 @@ pub(crate) const DISTANCE: usize = 12;
 
 /// The result of showing the next records.
 pub(crate) enum Seen {
-    /// There are no more.
+    /// There are no more noted records.
     All,
-    /// Some were shown.
+    /// Some records were shown.
     Some,
-    /// Their holder has changed since they were noted.
+    /// The holder of the next record has changed since the record was noted.
     Changed,
     /// The visitor wants no more.
     Enough,
@@ -62,7 +62,7 @@ impl Batch {
         self.passed
     }
 
-    /// Whether all were shown.
+    /// Whether all records were shown.
     pub(crate) fn is_spent(&self) -> bool {
         self.passed == self.records.len()
     }
@@ -135,7 +135,7 @@ impl Batch {
     #[inline(always)]
     pub(crate) fn next(&self) -> Option<(u64, u64, LockWord)> {
         let mut runs = self.runs.get(self.passed_runs..)?.iter();
-        // The last call may have passed the last record of a run.
+        // The call before may have passed the last record of a run.
         let run = runs.find(|run| run.end > self.passed)?;
         Some((*self.records.get(self.passed)?, run.holder, run.version))
     }
@@ -154,8 +154,8 @@ impl Batch {
     }
 
     /// Calls `show` with the next records, up to index `until` of all, each while its holder has not changed since it
-    /// was noted. If they `are_new` the first one is shown in any case: so a scan makes progress whatever writers do.
-    /// It prefetches the record that is [`DISTANCE`] later.
+    /// was noted. If the records `are_new`, the first one is shown in any case: so a scan makes progress whatever
+    /// writers do. Each time, the record that is [`DISTANCE`] later is prefetched.
     #[inline(always)]
     pub(crate) fn show_runs<'m, M: Media>(
         &mut self,

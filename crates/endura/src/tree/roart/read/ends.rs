@@ -65,11 +65,11 @@ struct Frame<'g, M> {
 struct Edge<'g, M: Media, T, const UP: bool> {
     tree: &'g Tree<M, T>,
     trust: Trust,
-    /// The present pin.
+    /// The current pin.
     guard: Option<Guard<'g, M>>,
     /// The number of the map's nodes and arrays retired when the first pin was ended.
     retired: Option<u64>,
-    /// The number of looks made before the present pin.
+    /// The number of looks made before the current pin.
     before: usize,
     entered: Entered,
     seen: Vec<Seen<'g, M>>,
@@ -182,7 +182,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                 return Ok(false);
             }
             if self.retired.is_none() {
-                // Read before the second look: a chunk that this look still finds in its place was not counted.
+                // Read before the look below: a chunk that this look still finds in its place was not counted yet.
                 self.retired = Some(self.tree.open.map().retired());
                 if !self.seen.iter().all(|seen| self.is_unchanged(seen)) {
                     return Ok(false);
@@ -258,7 +258,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         Ok(Reached::End(None))
     }
 
-    /// The lock word of a chunk that is about to be read. `None`: it has to be quiet, and is not.
+    /// The lock word of a chunk that is about to be read. `None` if the chunk has to be quiet and does not become so.
     fn version(&mut self, words: &Region<'g, M>) -> Result<Option<LockWord>> {
         let generation = self.space().generation();
         let mut version = LockWord::read(words);

@@ -16,7 +16,7 @@ use crate::tree::roart::path::lookup::{Way, through};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// Lookups that run at once. With more, the cache has no free slots for their misses.
+/// The number of lookups that run at once. More would have more misses than the processor can have outstanding.
 const LANES: usize = 16;
 
 /// The next step of a lookup.

@@ -33,7 +33,7 @@ const AFTER_PAUSE: usize = 64;
 /// The approximate number of entries shown in one pin.
 const AT_MOST: usize = 1024;
 
-/// A position in a scan in one direction. The first call with a new cursor sets where the scan starts.
+/// A position in a scan in one direction. A new cursor starts at the bounds of its first call.
 #[derive(Default)]
 pub struct Cursor {
     pub(crate) batch: Batch,

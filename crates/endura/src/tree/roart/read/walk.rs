@@ -1,8 +1,8 @@
 //! A walk over records in key order, starting at a bound.
 //!
-//! It compares prefixes with the bound only along the border, where there are keys on both sides of it; elsewhere it
-//! compares nothing. It has its own stack, because keys can be 64 KiB deep. It takes several children of a node at a
-//! time, and prefetches all of them before it enters the first.
+//! The walk compares prefixes with the bound only along the border, where there are keys on both sides of the bound;
+//! elsewhere it compares nothing. It has its own stack, because keys can be 64 KiB deep. It takes several children of a
+//! node at a time, and prefetches all of them before it enters the first.
 
 use std::cmp::Ordering as Order;
 use std::ops::Bound;
@@ -28,7 +28,7 @@ struct Frame<'g, M> {
     node: Node<'g, M>,
     /// The version of the node when its children were taken.
     version: LockWord,
-    /// The index of its first child among the children taken.
+    /// The index of the node's first child among the children taken.
     first: usize,
     /// The byte from which on children are still to be taken, if there may be any.
     next: Option<u8>,
@@ -42,7 +42,7 @@ struct Frame<'g, M> {
 pub(crate) struct KeyWalk<'g, 'b, M: Media, T, const UP: bool> {
     tree: &'g Tree<M, T>,
     path: Vec<Frame<'g, M>>,
-    /// Children that were taken: for each node of the path, in reverse order.
+    /// The children that were taken of each node of the path, those of one node in reverse order.
     taken: Vec<(u8, Link)>,
     bound: Bound<&'b [u8]>,
     entered: Entered,
@@ -244,10 +244,11 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
     /// Notes the records of an array to which a word of `node` leads.
     ///
     /// If the node was collapsed, the array may have moved up, and may have got keys without the node's prefix
-    /// ([`sample`](crate::tree::roart::nodes::sample)). Then only whole keys tell their order, which must not be stored
-    /// there, and only the first of the noted entries may be shown: the next walk finds the array in its new place. So
-    /// the node is validated twice: after the array's version was read, because the stored order depends on that
-    /// version, and after the slots were read, because the first entry is shown whatever the version is by then.
+    /// ([`sample`](crate::tree::roart::nodes::sample)). Then the walk compares whole keys, their order must not be
+    /// stored in the array, and only the first of the noted entries may be shown: the next walk finds the array in its
+    /// new place. So the node is validated twice: after the array's version was read, because the stored order depends
+    /// on that version, and after the slots were read, because the first entry is shown whatever the version is by
+    /// then.
     fn note_child_array(
         &mut self,
         node: &Node<'g, M>,
@@ -319,7 +320,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
             out.keep_since(start, at..end);
             return Ok(());
         }
-        // One wait for all of them instead of one for each step; half of them are shown soon anyway.
+        // All at once, so that the binary search waits once and not at each step. Many of the records are shown soon
+        // anyway.
         out.since(start).iter().for_each(|&record| media.prefetch(record, LINE));
         let (mut low, mut high) = (start, end);
         while low < high {

@@ -1,4 +1,4 @@
-//! An enumeration, in steps, of all chunks of a tree that no thread uses any more: for freeing them.
+//! An enumeration, in steps, of all chunks of a tree that no thread uses any more, to free them.
 
 use crate::Result;
 use crate::media::{LINE, Media};
@@ -19,8 +19,8 @@ pub(crate) struct Inventory {
 }
 
 impl Inventory {
-    /// Passes about `bite` more chunks to `note`; returns whether that was the end. It skips the chunks below a chunk
-    /// that was passed before.
+    /// Passes about `bite` more chunks to `note`; returns whether the enumeration has ended. It skips the chunks below
+    /// a chunk that was passed before.
     ///
     /// # Errors
     ///

@@ -9,8 +9,9 @@
 //!
 //! A later pin continues by key. The tour goes in key order: the key that ends at a node, then its children by their
 //! bytes. It remembers the key of the last record met, and then skips all chunks that are entirely before that key. A
-//! chunk that is so now was so when the tour passed, because records and prefixes never change, and a chunk that moves
-//! up in the tree covers more keys than before, not others. The chunks on the path of the key itself are met again.
+//! chunk that is entirely before the key now was also before it when the tour passed: records and prefixes never
+//! change, and a chunk that moves up in the tree covers more keys than before, not others. The chunks on the path of
+//! the key itself are met again.
 //!
 //! # Why it ends
 //!
@@ -78,8 +79,8 @@ pub(crate) struct Tour {
 }
 
 impl Tour {
-    /// Continues: passes about `bite` more chunks of the tree with this root to `visit`. Returns whether that was the
-    /// end. A chunk may be met more than once.
+    /// Continues: passes about `bite` more chunks of the tree with this root to `visit`. Returns whether the tour has
+    /// ended. A chunk may be met more than once.
     pub(crate) fn step<'g, M: Media>(
         &mut self,
         guard: &'g Guard<'_, M>,
@@ -96,7 +97,8 @@ impl Tour {
                 return Ok(false);
             }
             self.walked = Seat::take(guard, ());
-            // Chunks on the path were met before: to continue from one of their records would be to go back.
+            // Chunks on the path were met before. The tour must not continue from one of their records, because that
+            // would be a step back.
             (strides.left, strides.record) = (bite, None);
         }
         // The step does not end before it has a new key from which to continue: otherwise the next one might repeat it.

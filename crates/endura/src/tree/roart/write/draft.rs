@@ -34,7 +34,8 @@ pub(crate) struct Draft(Option<Written>);
 struct Written {
     at: u64,
     len: usize,
-    /// Where the value was borrowed from. It has not changed, because the operation still borrows it.
+    /// The address from which the value was borrowed. The value has not changed, because the operation still borrows
+    /// it.
     source: Source,
 }
 
@@ -79,7 +80,7 @@ impl Draft {
             return fresh.alloc(bytes_for(key, value.len())).map(Some);
         }
         let is_same = written.source.is_some() && written.source == source;
-        // It is not linked, so it may be overwritten.
+        // The record is not linked, so that it may be overwritten.
         Ok((!is_same && record.value() != *value).then_some(written.at))
     }
 }

@@ -1,7 +1,7 @@
 //! Writes: find the place of a key, decide, prepare the new chunks, lock, check again, change one word.
 //!
-//! Under a lock a write only checks that the place is unchanged: it still has the same record of the key, or none.
-//! Records never change, and none is reused during this operation, so the same record means the same value.
+//! Under a lock a write only checks that the place is unchanged: that it still has the same record of the key, or still
+//! none. Records never change, and none is reused during this operation, so the same record means the same value.
 //!
 //! A write whose place has changed keeps its decision as long as its basis is the same: the key is still absent, or has
 //! the same value. Inserts and removes of neighbours, by any thread, do not make it decide again.
@@ -75,8 +75,8 @@ impl Basis {
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Changes the value of `key` as `decide` decides, which gets the present value. `decide` returns `None` if this
-    /// process is now the child of a fork, which stores nothing more. A pop has a `turn`.
+    /// Passes the current value of `key` to `decide`, and applies the change that it returns. If `decide` returns
+    /// `None`, this process is now the child of a fork, which stores nothing more. A pop passes its `turn`.
     pub(crate) fn write<'v>(
         &self,
         key: &[u8],

@@ -17,9 +17,9 @@ use crate::tree::roart::write::arrays::{array_for, create_array};
 use crate::tree::roart::write::draft::NewRecord;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Creates a node for records that agree in their first `from` bytes and are too many for one array; the last is
-    /// that of `key`. It branches on the first byte in which they differ, so that there are at least two groups, none
-    /// of which is too large.
+    /// Creates a node for records that agree in their first `from` bytes and are too many for one array; the last
+    /// record is that of `key`. It branches on the first byte in which they differ, so that there are at least two
+    /// groups, none of which is too large.
     pub(crate) fn split<'g>(
         &self,
         guard: &'g Guard<'g, M>,
