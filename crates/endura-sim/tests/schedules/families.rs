@@ -75,6 +75,6 @@ fn anything() {
 fn leak_recovery_and_writers() {
     both(
         Family::Recovery,
-        &["leak_recovery.mark", "collect.sweep", "merge.M5", "split.S3.durable"],
+        &["leak_recovery.mark", "leak_recovery.sweep", "merge.M5", "split.S3.durable"],
     );
 }
