@@ -31,9 +31,9 @@ impl DynamicMap {
     }
 
     /// Removes the entry with the smallest key, if it has this key and this value. Returns whether it was removed. This
-    /// is for a caller that must know that it can use an entry before it removes the entry: it reads the entry with
-    /// [`first_key_value`](Self::first_key_value), then calls this method, and repeats both until the entry is removed.
-    /// Together the two calls are one [`pop_first`](Self::pop_first), at the moment of the removal.
+    /// is for a caller that must know that it can use an entry before it removes the entry. Such a caller reads the
+    /// entry with [`first_key_value`](Self::first_key_value), calls this method, and repeats both until the entry is
+    /// removed. Together the two calls are one [`pop_first`](Self::pop_first), at the moment of the removal.
     ///
     /// # Errors
     ///

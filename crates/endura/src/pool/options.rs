@@ -79,7 +79,7 @@ impl PoolOptions {
 
     /// When and where checkpoints are made, from this session on. The pool records this choice, except for the path. By
     /// default the recorded choice stays. If the pool has none, because it is new or was made in memory, a checkpoint
-    /// is made every 30 seconds in a file beside the pool; on tmpfs and on persistent memory, none is made.
+    /// is made every 30 seconds in a file beside the pool. On tmpfs and on persistent memory, none is made then.
     #[must_use]
     pub fn checkpoints(mut self, how: Checkpoints) -> Self {
         self.session.checkpoints = Some(how);
