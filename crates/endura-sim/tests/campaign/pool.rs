@@ -107,8 +107,8 @@ fn jobs(longest: [usize; 2]) -> Vec<Job> {
 /// The steps of the allocator, of the directory and of the close; those of a directory that goes on in
 /// a span of its own have their own test.
 const STEPS: [&str; 25] = [
-    "collect.mark",
-    "collect.sweep",
+    "leak_recovery.mark",
+    "leak_recovery.sweep",
     "pool.create.entry",
     "pool.create.live",
     "pool.drop.dropping",

@@ -64,7 +64,7 @@ fn threads_under_power_failures_agree_on_one_order() {
 #[test]
 fn leak_recoveries_beside_writers() {
     let figures = all(&[Family::Recovery], 2 * SCHEDULES);
-    for step in ["collect.mark", "collect.sweep", "node.shrunk", "unlink.word"] {
+    for step in ["leak_recovery.mark", "collect.sweep", "node.shrunk", "unlink.word"] {
         assert!(figures.tally.steps.contains_key(step), "{step} was not taken: {figures:?}");
     }
 }

@@ -73,5 +73,8 @@ fn anything() {
 #[test]
 #[ignore = "by itself: cargo test --release -p endura-sim --test schedules -- --ignored leak_recovery"]
 fn leak_recovery_and_writers() {
-    both(Family::Recovery, &["collect.mark", "collect.sweep", "merge.M5", "split.S3.durable"]);
+    both(
+        Family::Recovery,
+        &["leak_recovery.mark", "collect.sweep", "merge.M5", "split.S3.durable"],
+    );
 }
