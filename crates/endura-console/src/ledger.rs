@@ -92,7 +92,7 @@ impl Account<'_> {
     /// Records that operation number `count` (from 1) is about to begin.
     #[inline]
     pub fn begin(&self, count: u64) {
-        // Only the compiler could move it after the operation: a kill comes between instructions.
+        // Only the compiler could move the store after the operation, because a kill comes between two instructions.
         self.0.store(0, count, Ordering::Release);
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
     }
@@ -100,7 +100,7 @@ impl Account<'_> {
     /// Records that operation number `count` has returned.
     #[inline]
     pub fn acknowledge(&self, count: u64) {
-        // Release keeps it after the operation.
+        // Release keeps the store after the operation.
         self.0.store(1, count, Ordering::Release);
     }
 
