@@ -1,9 +1,9 @@
 //! A record of the operations that a process had begun and completed when it was killed.
 //!
-//! It is a file of words outside the pool, mapped by the writer and by the process that kills it. Before each operation
-//! a writer thread stores how many it has begun, and after it how many have returned: two stores to its own line, no
-//! system call. Stores of a killed process stay in the page cache, and a thread is killed between two instructions,
-//! with all earlier ones done. So the file shows exactly how far the thread had got.
+//! The record is a file of words outside the pool, mapped by the writer and by the process that kills it. Before each
+//! operation a writer thread stores how many operations it has begun, and after it how many have returned: two stores to
+//! its own line, no system call. Stores of a killed process stay in the page cache, and a thread is killed between two
+//! instructions, with all earlier ones done. So the file shows exactly how far the thread had got.
 
 use std::fs::File;
 use std::path::Path;

@@ -42,7 +42,7 @@ pub struct Server {
 
 impl Server {
     /// Opens the items in the pool at `path`, which is created if it does not exist, and serves clients of `listener`.
-    /// Those that have connected before wait until then.
+    /// Clients that have connected before wait until then.
     ///
     /// # Errors
     ///

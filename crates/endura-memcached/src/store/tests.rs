@@ -202,7 +202,7 @@ fn a_full_pool_is_swept_at_once() {
     assert!(put(0).is_ok());
     let full = (0..).find_map(|i| put(i).err()).unwrap();
     assert!(matches!(full, Error::Full { .. }), "{full}");
-    // What frees space works on a full pool.
+    // Commands that free space work on a full pool.
     assert!(store.delete(b"key 1", NOW).unwrap());
     store.flush_all(Some(NOW + 5)).unwrap();
     store.flush_all(None).unwrap();

@@ -30,7 +30,7 @@ pub(crate) fn subscribe_to_all(context: &Context<'_>) -> bool {
 }
 
 impl Session {
-    /// Keeps the number of a key aside that Redis has taken out of a database.
+    /// Keeps aside the number of a key that Redis has taken out of a database.
     pub(super) fn unlink(&self, id: u64) {
         if id != 0 {
             self.unlinked().push(Unlinked { id, is_freed: false });
@@ -217,7 +217,7 @@ unsafe extern "C" fn on_role_change(
     }
 }
 
-/// A database, or all of them, are emptied: from here on the pool has none of their keys. Redis frees the values later.
+/// One database, or all of them, are emptied: from here on the pool has none of their keys. Redis frees the values later.
 unsafe extern "C" fn on_flush(raw: *mut RawContext, _event: Event, which: u64, data: *mut c_void) {
     let session = session();
     if which != events::FLUSH_STARTS {

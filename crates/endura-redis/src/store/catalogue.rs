@@ -24,7 +24,7 @@ pub(crate) struct Catalogue {
     keys: Map<u64, [u8]>,
     settings: Map<str, [u8]>,
     spaces: Mutex<Spaces>,
-    /// Whether the pool has the table of spaces. It does not have it while a start takes over the maps of a file.
+    /// Whether the table of spaces in the pool is the one in `spaces`. It is not while a start takes over the maps of a file.
     is_settled: AtomicBool,
     /// Whether no start has completed with this pool: then it has no keys.
     is_fresh: bool,

@@ -27,7 +27,8 @@ impl Span {
     /// The fields that start with `prefix`.
     pub(crate) fn prefix(prefix: &[u8]) -> Self {
         let mut end = prefix.to_vec();
-        // The first string above all that start with `prefix`: its last byte below 255 is raised by one, and ends it.
+        // The first string above all that start with `prefix`: the last byte of `prefix` that is below 255 is raised by one,
+        // and what follows it is cut off.
         while end.last() == Some(&u8::MAX) {
             end.pop();
         }

@@ -112,7 +112,7 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
     Ok(out.flush()?)
 }
 
-/// What a power loss while the pool is open leaves of it.
+/// What a power loss would leave of the pool while it is open.
 fn after_power_loss(pool: &Path, stats: &Stats) -> String {
     match &stats.checkpoints {
         _ if stats.power_safe => "survived".into(),
