@@ -1,9 +1,23 @@
 //! The `endura` command: inspects pools, fills them, checks them, tortures them.
 //!
-//! [`commands`] has a module for each command except [`demo`] and [`torture`], which are folders. They use [`pool`]
-//! (the pool, how it is opened, and what a failing command removes), [`format`] (files of entries) and [`values`] (keys
-//! and values as text). Exit codes, texts, children and their ledgers are in `endura_console`, because the lab's
-//! programs need them too: [`hand_over`] starts those.
+//! | folder | what lives there |
+//! | --- | --- |
+//! | [`values`] | keys and values as text |
+//! | [`format`] | files of entries |
+//! | [`pool`] | the pool of a command, how it is opened, and what a failing command removes |
+//! | [`commands`] | a file for each command, except for the next two |
+//! | [`demo`], [`torture`] | the commands of these names |
+//!
+//! This crate may use `endura_console`, which has what the lab's programs need too (exit codes, texts, children and
+//! their ledgers), the public API of `endura`, and `endura::dynamic`. Only the demo of a power loss reaches deeper, by
+//! `endura::lab`. [`hand_over`] starts the lab's programs. There is no `unsafe`.
+//!
+//! | after a change of | run |
+//! | --- | --- |
+//! | anything here | `cargo test -p endura-cli` |
+//! | how a key or a value is written | `cargo test -p endura-cli --bin endura values`; `cargo test -p endura-tests --test map dynamic` |
+//! | `demo` | `cargo run --release -- demo`; `cargo run --release -- demo --power-loss` |
+//! | `torture` | `cargo run --release -- torture --rounds 20`, for each `--kind` |
 
 #![forbid(unsafe_code)]
 // These panic if the line cannot be written: use `outcome::tell`, and `writeln!` to standard output.

@@ -41,7 +41,7 @@ pub fn watch() {
 /// started.
 pub fn limit_files_by_errors() {
     let mut blocked = SigSet::empty();
-    // While it is blocked it has no effect; the write that raises it fails (EFBIG).
+    // While the signal is blocked it has no effect, and the write that raises it fails with EFBIG.
     blocked.add(Signal::SIGXFSZ);
     let _ = blocked.thread_block();
 }
@@ -99,7 +99,7 @@ fn forget(path: &Path) {
     lock(&DOOMED).retain(|other| other != path);
 }
 
-/// A file that remains is not worth a second failure.
+/// Deletes a file or a folder. Errors are not reported: a file that remains is not worth a second failure.
 fn delete(path: &Path) {
     for _ in 0..TRIES {
         let deleted = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };

@@ -1,7 +1,7 @@
-//! Which number is the i-th key, and what is stored under it.
+//! Keys and values that look random, and can be computed from an index.
 
-/// The i-th key: a bijection of the 64-bit numbers whose values look random (the finalizer of
-/// splitmix64). No set has to remember which keys exist: key `i` exists if `i` was inserted.
+/// The key of an index, by a bijection of the 64-bit numbers whose values look random (the finalizer of splitmix64). A
+/// program needs no set of the keys that exist: it only has to know the indices that were inserted.
 #[inline]
 pub const fn key(index: u64) -> u64 {
     let mut x = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -26,7 +26,7 @@ pub const fn index(key: u64) -> u64 {
     x.wrapping_sub(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The value stored under the i-th key by a load.
+/// The value that a load stores under the key of this index.
 #[inline]
 pub const fn value(index: u64) -> u64 {
     !index

@@ -1,9 +1,9 @@
 //! A record of the operations that a process had begun and completed when it was killed.
 //!
-//! It is a file of words outside the pool, mapped by the writer and by the process that kills it. Before each operation
-//! a writer thread stores how many it has begun, and after it how many have returned: two stores to its own line, no
-//! system call. Stores of a killed process stay in the page cache, and a thread is killed between two instructions,
-//! with all earlier ones done. So the file shows exactly how far the thread had got.
+//! The record is a file of words outside the pool, mapped by the writer and by the process that kills it. Before each
+//! operation a writer thread stores how many operations it has begun, and after it how many have returned: two stores to
+//! its own line, no system call. Stores of a killed process stay in the page cache, and a thread is killed between two
+//! instructions, with all earlier ones done. So the file shows exactly how far the thread had got.
 
 use std::fs::File;
 use std::path::Path;
@@ -92,7 +92,7 @@ impl Account<'_> {
     /// Records that operation number `count` (from 1) is about to begin.
     #[inline]
     pub fn begin(&self, count: u64) {
-        // Only the compiler could move it after the operation: a kill comes between instructions.
+        // Only the compiler could move the store after the operation, because a kill comes between two instructions.
         self.0.store(0, count, Ordering::Release);
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
     }
@@ -100,7 +100,7 @@ impl Account<'_> {
     /// Records that operation number `count` has returned.
     #[inline]
     pub fn acknowledge(&self, count: u64) {
-        // Release keeps it after the operation.
+        // Release keeps the store after the operation.
         self.0.store(1, count, Ordering::Release);
     }
 

@@ -204,7 +204,7 @@ pub fn exit(program: &str, result: Result) -> ExitCode {
     exit_with(program, result, false)
 }
 
-/// The same; `json`: a failure is reported as `{"error":{"code":C,"message":M}}`.
+/// Like [`exit`]. If `json`, a failure is reported as `{"error":{"code":C,"message":M}}`.
 pub fn exit_with(program: &str, result: Result, json: bool) -> ExitCode {
     // Buffered output would be lost silently when the process ends.
     let flushed = |answer| match stdout().flush().map_err(Failure::from) {

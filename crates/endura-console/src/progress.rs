@@ -24,7 +24,7 @@ pub fn time_bar(total: Duration) -> ProgressBar {
     styled(bar, "   {bar:32} {percent:>3} %  {msg}")
 }
 
-/// A moving sign for work of unknown length.
+/// A spinner for work of unknown length.
 pub fn spinner() -> ProgressBar {
     let spinner = styled(ProgressBar::new_spinner(), "   {spinner} {msg}");
     spinner.enable_steady_tick(Duration::from_millis(100));

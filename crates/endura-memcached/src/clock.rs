@@ -27,7 +27,7 @@ impl Expiry {
     }
 }
 
-/// The seconds since 1970. Times of expiry outlive the process, so this is the clock of the wall.
+/// The seconds since 1970. Times of expiry outlive the process, so this is the wall clock and not a monotonic one.
 pub(crate) fn now() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u32::try_from(since.as_secs()).unwrap_or(u32::MAX)

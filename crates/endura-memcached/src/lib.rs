@@ -1,7 +1,10 @@
 //! A server of memcached's text protocol over one map of an endura pool. Items survive the process: after `kill -9` the
-//! next start serves all of them.
+//! next start serves all of them. `docs/memcached.md` says what it promises.
 //!
-//! | module | what |
+//! This crate may use the public API of `endura`, and its program `endura-console`. It has no `unsafe`. A module may use
+//! those above it in this table:
+//!
+//! | module | what lives there |
 //! | --- | --- |
 //! | `number` | numbers as clients write them |
 //! | `clock` | seconds since 1970, and times of expiry |
@@ -9,7 +12,9 @@
 //! | `protocol` | the bytes of a connection: lines, data blocks, replies |
 //! | `server` | threads and sockets |
 //!
-//! Each uses only those above it.
+//! After a change run `cargo test -p endura-memcached`. It compares the replies with those of Debian's memcached, which
+//! should be installed. After a change of `store` also run it with `ENDURA_KILLS=5000`, and after a change of `protocol`
+//! with `ENDURA_FUZZ_SECONDS=1800`.
 
 #![forbid(unsafe_code)]
 

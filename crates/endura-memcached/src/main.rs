@@ -1,4 +1,4 @@
-//! The program `endura-memcached`.
+//! The program `endura-memcached`: its arguments and signals. The server itself is the library of this crate.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,6 @@
 //! Errors of the library as exceptions of Python.
 //!
-//! Their classes are in `python/endura/_errors.py`, by the library's codes. A text that names an option names it as Python
-//! does.
+//! Their classes are in `python/endura/_errors.py`, by the library's codes. Texts name options and methods as Python does.
 
 use endura::Error;
 use pyo3::exceptions::PyKeyError;
@@ -38,12 +37,13 @@ pub(crate) fn exception(code: &str, text: &str, number: Option<i32>) -> PyErr {
     })
 }
 
-/// The `KeyError` for a key, also for one that is a tuple or `None`, which an exception would take for its arguments.
+/// The `KeyError` for a key. The key is wrapped in a tuple, because an exception takes a tuple, or `None`, for its list of
+/// arguments.
 pub(crate) fn missing(key: &Bound<'_, PyAny>) -> PyErr {
     PyKeyError::new_err((key.clone().unbind(),))
 }
 
-/// What a person reads. The library's own sentences, except where these name its options or its methods.
+/// The text for people: the library's own sentence, unless that names options or methods of the library.
 pub(crate) fn text(error: &Error) -> String {
     match error {
         Error::Corrupt { offset, what } => format!(

@@ -1,4 +1,4 @@
-//! The module: its classes, and what Python calls at a fork and at the end.
+//! The module: its classes, and the functions that Python calls at a fork and at the end.
 
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
@@ -26,8 +26,8 @@ mod _endura {
     }
 }
 
-/// A pool's own threads attach to the main interpreter. With the objects of another one, they would wait at its end for a
-/// lock that it has itself.
+/// Fails in a subinterpreter. The threads of a pool attach to the main interpreter. With objects of a subinterpreter they
+/// would wait, at the end of that one, for a lock that it holds itself.
 fn expect_main_interpreter(_attached: Python<'_>) -> PyResult<()> {
     // SAFETY: this thread is attached, so that it has an interpreter.
     match unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) } {
@@ -38,7 +38,7 @@ fn expect_main_interpreter(_attached: Python<'_>) -> PyResult<()> {
     }
 }
 
-/// For `os.register_at_fork`, in the child.
+/// Called by `os.register_at_fork` in the child.
 #[pyfunction]
 #[pyo3(name = "_after_fork")]
 fn after_fork() {

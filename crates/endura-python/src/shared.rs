@@ -1,11 +1,11 @@
-//! What the objects of one pool share: the pool, and how often each of its maps was written.
+//! The state that the objects of one pool share: the pool, and how often each of its maps was written.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Forks between the start of the program and this process.
+/// The number of forks between the first process of the program and this one.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
@@ -19,21 +19,21 @@ pub(crate) fn writes_of_this_thread() -> u64 {
 
 /// How often a map was written through objects of this process.
 ///
-/// An iterator fetches entries ahead. It looks here before it returns one of them, so that a program sees what it has
-/// written itself, as with a `dict`.
+/// An iterator fetches entries ahead. It compares this number before it returns one of them, so that a program sees what
+/// it has written itself, as with a `dict`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Changes(Arc<AtomicU64>);
 
 impl Changes {
-    /// After a write. Relaxed: an iterator of another thread learns of it when that thread learns of the write by other
-    /// means.
+    /// To be called after a write. Relaxed: if another thread has learned of the write by other means, those also make the
+    /// new number visible to it.
     #[inline]
     pub(crate) fn note(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
         WRITES.set(WRITES.get().wrapping_add(1));
     }
 
-    /// Before entries are fetched, and before one of them is returned.
+    /// The number, for use before entries are fetched, and before one of them is returned.
     #[inline]
     pub(crate) fn stamp(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -79,12 +79,12 @@ impl Shared {
     }
 }
 
-/// In the child of a fork.
+/// Called in the child of a fork.
 pub(crate) fn note_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A process, told from its parent and its children.
+/// The identity of a process, which differs from that of its parent and of its children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process(u64);
 

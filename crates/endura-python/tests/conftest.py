@@ -1,7 +1,7 @@
-"""What all tests have: a path for a pool, programs in processes of their own, and how long Hypothesis looks.
+"""What all tests share: a path for a pool, programs in processes of their own, and the settings of Hypothesis.
 
-``ENDURA_EXAMPLES`` is the number of examples of each machine, and multiplies the rounds of the other long tests by a tenth
-of it; without it the suite is done in a minute.
+``ENDURA_EXAMPLES`` is the number of examples of each state machine, and a tenth of it multiplies the rounds of the other
+long tests. Without it the suite takes a minute.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a close leaves: nothing of the pool in the process, and a word about what it could not do."""
+"""What a close leaves: nothing of the pool in the process, and a warning or an error about what it could not do."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""An operation that fails changes nothing, and takes nothing that it does not write."""
+"""An operation that fails changes nothing, and takes nothing from an iterator that it does not write."""
 
 import ctypes
 import os

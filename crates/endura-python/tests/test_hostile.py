@@ -1,4 +1,4 @@
-"""Functions of a program, which the binding calls, that do what they should not."""
+"""Functions of a program that the binding calls, and that do what they should not."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""One process has a pool open for writing: what the others get, and what the child of a fork does."""
+"""One process has a pool open for writing: what happens in other processes, and in the child of a fork."""
 
 import copy
 import multiprocessing

@@ -1,4 +1,4 @@
-//! What happens when Redis loads the module.
+//! The entry point of the module, which Redis calls when it loads it.
 
 use std::ffi::c_int;
 
@@ -7,10 +7,10 @@ use crate::redis::{Context, Level, Text};
 use crate::store::Store;
 use crate::{commands, keys, options};
 
-/// The version that MODULE LIST shows: a tenth for each minor one.
+/// The version that MODULE LIST shows: 100 stands for 0.1.
 const VERSION: c_int = 100;
 
-/// Redis calls it once, when it loads the module.
+/// Redis calls this function once, when it loads the module.
 ///
 /// # Safety
 ///
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
     // SAFETY: the caller's promise.
     let loaded = unsafe { api::load(raw) };
     if loaded.is_err() {
-        // Not even a line of the log: that is one of the functions.
+        // This cannot be logged, because `Log` is one of the functions that were looked up.
         return 1;
     }
     // SAFETY: the caller's promise.

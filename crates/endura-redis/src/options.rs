@@ -1,17 +1,18 @@
-//! What stands behind the path of the module in `loadmodule`.
+//! The module's arguments in `loadmodule`.
 
 use std::path::PathBuf;
 
 use endura::{Pool, PoolOptions};
 
-/// Where the pool is if nothing is said: in the folder of the server (`dir`).
+/// The path of the pool if none is given, relative to the folder of the server (`dir`).
 const PATH: &str = "data.endura";
 
-/// Options of the pool, by the names and with the values that the library reads. [`FLAGS`] need no value.
+/// The names of the options. Those in [`FLAGS`] take no value; the others have the names and values that the library
+/// reads.
 const NAMES: [&str; 5] =
     ["max-size", "checkpoint-every", "checkpoint-file", "no-checkpoints", "read-mostly"];
 
-/// Options that are set by their name alone: what they set, and to what.
+/// The options without a value: their name, the option of the library that they set, and the value that it gets.
 const FLAGS: [(&str, &str, &str); 2] =
     [("no-checkpoints", "checkpoint-every", "off"), ("read-mostly", "read-mostly", "yes")];
 

@@ -1,17 +1,17 @@
-//! The library's inside, for the lab: the explorer, the benchmarks, the variants, tests and fuzz targets.
+//! The internals of the library, for the explorer, the benchmarks, the variants, tests and fuzz targets.
 //!
-//! Nothing here is part of the API, and there is no promise of stability: any version may change or take away
-//! any of it. All others start at [`Pool`](crate::Pool).
+//! Nothing here is part of the API: any version may change or remove any of it. Programs start at
+//! [`Pool`](crate::Pool).
 
 pub use crate::index::{NarrowLeaves, NbTree, Wide, default_layout};
 pub use crate::runtime::arena::Arena;
 
-/// What the processor offers.
+/// The vector instructions of the processor.
 pub mod cpu {
     pub use crate::cpu::vectors::Vectors;
 }
 
-/// Words that survive, and the trait that a medium of one's own has to have.
+/// Media, which store words that may survive a crash, and the trait that every medium implements.
 pub mod media {
     pub use crate::media::{
         DIRTY_GRAIN, DirtyPages, Domain, FlushInstruction, Heap, LINE, Mapped, Mapping, Mark,
@@ -20,7 +20,7 @@ pub mod media {
     };
 }
 
-/// Space and lifetime.
+/// The space of a pool, and the lifetime of its chunks.
 pub mod pool {
     pub use crate::space::{
         Counted, Guard, Hold, Inventory, LeakRecoverer, LeakRecovery, LeakRecoveryState, LeakStep,
@@ -33,7 +33,8 @@ pub mod pool {
     use crate::Pool;
     use crate::media::Mapped;
 
-    /// The space in which a pool has its maps, to open their trees from below. The caller keeps the pool open.
+    /// The space of a pool, over which a caller can open the trees of the pool's maps directly. The caller keeps the
+    /// pool open.
     pub fn space(pool: &Pool) -> &Arc<Space<Mapped>> {
         pool.space()
     }

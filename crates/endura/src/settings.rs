@@ -1,16 +1,16 @@
-//! Settings as texts: what command lines, configuration files and bindings for other languages are given.
+//! Settings as texts, as command lines, configuration files and bindings for other languages have them.
 //!
-//! One reader for all of them, so that a text means the same everywhere, and is refused with the same sentence. Types read
-//! themselves: [`Kind`](crate::Kind), [`MediaChoice`](crate::MediaChoice) and [`Checkpoints`](crate::Checkpoints) have a
-//! [`FromStr`](std::str::FromStr), and [`PoolOptions::set`](crate::PoolOptions::set) reads a name with its value. Here are the
-//! numbers.
+//! There is one parser for each setting, so that a text means the same everywhere, and is refused with the same
+//! sentence. [`Kind`](crate::Kind), [`MediaChoice`](crate::MediaChoice) and [`Checkpoints`](crate::Checkpoints)
+//! implement [`FromStr`](std::str::FromStr), and [`PoolOptions::set`](crate::PoolOptions::set) parses an option by its
+//! name. Numbers and switches are parsed here.
 //!
-//! Each error is the flaw of the text, in words, without the text.
+//! Each error says in words what is wrong with the text, and does not repeat the text.
 
 use std::time::Duration;
 
-/// A whole number in decimal, or in hexadecimal after `0x`. Digits may be grouped: by `_` between any two, or by `,` before
-/// each three.
+/// A whole number in decimal, or in hexadecimal after `0x`. Digits may be grouped by `_`, anywhere between two of them.
+/// Decimal digits may instead be grouped in threes by `,`.
 ///
 /// ```
 /// use endura::settings::number;
@@ -20,7 +20,7 @@ use std::time::Duration;
 ///
 /// # Errors
 ///
-/// The text is no such number, or has more than 64 bits.
+/// The text is not such a number, or the number has more than 64 bits.
 pub fn number(text: &str) -> Result<u64, String> {
     let grouped = text.contains(',');
     let fits = |(i, part): (usize, &str)| match i {
@@ -35,8 +35,8 @@ pub fn number(text: &str) -> Result<u64, String> {
     number.and_then(|number| number.try_into().ok()).ok_or_else(|| NO_NUMBER.into())
 }
 
-/// A whole number without a sign and without commas, one of which could be a separator of two numbers; `None` if the text is
-/// none, or has more than 128 bits.
+/// A whole number without a sign, as for [`number`], but without commas: in some texts a comma separates two numbers.
+/// `None` if the text is not such a number, or if the number has more than 128 bits.
 pub fn plain_number(text: &str) -> Option<u128> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (digits, radix) = hex.map_or((text, 10), |hex| (hex, 16));
@@ -58,7 +58,7 @@ const NO_NUMBER: &str = "not a number between 0 and 18446744073709551615";
 ///
 /// # Errors
 ///
-/// The text is no such number, or has more than 64 bits.
+/// The text is not such a number, or the number has more than 64 bits.
 pub fn size(text: &str) -> Result<u64, String> {
     let shift = match text.chars().last() {
         Some('K' | 'k') => 10,
@@ -75,13 +75,13 @@ pub fn size(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 ///
-/// The text is no number, or a negative one, or one beyond [`Duration::MAX`].
+/// The text is not a number, or the number is negative or greater than [`Duration::MAX`].
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.ok_or_else(|| "not a number of seconds".into())
 }
 
-/// Whether something is wanted: `yes`, `true`, `on`, `1`, or `no`, `false`, `off`, `0`.
+/// A choice between yes (`yes`, `true`, `on`, `1`) and no (`no`, `false`, `off`, `0`), in letters of either case.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! `endura completions` and `endura man`: the arguments, as a shell and as a reader of manual pages need them.
+//! `endura completions` and `endura man`: a script for a shell, and a manual page, both made from the arguments.
 
 use std::io::{Write, stdout};
 

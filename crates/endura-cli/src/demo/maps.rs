@@ -22,8 +22,8 @@ pub(crate) enum Lookup {
     Missing,
 }
 
-/// An entry that a scan met: the number of its key, if the key belongs to this demo and is in its place, and whether it
-/// has the value that was stored.
+/// An entry that a scan returned: the number of its key, if the key belongs to this demo and is in the right map, and
+/// whether it has the value that was stored.
 pub(crate) struct Seen {
     pub(crate) index: Option<u64>,
     pub(crate) right: bool,

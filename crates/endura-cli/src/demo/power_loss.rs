@@ -1,8 +1,8 @@
 //! `endura demo --power-loss`: what a power loss on a disk takes, and what it leaves.
 //!
-//! A killed process loses nothing, because the kernel has its pages. A power loss takes these too: of each page the disk has
-//! an older state, or a mixture of two. Here a third of all pages become garbage, which is worse; and the pool says that another
-//! boot of the machine had it open.
+//! A killed process loses nothing, because the kernel has its pages. A power loss takes these too: of each page, the disk
+//! then has an older state, or a mixture of two. The demo fills a third of all pages with garbage, which is worse, and
+//! records in the pool that it was open in another boot of the machine.
 
 use std::fs::File;
 use std::io::{Write, stdout};
@@ -22,10 +22,10 @@ use super::stage::{POOL, Stage, say, step, timed};
 use super::verify::{self, Found};
 
 const PAGE: u64 = 4096;
-/// The first page behind the superblocks.
+/// The first page after the superblocks.
 const FIRST: u64 = 2;
 
-/// What is shown, and where.
+/// The parameters of the demo.
 pub(super) struct Show<'s> {
     pub(super) dir: Option<&'s Path>,
     pub(super) keys: u64,
@@ -150,7 +150,7 @@ impl Show<'_> {
     }
 }
 
-/// Leaves of the pool what a power loss might.
+/// Changes the file of the pool as a power loss might.
 fn cut_power(path: &Path) -> Result<()> {
     step(2, "The power fails: what was in memory is gone, the disk has pages of all times")?;
     let failed = |error| Failure::at_path("cannot change", path, &error);

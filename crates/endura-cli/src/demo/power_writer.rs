@@ -1,4 +1,4 @@
-//! The child that loses its power: it loads, makes a checkpoint, and goes on.
+//! The child of the demo of a power loss: it loads keys, makes a checkpoint, and continues to load until it is killed.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -46,13 +46,13 @@ pub(crate) fn write(args: &PowerWriterArgs) -> Result {
 
 /// What the child had done when it was killed.
 pub(super) struct Written {
-    /// Keys of which it had been told that they are stored.
+    /// The number of inserts that had returned.
     pub(super) acknowledged: u64,
-    /// How long it had gone on since its checkpoint.
+    /// The time from its checkpoint to the kill.
     pub(super) since: Duration,
 }
 
-/// Starts the child, and kills it when it was told of `stop_at` keys, some of them behind its checkpoint.
+/// Starts the child, and kills it when `stop_at` inserts have returned, some of them after its checkpoint.
 pub(super) fn write_until_killed(
     (pool, ledger): (&Path, &Path),
     (before, stop_at, keys): (u64, u64, u64),

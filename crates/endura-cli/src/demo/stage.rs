@@ -1,4 +1,4 @@
-//! Where a demo happens, and how it is told.
+//! The folder of a demo, and the lines that it prints.
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl Stage {
                 Trouble::Failure(Failure::at_path(
                     "cannot make a folder in",
                     place,
-                    // Without the name of the folder that was tried.
+                    // The error must not show the temporary name of the folder.
                     &e.kind().into(),
                 ))
             })?;
@@ -70,7 +70,7 @@ impl Stage {
         }
     }
 
-    /// Deletes the folder if all went well; else says where the pool is.
+    /// Deletes the folder if all went well. Otherwise keeps it, and prints where the pool is.
     pub(super) fn strike(self, went_well: bool) -> Result<()> {
         if went_well {
             let path = self.folder.path().to_path_buf();

@@ -54,7 +54,7 @@ impl Sink {
         Ok(&self.line)
     }
 
-    /// Writes the two between three texts.
+    /// Appends the key and the value, with `texts` before, between and after them.
     fn separated(
         &mut self,
         notation: Notation,

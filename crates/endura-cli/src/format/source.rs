@@ -47,7 +47,7 @@ impl Source {
         }
     }
 
-    /// Sets the types of the entries. Fails if they cannot have these.
+    /// Sets the types of the entries. Fails if the entries of this file cannot have these types.
     pub(crate) fn expect(&mut self, chosen: Chosen) -> Result<Schema, String> {
         let origins = [chosen.key, chosen.value];
         let schema = Schema::of(chosen.types);

@@ -14,7 +14,7 @@ use super::{FormatName, Sink, Source, Style};
 use crate::values::guess::{Chosen, Origin};
 use crate::values::map::{Entry, Schema};
 
-/// What a map holds, as it is stored.
+/// The entries of a map, as they are stored.
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn types(floats: bool) -> impl Strategy<Value = Type> {
@@ -41,7 +41,7 @@ fn types(floats: bool) -> impl Strategy<Value = Type> {
     })
 }
 
-/// Text with all that a format could take for a part of itself.
+/// Text with everything that a format could mistake for its own syntax.
 const TEXT: &str = "[a1,\"\\\\\t\n\r\0 =-\u{85}\u{feff}\u{2028}ü😀]{0,3}|VERSION=3|DATA=END|-?[0-9]{1,22}| 1|\"1\"|0x1|key";
 
 fn value_of(kind: &Type) -> BoxedStrategy<Datum<'static>> {
@@ -107,7 +107,7 @@ fn maps(floats: bool) -> impl Strategy<Value = (Schema, Entries)> {
     })
 }
 
-/// The file of a map; `None` where the format says that it cannot hold it.
+/// The file of a map; `None` if the format refuses it.
 fn written(style: Style, header: bool, schema: &Schema, entries: &Entries) -> Option<Vec<u8>> {
     let mut sink = Sink::new(style, schema);
     let mut file = sink.begin(header, 4096).to_vec();
@@ -118,7 +118,7 @@ fn written(style: Style, header: bool, schema: &Schema, entries: &Entries) -> Op
     Some(file)
 }
 
-/// What `import` makes of a file: into a map of these types, or of those of its first entry. Its types, and each entry.
+/// Reads a file as `import` does, with the given types, or with those of its first entry. Returns the types and the entries.
 fn read(
     name: FormatName,
     header: bool,
@@ -154,8 +154,8 @@ const FORMATS: [(FormatName, Style); 7] = [
     (FormatName::Lines, Style::Lines),
 ];
 
-/// The lines of a file in the order of their bytes: another type sorts keys in another way. A mark that stands at the
-/// beginning, for the key that comes first to keep its own, is left out.
+/// The lines of a file, sorted by their bytes, because another type sorts keys in another way. A byte order mark that was
+/// added at the start, so that the first key keeps its own, is left out.
 fn lines(file: &[u8]) -> Vec<&[u8]> {
     let file = file.strip_prefix(BOM).filter(|file| file.starts_with(BOM)).unwrap_or(file);
     let mut lines: Vec<_> = file.split(|&byte| byte == b'\n').collect();
@@ -163,7 +163,7 @@ fn lines(file: &[u8]) -> Vec<&[u8]> {
     lines
 }
 
-/// A line of blanks is none, unless a tab is among them.
+/// A line of blanks is not an entry, unless there is a tab among them.
 #[test]
 fn an_empty_key_with_an_empty_value_is_an_entry() {
     for name in [FormatName::Auto, FormatName::Tsv] {
@@ -205,7 +205,7 @@ proptest! {
         }
     }
 
-    /// A map of guessed types is written as the same file, or the import fails: no entry is passed over or changed.
+    /// A map of guessed types is written as the same file, or the import fails: no entry is left out or changed.
     #[test]
     fn files_of_guessed_types_are_the_same_or_refused((schema, entries) in maps(false)) {
         for (name, style) in FORMATS {

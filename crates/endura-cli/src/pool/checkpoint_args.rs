@@ -1,4 +1,4 @@
-//! Checkpoints of a command's pool: when and where they are made, and what an open did with one.
+//! Checkpoints of a command's pool: when and where they are made, and reports about them.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use endura_console::text::{bytes, printable};
 
 use crate::pool::moment::since;
 
-/// The first bytes of a file of checkpoints, in which each is named with the identifier of its pool.
+/// The bytes at the start of a checkpoint file that have the identifier of its pool.
 const ROOTS: u64 = 8192;
 
 /// Where the checkpoints of a pool are.
@@ -52,21 +52,21 @@ pub(crate) struct CheckpointArgs {
 }
 
 impl FileArgs {
-    /// The choice that these arguments ask for; none if they ask for nothing.
+    /// The choice that these arguments make; `None` if they make none.
     pub(crate) fn choice(&self) -> Option<Checkpoints> {
         self.checkpoint_file.as_ref().map(|file| Checkpoints::as_left().in_file(file))
     }
 }
 
 impl IntervalArgs {
-    /// The choice that these arguments ask for; none if they ask for nothing.
+    /// The choice that these arguments make; `None` if they make none.
     pub(crate) fn choice(&self) -> Option<Checkpoints> {
         self.checkpoint_every.clone()
     }
 }
 
 impl CheckpointArgs {
-    /// The choice that these arguments ask for; none if they ask for nothing.
+    /// The choice that these arguments make; `None` if they make none.
     pub(crate) fn choice(&self) -> Option<Checkpoints> {
         let when = match self.no_checkpoints {
             true => Some(Checkpoints::off()),
@@ -83,7 +83,7 @@ impl CheckpointArgs {
     }
 }
 
-/// Says so if the open of the pool at `path` took it back to a checkpoint.
+/// Reports it on standard error if the open of the pool at `path` took it back to a checkpoint.
 pub(crate) fn tell_restored(path: &Path, pool: &Pool) {
     let Some(restored) = pool.restored() else { return };
     let (path, age) = (printable(&path.to_string_lossy(), false), since(restored.at));
@@ -107,7 +107,7 @@ pub(crate) fn tell_restored(path: &Path, pool: &Pool) {
     }
 }
 
-/// Closes the pool that was opened at `path`, and says so if its last checkpoint could not be made.
+/// Closes the pool that was opened at `path`. If its last checkpoint could not be made, reports it on standard error.
 pub(crate) fn close(pool: &Pool, path: &Path) -> endura::Result<()> {
     if let Some(error) = pool.close()?.checkpoint_error {
         tell(format_args!(
@@ -120,8 +120,9 @@ pub(crate) fn close(pool: &Pool, path: &Path) -> endura::Result<()> {
     Ok(())
 }
 
-/// Removes the checkpoints of a pool whose file was removed: from one that stays, the next command would make the pool anew.
-/// Such a pool makes none any more, and the call waits for one that is under way. A file that is of another pool stays.
+/// Removes the checkpoints of a pool whose file was removed. Otherwise the next command would make the pool again from
+/// them. The call of `checkpoint` makes none for such a pool, but waits for one in progress. The file of another pool
+/// stays.
 pub(crate) fn forget_checkpoints(pool: &Pool) {
     let _ = pool.checkpoint();
     let Ok(Stats { checkpoints: Some(kept), uuid, .. }) = pool.stats() else { return };
@@ -132,25 +133,26 @@ pub(crate) fn forget_checkpoints(pool: &Pool) {
     }
 }
 
-/// Whether something has the name `path`.
+/// Whether there is anything at `path`, a dangling link included.
 pub(crate) fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// The file in which checkpoints of the pool at `path` are unless another one is given.
+/// The file of the checkpoints of the pool at `path`, if no other one is given.
 pub(crate) fn default_file(path: &Path) -> PathBuf {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     with_suffix(&path, ".checkpoint")
 }
 
-/// The file of a pool's checkpoints, for people: beside the pool it is named as the pool was.
+/// The file of a pool's checkpoints, for people. If it is beside the pool, its path is written as the user wrote that of
+/// the pool.
 pub(crate) fn shown_file(pool: &Path, file: &Path) -> String {
     let beside = with_suffix(pool, ".checkpoint");
     let is_beside = fs::canonicalize(&beside).is_ok_and(|found| found == file);
     printable(&(if is_beside { &beside } else { file }).to_string_lossy(), false)
 }
 
-/// `path` with more behind it.
+/// `path` with `suffix` at the end of its name.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,4 +1,4 @@
-//! A pool that a command writes, and what the command has created in it: if the command fails, nothing of that stays.
+//! A pool that a command writes. If the command fails, what it has created is removed again.
 
 use std::fs;
 use std::io;
@@ -31,12 +31,13 @@ pub(crate) struct Writing {
 struct Made([u64; 2]);
 
 impl Made {
-    /// The file that is at `path`; none if there is none.
+    /// The file at `path`; `None` if there is none.
     fn at(path: &Path) -> Option<Self> {
         fs::symlink_metadata(path).ok().map(|facts| Self([facts.dev(), facts.ino()]))
     }
 
-    /// Removes the file. What has been moved to its path meanwhile stays. Whether the file is gone from there.
+    /// Removes the file; another one that was moved to its path meanwhile stays. Returns whether the file is gone from
+    /// there.
     fn remove(self, path: &Path) -> bool {
         Self::at(path) != Some(self) || fs::remove_file(path).is_ok()
     }
@@ -98,7 +99,7 @@ impl Writing {
         self.section = None;
     }
 
-    /// Closes the pool. Called when the map's handle is dropped.
+    /// Closes the pool. To be called after the handle of the map is dropped.
     pub(crate) fn close(mut self) -> Result<()> {
         let is_removed = self.made_pool.is_some();
         self.undo();
@@ -110,8 +111,8 @@ impl Writing {
         closed.map_err(|error| Failure::at(&self.path, &error))
     }
 
-    /// Removes the map if the command created it, and likewise the pool; returns whether the map is gone. Called when
-    /// the map's handle is dropped, after a failure, which is reported instead of any failure in here.
+    /// Removes the map if the command created it, and likewise the pool; returns whether the map is gone. To be called
+    /// after a failure, and after the handle of the map is dropped. Further failures in here are not reported.
     pub(crate) fn abandon(mut self) -> bool {
         let gone = self.undo();
         let _ = self.close();

@@ -125,7 +125,7 @@ pub(crate) fn shown_name(name: &str) -> String {
     printable(name, false)
 }
 
-/// The failure for `error`, with the file that it concerns, and the way back to a checkpoint if there is one.
+/// The failure for `error`, with the file that it concerns, and how to take it back to a checkpoint if there is one.
 fn at(path: &Path, error: &Error) -> Failure {
     let failure = Failure::at(path, error);
     match error {
@@ -177,13 +177,13 @@ impl PoolArgs {
         self.open_read_only_as(None)
     }
 
-    /// The same, of a pool whose checkpoints may be elsewhere.
+    /// The same for a pool whose checkpoints may be in another file.
     pub(crate) fn open_read_only_as(&self, how: Option<Checkpoints>) -> Result<Pool> {
         let options = with_checkpoints(self.options(), how);
         options.read_only(true).open_existing(&self.pool).map_err(|error| self.at(&error))
     }
 
-    /// Opens the pool for writing, with these checkpoints; else with those that it has.
+    /// Opens the pool for writing, with this choice of checkpoints, or as it was left.
     pub(crate) fn open(&self, how: Option<Checkpoints>) -> Result<Pool> {
         let pool = with_checkpoints(self.options(), how).open_existing(&self.pool);
         let pool = pool.map_err(|error| self.at(&error))?;
@@ -208,7 +208,7 @@ impl MapArgs {
         self.map_of(self.pool.open(how)?)
     }
 
-    /// Never creates one: a mistyped name is an error.
+    /// Opens the map. It is never created: a mistyped name is an error.
     fn map_of(&self, pool: Pool) -> Result<(Pool, OpenMap)> {
         must_exist(&pool, &self.pool.pool, &self.map, "--map")?;
         let map = OpenMap::open(&pool, &self.map).map_err(|error| self.pool.at(&error))?;
@@ -267,8 +267,8 @@ impl NewMapArgs {
         with_checkpoints(options, self.checkpoints.choice())
     }
 
-    /// The types of the keys and values, now or later: `first` returns those of the first entry, if there is one.
-    /// Creates nothing.
+    /// The types of the keys and values: those of the map, or the requested ones, or those of the first entry, which
+    /// `first` returns if there is one. Creates nothing.
     pub(crate) fn types_with(
         &self,
         first: impl FnOnce() -> Result<Option<Types>>,
@@ -278,7 +278,7 @@ impl NewMapArgs {
         Ok(types.map(|types| self.chosen(types, unnamed)))
     }
 
-    /// The same if there is a first entry.
+    /// The same for a command that always has a first entry.
     pub(crate) fn schema_with_entry(
         &self,
         first: impl FnOnce() -> Result<Types>,
@@ -313,7 +313,7 @@ impl NewMapArgs {
         let is_missing = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
         let pool = match self.options().read_only(true).open_existing(&self.pool) {
             Ok(pool) => pool,
-            // Only a writer can open the pool, or make it anew from its checkpoint, and will report its types.
+            // Only an open for writing can recover the pool, or restore it from its checkpoint, to read its types.
             Err(error)
                 if matches!(error, Error::NeedsRecovery | Error::NeedsRestore { .. })
                     || is_missing(&error) =>

@@ -14,7 +14,8 @@ use endura_console::outcome::{Failure, Result};
 /// The first bytes of a pool, and of the checkpoints of one.
 const POOL: &[u8; 8] = b"\x89ENDURA\n";
 const CHECKPOINT: &[u8; 8] = b"\x89ENDCKP\n";
-/// Both are written to by turns at the beginning and here. Of a new file, or a damaged one, only one place has them.
+/// They are written alternately at the start of a file and at this offset. A new or a damaged file has them in only one
+/// of the two places.
 const SECOND: u64 = 4096;
 
 /// The most links that are followed.
@@ -93,7 +94,7 @@ impl Target {
             }
         };
         if let Some(old) = old {
-            // Only root may give files away; files of other users become their own.
+            // Only root may give files away. Otherwise the new file belongs to the user who writes it.
             let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
             file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
         }
@@ -183,7 +184,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MOST_LINKS {
         match fs::symlink_metadata(&path) {
-            // Not by the text of the link: /dev/stdout may lead to a file without a name.
+            // A link to something other than a file is not followed by its text: /dev/stdout may lead to what has no name.
             Ok(facts) if facts.is_symlink() && !fs::metadata(&path).is_ok_and(|f| !f.is_file()) => {
                 path = folder(&path).join(fs::read_link(&path)?);
             }
@@ -193,7 +194,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::from(rustix::io::Errno::LOOP))
 }
 
-/// What a file is that endura keeps data in, or was before it was damaged.
+/// What the file is, if it is one of endura's, or was one before it was damaged.
 fn of_endura(path: &Path) -> Option<&'static str> {
     let file = File::open(path).ok()?;
     let has = |magic: &[u8; 8]| {

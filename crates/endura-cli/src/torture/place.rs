@@ -28,7 +28,7 @@ impl Place {
         let dir = dir.map_or_else(std::env::temp_dir, Path::to_path_buf);
         let _section = interrupt::section();
         let made = tempfile::Builder::new().prefix("endura-torture-").tempdir_in(&dir);
-        // Without the name of the folder that was tried.
+        // The error must not show the temporary name of the folder.
         let failure =
             |e: std::io::Error| Failure::at_path("cannot make a folder in", &dir, &e.kind().into());
         let made = made.map_err(failure)?;

@@ -75,7 +75,7 @@ impl Campaign {
         window: &RangeInclusive<Duration>,
     ) -> Result<RoundOutcome> {
         let mut outcome = RoundOutcome::default();
-        // That of the round before goes; what else has this name does not.
+        // Deletes the ledger of the round before. Any other file of this name stays, and makes the next call fail.
         self.doomed = None;
         let ledger = Ledger::create(&self.ledger)?;
         self.doomed = Some(interrupt::doomed(&self.ledger));

@@ -34,7 +34,7 @@ pub(super) fn create(
 }
 
 /// Whether kills are expected to leave states to repair that can be counted. Nearly every change of a ROART is one
-/// store: a kill rarely comes between two. A kind is named here once its kills are known to leave some.
+/// store, so a kill rarely comes between two. A kind is listed here once its kills are known to leave such states.
 pub(super) fn repairs_expected(kind: Kind) -> bool {
     matches!(kind, Kind::FastFair | Kind::NbTree)
 }

@@ -2,12 +2,12 @@
 //!
 //! | type | in JSON |
 //! | --- | --- |
-//! | numbers, truth values | as such; numbers of more than 64 bits, and floats that are no numbers, as strings |
+//! | numbers, truth values | as such; numbers of more than 64 bits, NaN and the infinities as strings |
 //! | `str`, `char` | a string |
-//! | bytes | a string where they are UTF-8, else `{"hex":"DIGITS"}` |
+//! | bytes | a string if they are UTF-8, otherwise `{"hex":"DIGITS"}` |
 //! | `()` | `null` |
 //! | tuples | an array |
-//! | `Option` | `null`, or what is in it (in an array of one where that may be `null` as well) |
+//! | `Option` | `null`, or the value in it (in an array of one, if that value may be `null` too) |
 //! | `json` | itself |
 //! | others | `{"type":"NAME","hex":"DIGITS"}` |
 //!

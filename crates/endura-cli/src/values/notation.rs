@@ -163,7 +163,7 @@ fn binary_datum<'t>(kind: &Type, bytes: &'t [u8], reading: Reading) -> Result<Da
         } else {
             return Err(format!("a number of 4 or 8 bytes is expected, found {found} bytes"));
         };
-        // As text, for the check of its range and for the errors.
+        // It is converted as text, which checks its range, and has the same errors.
         return text_datum(kind, Notation::Plain, number.to_string().as_bytes(), reading)
             .map(Datum::into_owned);
     }

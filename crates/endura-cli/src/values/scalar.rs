@@ -1,8 +1,8 @@
 //! Types that are written as one word: numbers and truth values.
 //!
-//! Whole numbers are exact or refused. A float is rounded to the nearest one, as usual. A number is refused if it would
-//! be stored as another one by more than that: whole numbers that the type cannot hold, numbers beyond its range, and
-//! numbers so small that they become zero. A NaN with unusual bits is written with them: `NaN(0x7ff8000000000001)`.
+//! Whole numbers are exact or refused. A number with a fraction is rounded to the nearest float, as usual. A number is
+//! refused if more than this rounding would change it: whole numbers that the type cannot hold, numbers beyond its range,
+//! and numbers so small that they become zero. A NaN with unusual bits is written with them: `NaN(0x7ff8000000000001)`.
 
 use std::fmt::Display;
 
@@ -22,7 +22,7 @@ pub(crate) enum Reading {
     Exact,
 }
 
-/// The bits of the NaN that is printed without them.
+/// The bits of the NaN that is printed as `NaN`, without its bits.
 const SINGLE_NAN: u32 = 0x7fc0_0000;
 const DOUBLE_NAN: u64 = 0x7ff8_0000_0000_0000;
 
@@ -85,7 +85,7 @@ pub(crate) fn text(datum: &Datum<'_>) -> Option<String> {
     })
 }
 
-/// The sign bit of a number of so many bytes.
+/// The sign bit of a number of `width` bytes.
 fn sign(width: usize) -> u128 {
     1 << (8 * width - 1)
 }
@@ -165,7 +165,7 @@ fn float(text: &str, width: usize, reading: Reading) -> Result<Datum<'static>, S
     }
 }
 
-/// The exact value of a float, rounded to so many digits.
+/// The exact value of a float, rounded to `digits` significant digits.
 fn rounded(datum: &Datum<'_>, digits: usize) -> String {
     let behind_point = digits.clamp(1, MOST_DIGITS) - 1;
     match datum {

@@ -1,5 +1,5 @@
-//! The command used as somebody would who wants to break it: nothing is destroyed, nothing is left half
-//! done, and whatever is refused is refused in words that help.
+//! The command, used as by somebody who wants to break it: nothing is destroyed or left half done, and every
+//! refusal says what to do.
 //!
 //! | module | what it tries |
 //! | --- | --- |
@@ -10,7 +10,7 @@
 //! | [`left_over`] | every command, with each kind of failure: what remains in the folder and in the pool |
 //! | [`less`] | damage that hides entries, by every command that reads all of a pool |
 //! | [`maps`] | maps that nobody asked for; dropping, renaming |
-//! | [`neighbours`] | files of others: beside a pool, and in the place of what a command writes |
+//! | [`neighbours`] | files that are not endura's: beside a pool, and where a command writes |
 //! | [`numbers`] | numbers that a type does not hold, types guessed from one line, NaNs |
 //! | [`output`] | standard output and standard error that take nothing |
 //! | [`system`] | what the system may not give: `/proc`, files of any size |

@@ -1,4 +1,4 @@
-//! Maps that nobody asked for are not made; those that are not wanted any more go.
+//! Only an entry creates a map or a pool; maps are dropped, renamed and counted.
 
 use crate::support::{
     Place, code, command, ended, ends_with, endura, endura_with, json, text, works,

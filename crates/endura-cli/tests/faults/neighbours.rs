@@ -1,4 +1,4 @@
-//! Files of others: what a command finds beside its pool, or is told to write over.
+//! Files that are not endura's: those beside a pool, and those that a command shall overwrite.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What people read.
+//! Texts for people: help, messages, tables.
 
 use std::fs;
 use std::io::Read;

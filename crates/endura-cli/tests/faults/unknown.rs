@@ -1,5 +1,5 @@
-//! A pool in which a newer build has made a map of a kind, or with nodes or a feature, that this one does not know. The
-//! map has one answer, in every command that needs it, and stays as it is. Commands on other maps work.
+//! A pool with a map of a newer build, whose kind, nodes or feature this build does not know. Every command that needs
+//! the map reports the same error, and leaves it as it is. Commands on other maps work.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

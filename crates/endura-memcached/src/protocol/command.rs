@@ -1,11 +1,11 @@
-//! A line as a command, or its refusal.
+//! Parses a line into a command, or a refusal.
 
 use crate::number::number;
 use crate::store::Stores;
 
 /// The most bytes of a key.
 pub(super) const MAX_KEY: usize = 250;
-/// Words that are told apart. No command but `get` has more than seven.
+/// The most words after the name of a command that are distinguished. Only `get` may have more than six.
 const MOST_WORDS: usize = 8;
 
 /// A command.
@@ -43,11 +43,11 @@ pub(super) enum Command<'l> {
         is_quiet: bool,
     },
     Version,
-    /// `ms` of the meta protocol, which is not served; so many bytes of data follow.
+    /// `ms` of the meta protocol, which is not served. A data block of this length follows.
     MetaSet {
         bytes: usize,
     },
-    /// `quit`, and a line behind which nothing may be taken for a command.
+    /// `quit`, or a line after which nothing may be taken for a command.
     Quit,
 }
 
@@ -62,8 +62,8 @@ pub(super) struct Storage<'l> {
     pub(super) is_quiet: bool,
 }
 
-/// The reply to a line that is not a command; none after `noreply`, as by memcached: a client that reads no reply would
-/// take it for that of its next command.
+/// The reply to a line that is not a command. After `noreply` there is none, as with memcached: the client does not read
+/// it, and would take it for the reply to its next command.
 pub(super) type Refusal = Option<&'static str>;
 
 pub(super) const ERROR: &str = "ERROR";
@@ -73,14 +73,14 @@ const BAD_DELTA: &str = "CLIENT_ERROR invalid numeric delta argument";
 const BAD_TIME: &str = "CLIENT_ERROR invalid exptime argument";
 const BAD_DELETE: &str = "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]";
 
-/// The next word at or behind `from`, as its start and end.
+/// The start and the end of the next word at or after `from`.
 pub(super) fn next_word(line: &[u8], from: usize) -> Option<(usize, usize)> {
     let start = from + line.get(from..)?.iter().position(|&byte| byte != b' ')?;
     let length = line[start..].iter().position(|&byte| byte == b' ');
     Some((start, length.map_or(line.len(), |length| start + length)))
 }
 
-/// The words of a line behind the command, which blanks separate.
+/// The words of a line after the name of the command, separated by blanks.
 struct Words<'l> {
     words: [&'l [u8]; MOST_WORDS],
     count: usize,
@@ -103,7 +103,7 @@ impl<'l> Words<'l> {
         if counts.contains(&self.count) { Ok(()) } else { Err(Some(ERROR)) }
     }
 
-    /// Whether the last word is `noreply`. In the place of a reply-less word anything else is ignored, as by memcached.
+    /// Whether the last word is `noreply`. Any other word in its place is ignored, as with memcached.
     fn is_quiet(&self) -> bool {
         self.count.checked_sub(1).is_some_and(|last| self.words[last] == b"noreply")
     }
@@ -134,13 +134,13 @@ pub(super) fn parse(line: &[u8]) -> Result<Command<'_>, Refusal> {
         b"version" => Ok(Command::Version),
         b"quit" => Ok(Command::Quit),
         b"ms" => Ok(meta_set(rest)),
-        // A web page can have a browser send any lines behind that one.
+        // A web page can have a browser send any lines after this one.
         _ if is_of_http(rest) => Ok(Command::Quit),
         _ => Err(Some(ERROR)),
     }
 }
 
-/// Without a length of its data, what follows would be taken for commands.
+/// If the length of the data is missing, the connection ends: the data would be taken for commands.
 fn meta_set(rest: &[u8]) -> Command<'_> {
     let bytes = length_of_data(Words::of(rest).words[1]);
     bytes.map_or(Command::Quit, |bytes| Command::MetaSet { bytes })
@@ -158,7 +158,7 @@ fn get(keys: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
     Ok(Command::Get { keys, with_cas, time: None })
 }
 
-/// The keys may be missing, as by memcached.
+/// The keys may be missing, as with memcached.
 fn get_and_touch(rest: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
     let (start, end) = next_word(rest, 0).ok_or(Some(ERROR))?;
     let time = number(&rest[start..end]).ok_or(Some(BAD_TIME))?;
@@ -194,7 +194,8 @@ fn storage(how: Stores, rest: &[u8]) -> Result<Command<'_>, Refusal> {
     Ok(Command::Store(Storage { how, key, flags, time, bytes, is_quiet }))
 }
 
-/// With the two bytes behind it, memcached counts the data in 31 bits.
+/// Parses the length of a data block. Together with the two bytes after the block it must fit into 31 bits, as with
+/// memcached.
 fn length_of_data(word: &[u8]) -> Option<usize> {
     let bytes = usize::try_from(number::<i32>(word)?).ok()?;
     (bytes <= i32::MAX as usize - 2).then_some(bytes)
@@ -203,7 +204,7 @@ fn length_of_data(word: &[u8]) -> Option<usize> {
 fn delete(rest: &[u8]) -> Result<Command<'_>, Refusal> {
     let all = Words::of(rest);
     all.expect(1..=3)?;
-    // The time that older clients give may be 0.
+    // Older clients send a time, which must be 0.
     let (has_zero, is_quiet) = (all.words[1] == b"0", all.count > 1 && all.is_quiet());
     let is_valid = match all.count {
         1 => true,
@@ -257,7 +258,8 @@ fn refusal(text: &'static str, is_quiet: bool) -> Refusal {
     (!is_quiet).then_some(text)
 }
 
-/// A word as a key. memcached takes a NUL for the end of the line, and so one key for another.
+/// Checks that a word can be a key. It must not have a NUL: memcached takes that for the end of the line, and so takes
+/// one key for another.
 fn key(word: &[u8], is_quiet: bool) -> Result<&[u8], Refusal> {
     let is_key = word.len() <= MAX_KEY && !word.contains(&0);
     if is_key { Ok(word) } else { Err(refusal(BAD_FORMAT, is_quiet)) }

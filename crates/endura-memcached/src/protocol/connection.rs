@@ -1,4 +1,4 @@
-//! Bytes in, bytes out.
+//! A connection without its socket: bytes of commands in, bytes of replies out.
 
 use super::command::{BAD_CHUNK, Command, ERROR, Storage, parse};
 use super::context::Context;
@@ -10,30 +10,30 @@ use crate::store::Stores;
 const MAX_LINE: usize = 2048;
 /// The longest line of a `get`, in bytes.
 const MAX_GET: usize = 1 << 20;
-/// With more bytes of replies waiting, no command starts.
+/// While more bytes of replies than this wait to be sent, no command is started.
 pub(super) const MOST_OUTPUT: usize = 1 << 20;
-/// Sent bytes of the output that are kept, so that they are not cut off one by one.
+/// The output may keep this number of sent bytes, so that they are not removed one by one.
 const MOST_SENT: usize = 1 << 16;
-/// Keys and commands of a client before other clients have their turn.
+/// The most keys and commands of a client that are served before other clients have their turn.
 pub(crate) const TURN: usize = 4096;
 /// The first byte of every request of memcached's binary protocol.
 const BINARY: u8 = 0x80;
 
 const TOO_LONG: &str = "CLIENT_ERROR line too long";
 
-/// One client: its input that is not worked off yet, and its replies that are not sent yet.
+/// The state of one client: unprocessed input and unsent replies.
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
     input: Vec<u8>,
-    /// Bytes of the input that are worked off.
+    /// The number of bytes of the input that have been processed.
     done: usize,
-    /// Bytes behind those in which there is no end of a line.
+    /// The number of bytes after those that are known to have no end of a line.
     searched: usize,
     output: Vec<u8>,
-    /// Bytes of the output that are sent.
+    /// The number of bytes of the output that have been sent.
     sent: usize,
     state: State,
-    /// A line has come.
+    /// At least one line has been received.
     has_begun: bool,
     /// There may be work that needs no further input.
     has_work: bool,
@@ -45,9 +45,9 @@ enum State {
     /// A line comes next.
     #[default]
     Line,
-    /// The data block of this command.
+    /// The data block of this command comes next.
     Data(Waiting),
-    /// So many bytes of a data block that was refused.
+    /// This number of bytes come next, of a data block that was refused.
     Refused(usize),
     /// Keys of a `get` that waits for space in the output, or for its turn.
     Keys(KeysLeft),
@@ -69,7 +69,7 @@ struct Waiting {
 struct KeysLeft {
     keys: Vec<u8>,
     at: usize,
-    /// Whether numbers of stores are shown, and the expiry that is set.
+    /// Whether the numbers of the stores are shown, and the expiry that the items get.
     how: (bool, Option<Expiry>),
 }
 
@@ -80,12 +80,12 @@ impl Connection {
         self.has_work = true;
     }
 
-    /// What is to be sent.
+    /// The bytes that are to be sent.
     pub(crate) fn output(&self) -> &[u8] {
         &self.output[self.sent..]
     }
 
-    /// Notes that so many bytes of the output were sent.
+    /// Notes that `bytes` bytes of the output were sent.
     pub(crate) fn has_sent(&mut self, bytes: usize) {
         self.sent += bytes;
         if self.sent == self.output.len() {
@@ -95,8 +95,8 @@ impl Connection {
                 self.output = Vec::new();
             }
         } else if self.sent > MOST_SENT.max(self.output.len() / 2) {
-            // A client that always leaves something unread must not make the output grow. Half of it at a time, so that
-            // a byte is not moved more than once for each byte that is sent.
+            // A client that always leaves something unread must not make the output grow. At least half of the output
+            // is removed at a time, so that at most one byte is moved for each byte that is sent.
             self.output.drain(..self.sent);
             self.sent = 0;
         }
@@ -127,7 +127,7 @@ impl Connection {
         self.output.len() - self.sent > MOST_OUTPUT
     }
 
-    /// Works the input off while there is space for replies and the turn lasts.
+    /// Processes the input while there is space for replies and the turn lasts.
     pub(crate) fn work(&mut self, context: &Context, turn: &mut usize) {
         while !self.ends && !self.is_full() && *turn > 0 {
             *turn -= 1;
@@ -147,7 +147,7 @@ impl Connection {
         line(&mut self.output, text);
     }
 
-    /// Works on one command, or on a part of it; returns false if more input is needed.
+    /// Processes one command, or a part of it. Returns false if more input is needed.
     fn step(&mut self, context: &Context, turn: &mut usize) -> bool {
         match std::mem::take(&mut self.state) {
             State::Line => self.line(context, turn),
@@ -175,7 +175,7 @@ impl Connection {
     fn line(&mut self, context: &Context, turn: &mut usize) -> bool {
         let input = &self.input[self.done..];
         if !self.has_begun && input.first() == Some(&BINARY) {
-            // Its client would wait for a reply for ever.
+            // A client of the binary protocol would wait for a reply for ever.
             self.ends = true;
             return false;
         }
@@ -193,7 +193,7 @@ impl Connection {
         let length = line.strip_suffix(b"\r").unwrap_or(line).len();
         let start = self.done;
         self.done += end + 1;
-        // Taken out for the time of the command, which writes to the output.
+        // The input is taken out while the command runs, which borrows it, and writes to the output.
         let input = std::mem::take(&mut self.input);
         match parse(&input[start..start + length]) {
             Ok(Command::Get { keys, with_cas, time }) => {

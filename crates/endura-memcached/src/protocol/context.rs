@@ -1,4 +1,4 @@
-//! What the connections of a thread share.
+//! The state that the connections of a thread share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,11 +7,11 @@ use std::time::Instant;
 use crate::clock::now;
 use crate::store::{Counter, Counters, Store};
 
-/// What all threads know of the server.
+/// The state of the server that all threads share.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) store: Arc<Store>,
-    /// Those of each thread that counts.
+    /// The counters of each thread.
     pub(crate) counters: Vec<Arc<Counters>>,
     pub(crate) connections: AtomicUsize,
     pub(crate) max_connections: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// What all threads have counted.
+    /// The sum of a counter over all threads.
     pub(super) fn sum(&self, counter: Counter) -> u64 {
         self.counters.iter().map(|counters| counters.get(counter)).sum()
     }
@@ -30,7 +30,7 @@ impl Facts {
         self.counters.iter().for_each(|counters| counters.reset());
     }
 
-    /// Connections that are open.
+    /// The number of connections that are open.
     pub(super) fn open(&self) -> usize {
         // Relaxed, because it is a figure.
         self.connections.load(Ordering::Relaxed)
@@ -47,10 +47,10 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Looks at the clock. A planned flush that is due comes before the next command.
+    /// Reads the clock, and carries out a planned flush that is due, before the next command.
     pub(crate) fn wake(&mut self) {
         self.now = now();
-        // Where the pool fails, the commands fail too and tell their clients.
+        // If the pool fails, the commands fail too, and their replies say why.
         let _ = self.store().flush_if_due(self.now);
     }
 

@@ -43,7 +43,8 @@ fn show(output: &mut Vec<u8>, key: &[u8], item: Item<'_>, with_cas: bool) {
     output.extend_from_slice(b"\r\n");
 }
 
-/// Looks keys up while the output has at most `most` bytes and the turn lasts. Returns where the keys that are left start.
+/// Looks up keys while the output has at most `most` bytes and the turn lasts. Returns where the remaining keys start, or
+/// none if the reply is complete.
 pub(super) fn get(
     keys: &[u8],
     how: (bool, Option<Expiry>),
@@ -79,7 +80,7 @@ fn get_one(
         None => store.get(key, now, |item| show(output, key, item, with_cas)),
         Some(expiry) => {
             context.count(Counter::Touch);
-            // It is shown again if another client stores meanwhile.
+            // The item is shown again if another client stores it meanwhile.
             let shown = store.touch(key, expiry, now, |item| {
                 output.truncate(start);
                 show(output, key, item, with_cas);
@@ -97,7 +98,7 @@ fn get_one(
     Ok(())
 }
 
-/// Stores; returns the reply.
+/// Stores an item; returns the reply.
 pub(super) fn store(
     how: Stores,
     key: &[u8],
@@ -132,9 +133,9 @@ pub(super) fn store(
     }
 }
 
-/// Removes an item whose successor could not be stored, as memcached does: the client believes the old data to be gone.
+/// Removes an item whose new data could not be stored, as memcached does: the client believes that the old data is gone.
 pub(super) fn forget(key: &[u8], context: &Context) {
-    // If that fails too, the client hears of the first failure.
+    // If that fails too, the reply is the first failure.
     let _ = context.store().delete(key, context.now);
 }
 

@@ -2,11 +2,11 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`context`] | what the connections of a thread share |
-//! | [`command`] | a line as a command, or its refusal |
+//! | [`context`] | the state that the connections of a thread share |
+//! | [`command`] | parses a line into a command, or a refusal |
 //! | [`execute`] | the commands and their replies |
 //! | [`stats`] | the reply to `stats` |
-//! | [`connection`] | bytes in, bytes out |
+//! | [`connection`] | a connection without its socket: bytes in, bytes out |
 
 mod command;
 mod connection;

@@ -6,11 +6,11 @@ use super::command::ERROR;
 use super::context::Context;
 use crate::store::Counter;
 
-/// The reply to `version`. Clients choose what they say by the version of memcached: it names one without the meta protocol,
-/// which this server does not have.
+/// The reply to `version`. Some clients choose their commands by the version of memcached, so it names one that has no
+/// meta protocol, which this server does not have either.
 pub(super) const VERSION: &str = concat!("1.5.22-endura-", env!("CARGO_PKG_VERSION"));
 
-/// Writes the figures, or what memcached answers where it has none.
+/// Writes the figures that `what` requests, or replies as memcached does if there are none.
 pub(super) fn stats(what: &[u8], context: &Context, output: &mut Vec<u8>) {
     let mut line = |text: &str| {
         output.extend_from_slice(text.as_bytes());
@@ -22,7 +22,7 @@ pub(super) fn stats(what: &[u8], context: &Context, output: &mut Vec<u8>) {
             context.facts.reset();
             return line("RESET");
         }
-        // Their figures are of memcached's memory.
+        // memcached's figures of its memory, options and connections. This server has none of them.
         b"settings" | b"items" | b"slabs" | b"sizes" | b"conns" => {}
         _ => return line(ERROR),
     }
@@ -42,7 +42,7 @@ fn general(context: &Context, stat: &mut dyn FnMut(&str, &dyn Display)) {
     for counter in Counter::ALL {
         stat(counter.name(), &facts.sum(counter));
     }
-    // A pool that fails says so in the replies of other commands.
+    // If the pool fails, the replies of other commands say so.
     if let Ok(count) = facts.store.count() {
         stat("curr_items", &count);
     }

@@ -32,7 +32,7 @@ fn bed() -> Bed {
     Bed { _folder: folder, context: Context { facts, counters, now: NOW } }
 }
 
-/// What a new connection answers to these pieces, and whether it ends.
+/// The replies of a new connection to these pieces, and whether it ends.
 fn talk<'p>(bed: &Bed, pieces: impl IntoIterator<Item = &'p [u8]>) -> (Vec<u8>, bool) {
     let (mut connection, mut answer) = (Connection::default(), Vec::new());
     for piece in pieces {
@@ -111,7 +111,7 @@ fn a_dialogue_is_answered_as_by_memcached() {
     }
 }
 
-/// However the network cuts what a client says.
+/// The network may cut the bytes of a client at any place.
 #[test]
 fn pieces_make_no_difference() {
     let all: String = DIALOGUE.iter().map(|(said, _)| *said).collect();
@@ -160,7 +160,8 @@ fn what_is_too_long_is_refused() {
     assert!(ends && answer.is_empty());
 }
 
-/// Nothing behind such a line is a command: a browser sends what a web page wants, and a length is missing.
+/// Nothing after such a line is a command: a browser sends what a web page wants, and after `ms` the length of the data
+/// is missing.
 #[test]
 fn what_is_of_another_protocol_ends_the_connection() {
     let bed = bed();
@@ -183,7 +184,7 @@ fn what_is_of_another_protocol_ends_the_connection() {
     says(&bed, "get a HTTP/1.1\r\n", "VALUE a 0 1\r\nx\r\nEND\r\n");
 }
 
-/// Replies that are longer than the output may be come in pieces.
+/// A reply that is longer than the output may become is sent in pieces.
 #[test]
 fn a_get_of_many_keys_is_answered_as_it_is_read() {
     let bed = bed();
@@ -224,7 +225,7 @@ fn what_was_sent_is_not_kept() {
     assert!(connection.kept() < 1 << 20, "{} bytes", connection.kept());
 }
 
-/// A client's turn is a number of keys, so that others have theirs; input waits until the work is done.
+/// The turn of a client ends after a number of keys, so that others have theirs. Input waits until the work is done.
 #[test]
 fn a_turn_ends() {
     let bed = bed();

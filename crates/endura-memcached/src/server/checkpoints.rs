@@ -1,4 +1,4 @@
-//! What the pool says of its checkpoints, for the operator.
+//! Sentences for the operator about checkpoints that fail, and that succeed again.
 
 use std::sync::{Arc, OnceLock, Weak};
 

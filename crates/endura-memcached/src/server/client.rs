@@ -8,7 +8,7 @@ use rustix::event::epoll::EventFlags;
 use crate::protocol::{Connection, Context, TURN};
 use crate::store::Counter;
 
-/// Bytes that a client is sent before other clients have their turn.
+/// The most bytes that are sent to a client before other clients have their turn.
 const MOST_SENT: usize = 4 << 20;
 
 /// A socket, and the dialogue on it.
@@ -18,7 +18,7 @@ pub(super) struct Client {
     connection: Connection,
     /// The client sends nothing further, but may still read.
     has_ended: bool,
-    /// What epoll waits for.
+    /// The events that epoll waits for.
     pub(super) waits_for: EventFlags,
 }
 
@@ -34,7 +34,7 @@ impl Client {
         &self.stream
     }
 
-    /// Serves the client for one turn. Returns what to wait for before the next, or none if the connection is over.
+    /// Serves the client for one turn. Returns what to wait for before the next turn, or none if the connection is over.
     pub(super) fn serve(&mut self, context: &Context, buffer: &mut [u8]) -> Option<EventFlags> {
         // One piece a turn, so that no client keeps the others waiting.
         if self.wants_input() {
@@ -113,7 +113,7 @@ mod tests {
     use crate::protocol::Facts;
     use crate::store::{Counters, Store, StoreOptions};
 
-    /// A client with much to do is not served to its end, but once more after the others.
+    /// A client with much to do is not served to the end at once, but in several turns.
     #[test]
     fn a_turn_ends_before_the_work() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Clients that wait for a worker. The kernel would give most new clients to the worker that waited last, so one worker
-//! would serve them all; here the one with the fewest clients gets the next.
+//! Clients that wait for a worker. The kernel would give most new clients to the worker that waited last, so that one
+//! worker would serve them all. Here the worker with the fewest clients gets the next one.
 
 use std::io;
 use std::net::TcpStream;
@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 
-/// The door of one worker.
+/// The inbox of one worker.
 #[derive(Debug)]
 pub(super) struct Inbox {
     waiting: Mutex<Vec<TcpStream>>,
     /// Wakes the worker.
     bell: OwnedFd,
-    /// Clients of the worker, waiting ones included.
+    /// The number of clients of the worker, waiting ones included.
     clients: AtomicUsize,
 }
 
@@ -25,13 +25,13 @@ impl Inbox {
         Ok(Self { waiting: Mutex::default(), bell, clients: AtomicUsize::new(0) })
     }
 
-    /// The one with the fewest clients. Relaxed, because a second-best one is no error.
+    /// The inbox of the worker with the fewest clients. Relaxed, because the second-best worker would do too.
     pub(super) fn emptiest(all: &[Arc<Self>]) -> Option<&Self> {
         let of = |inbox: &&Arc<Self>| inbox.clients.load(Ordering::Relaxed);
         all.iter().min_by_key(of).map(|inbox| &**inbox)
     }
 
-    /// What epoll waits for.
+    /// The event that epoll waits for.
     pub(super) fn bell(&self) -> &OwnedFd {
         &self.bell
     }
@@ -44,9 +44,9 @@ impl Inbox {
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
-    /// The clients that wait.
+    /// Takes the clients that wait.
     pub(super) fn take(&self) -> Vec<TcpStream> {
-        // Silenced before it looks, so that a client that comes later rings again.
+        // The bell is silenced first, so that it rings again for a client that comes later.
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
         std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
     }

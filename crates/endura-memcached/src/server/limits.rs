@@ -1,10 +1,10 @@
-//! Open files for all connections.
+//! The limit on open files, raised for all connections.
 
 use std::fmt;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that are open beside those of clients: the pool and its checkpoint, the listener, two for each thread.
+/// The most files that are open besides those of clients: the pool and its checkpoint, the listener, two for each thread.
 const OTHERS: u64 = 1024;
 
 /// The process may not open enough files.
@@ -29,12 +29,12 @@ impl fmt::Display for TooFewFiles {
     }
 }
 
-/// Raises the limit on open files as far as so many connections need it. Without a file for each of them, the server
-/// could not even turn clients away.
+/// Raises the limit on open files as far as `connections` connections need it. If there were no file left for one more
+/// client, the server could not even turn it away.
 ///
 /// # Errors
 ///
-/// The limit cannot be raised so far.
+/// The limit cannot be raised to what is needed.
 pub fn allow_connections(connections: usize) -> Result<(), TooFewFiles> {
     let need = (connections as u64).saturating_add(OTHERS);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);

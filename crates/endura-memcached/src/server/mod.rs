@@ -2,8 +2,8 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`checkpoints`] | what the pool says of its checkpoints |
-//! | [`limits`] | open files for all connections |
+//! | [`checkpoints`] | sentences about checkpoints that fail |
+//! | [`limits`] | the limit on open files |
 //! | [`client`] | one client's socket |
 //! | [`inbox`] | clients that wait for a thread |
 //! | [`worker`] | a thread that serves clients |

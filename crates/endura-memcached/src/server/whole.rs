@@ -1,4 +1,4 @@
-//! The server.
+//! `Server`: all threads together, from the start to the stop.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -17,7 +17,7 @@ use crate::clock::now;
 use crate::protocol::Facts;
 use crate::store::{Counters, Store, StoreOptions, Sweeper};
 
-/// How a server works.
+/// The options of a server.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Threads that serve clients.
@@ -42,7 +42,7 @@ pub struct Server {
 
 impl Server {
     /// Opens the items in the pool at `path`, which is created if it does not exist, and serves clients of `listener`.
-    /// Those that have connected before wait until then.
+    /// Clients that have connected before wait until then.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Server {
         listener.set_nonblocking(true).map_err(failed("listening"))?;
         let address = listener.local_addr().map_err(failed("listening"))?;
         let threads = config.threads.max(1);
-        // The last one is the sweeper's.
+        // The last counters are those of the sweeper.
         let counters: Vec<_> = (0..=threads).map(|_| Arc::new(Counters::default())).collect();
         let facts = Arc::new(Facts {
             store: Arc::clone(&store),
@@ -93,7 +93,7 @@ impl Server {
             match thread.spawn(|| worker.run()) {
                 Ok(thread) => server.workers.push(thread),
                 Err(error) => {
-                    // The first failure counts.
+                    // The caller gets the first failure.
                     let _ = server.stop();
                     return Err(failed("starting a thread")(error));
                 }
@@ -102,12 +102,12 @@ impl Server {
         Ok(server)
     }
 
-    /// The address of its listener.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// When the checkpoint was made to which the start has taken the pool back, if it had to after a power loss.
+    /// When the checkpoint was made that the start has restored, if it had to restore one after a power loss.
     pub fn restored(&self) -> Option<SystemTime> {
         Some(self.store.pool().stats().ok()?.restored?.at)
     }
@@ -117,7 +117,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Those of [`Pool::close`](endura::Pool::close), or the first of a thread.
+    /// Those of [`Pool::close`](endura::Pool::close), or the first error of a thread.
     pub fn stop(self) -> endura::Result<Option<Error>> {
         let failed = |source| Error::Io { doing: "serving clients".to_owned(), source };
         self.common.stop.stop().map_err(failed)?;

@@ -1,4 +1,4 @@
-//! A thread that serves clients: it accepts them, and waits for all of its own at once.
+//! A thread that serves clients: it accepts connections, and waits for all of its clients at once.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Write};
@@ -18,9 +18,9 @@ use crate::clock::now;
 use crate::protocol::{Context, Facts};
 use crate::store::{Counter, Counters};
 
-/// Bytes that are read at once.
+/// The most bytes that are read at once.
 const PIECE: usize = 64 << 10;
-/// Clients that are served in one turn.
+/// The most events that are handled before the clock is read again.
 const EVENTS: usize = 256;
 /// The pause of a worker when the system has no further file for a client.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -47,12 +47,12 @@ const STOP: u64 = 1;
 const INBOX: u64 = 2;
 const FIRST_CLIENT: u64 = 3;
 
-/// What the workers share.
+/// The state that the workers share.
 #[derive(Debug)]
 pub(super) struct Common {
     pub(super) listener: TcpListener,
     pub(super) stop: Stop,
-    /// Those of all workers.
+    /// The inboxes of all workers.
     pub(super) inboxes: Vec<Arc<Inbox>>,
 }
 
@@ -119,7 +119,7 @@ impl Worker {
             Err(error) => match error.kind() {
                 // Another worker was faster, or the client has gone already.
                 ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
-                // Nothing helps until a client goes, and the event comes again at once.
+                // The system has no file for the client until another one leaves, and epoll reports the listener again at once.
                 _ => std::thread::sleep(PAUSE),
             },
         }
@@ -157,7 +157,7 @@ impl Worker {
     }
 
     fn serve(&mut self, number: u64) {
-        // It may have gone in the same turn.
+        // The client may have left earlier in this turn.
         let Some(client) = self.clients.get_mut(&number) else { return };
         let waits_for = client.serve(&self.context, &mut self.buffer);
         let stays = waits_for.is_some_and(|waits_for| {

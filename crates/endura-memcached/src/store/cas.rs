@@ -1,19 +1,21 @@
-//! The numbers of stores. Each is given once, also across kills and power losses.
+//! The numbers of stores, which `gets` shows and `cas` compares. Each is given once, also across kills and power losses.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use endura::{Map, Result};
 
-/// Numbers that one write to the pool reserves.
+/// How many numbers one write to the pool reserves.
 const BLOCK: u64 = 1 << 20;
-/// Numbers per second since 1970. After a power loss the pool may be an older one, and a client may remember numbers that
-/// it does not know. A session therefore starts above what an earlier one can have reached by then.
+/// How many numbers there are for each second since 1970. After a power loss the pool may be an older one, which does not
+/// know all numbers that clients remember. A session therefore starts above every number that an earlier one can have
+/// reached by then.
 const PER_SECOND: u64 = 1 << 20;
-/// The key of the number below which all may have been given.
+/// The key of the bound in the pool: every number below it may have been given.
 const RESERVED: u64 = 0;
 
-/// Gives ascending numbers. The pool has an upper bound of those that were given, where the next session continues.
+/// Gives ascending numbers. The pool has an upper bound of the numbers that were given, from which the next session
+/// continues.
 #[derive(Debug)]
 pub(super) struct CasNumbers {
     next: AtomicU64,
@@ -27,7 +29,7 @@ impl CasNumbers {
         let first = facts.get(RESERVED)?.unwrap_or(1).max(u64::from(now) * PER_SECOND);
         let [next, reserved] = [(); 2].map(|()| AtomicU64::new(first));
         let numbers = Self { next, reserved, facts: Mutex::new(facts) };
-        // From now on the entry is there, and a full pool can change it in place.
+        // From now on the entry exists, and can be changed in place even in a full pool.
         numbers.reserve(first)?;
         Ok(numbers)
     }
@@ -45,7 +47,7 @@ impl CasNumbers {
 
     fn reserve(&self, number: u64) -> Result<()> {
         let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
-        // Relaxed, because it changes under the lock alone.
+        // Relaxed, because the bound changes only under the lock.
         if number >= self.reserved.load(Ordering::Relaxed) {
             let reserved = number + BLOCK;
             facts.put(RESERVED, reserved)?;

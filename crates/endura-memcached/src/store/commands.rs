@@ -7,7 +7,7 @@ use super::items::{Change, Store};
 use crate::clock::Expiry;
 use crate::number::number;
 
-/// The condition of a store, and what becomes of the data.
+/// The condition of a store, and what happens to the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stores {
     /// Without a condition.
@@ -16,7 +16,7 @@ pub(crate) enum Stores {
     Add,
     /// If the key is present.
     Replace,
-    /// If the key is present; the data goes behind the old data.
+    /// If the key is present; the data goes after the old data.
     Append,
     /// If the key is present; the data goes before the old data.
     Prepend,

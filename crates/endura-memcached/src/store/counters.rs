@@ -1,20 +1,20 @@
-//! What is counted for `stats`.
+//! The counters of `stats`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($name:ident = $text:literal,)*) => {
-        /// What is counted.
+        /// One of the counters.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Counter {
             $($name,)*
         }
 
         impl Counter {
-            /// All, in the order of `stats`.
+            /// All counters, in the order of `stats`.
             pub(crate) const ALL: [Self; [$($text),*].len()] = [$(Self::$name),*];
 
-            /// Its name in `stats`.
+            /// The name of the counter in `stats`.
             pub(crate) fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
@@ -50,7 +50,8 @@ counters! {
     Reclaimed = "reclaimed",
 }
 
-/// The counters of one thread, on cache lines of their own: two, because processors fetch them in pairs.
+/// The counters of one thread, on cache lines of their own. They are aligned to two lines, because processors fetch lines
+/// in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Counters([AtomicU64; Counter::ALL.len()]);
@@ -67,18 +68,18 @@ impl Counters {
         self.add(counter, 1);
     }
 
-    /// Counts so many.
+    /// Counts `more` at once.
     pub(crate) fn add(&self, counter: Counter, more: u64) {
         // Relaxed, because figures order nothing.
         self.0[counter as usize].fetch_add(more, Ordering::Relaxed);
     }
 
-    /// Starts again at 0. What another thread counts meanwhile may be lost.
+    /// Sets all counters to 0. What another thread counts meanwhile may be lost.
     pub(crate) fn reset(&self) {
         self.0.iter().for_each(|counter| counter.store(0, Ordering::Relaxed));
     }
 
-    /// What was counted.
+    /// The value of a counter.
     pub(crate) fn get(&self, counter: Counter) -> u64 {
         self.0[counter as usize].load(Ordering::Relaxed)
     }

@@ -25,7 +25,7 @@ pub(super) struct Flushes {
 impl Flushes {
     pub(super) fn open(facts: Map<u64, u64>) -> Result<Self> {
         let found = facts.get(FLUSH)?.unwrap_or(0);
-        // From now on the entry is there, and a full pool can change it in place.
+        // From now on the entry exists, and can be changed in place even in a full pool.
         facts.put(FLUSH, found)?;
         let [epoch, planned] = [found >> 32, found].map(|half| AtomicU32::new(half as u32));
         Ok(Self { epoch, planned, facts: Mutex::new(facts) })
@@ -33,7 +33,7 @@ impl Flushes {
 
     /// The epoch of items that are alive.
     pub(super) fn epoch(&self) -> u32 {
-        // Acquire pairs with the Release in `commit`: who sees an epoch finds it in the pool after a kill.
+        // Acquire pairs with the Release in `commit`: an epoch that a thread sees is in the pool, also after a kill.
         self.epoch.load(Ordering::Acquire)
     }
 
@@ -46,7 +46,7 @@ impl Flushes {
     pub(super) fn plan(&self, at: u32) -> Result<()> {
         let facts = self.lock();
         facts.put(FLUSH, word(self.epoch(), at))?;
-        // Relaxed, because the next look at it is soon enough.
+        // Relaxed, because other threads need not see the plan at once.
         self.planned.store(at, Ordering::Relaxed);
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Flushes {
         })?;
         facts.put(FLUSH, word(next, 0))?;
         self.epoch.store(next, Ordering::Release);
-        // Relaxed, because the lock orders it.
+        // Relaxed, because the lock orders this store.
         self.planned.store(0, Ordering::Relaxed);
         Ok(())
     }

@@ -8,7 +8,7 @@ pub(super) const HEAD: usize = 20;
 /// A value of the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Item<'b> {
-    /// The client's own word, which comes back with the data.
+    /// A number of the client's own, which `get` returns with the data.
     pub(crate) flags: u32,
     pub(crate) expiry: Expiry,
     /// The item is dead after the flush that ends this epoch.
@@ -32,7 +32,7 @@ impl<'b> Item<'b> {
         self.bytes_with(&[self.data])
     }
 
-    /// The bytes of this item with other data, which these parts make up.
+    /// The bytes of this item with other data: these parts, one after the other.
     pub(crate) fn bytes_with(self, parts: &[&[u8]]) -> Vec<u8> {
         let data: usize = parts.iter().map(|part| part.len()).sum();
         let mut bytes = Vec::with_capacity(HEAD + data);

@@ -38,7 +38,7 @@ pub(crate) struct Store {
     pub(super) cas: CasNumbers,
     flushes: Flushes,
     max_item: usize,
-    /// A store has found the pool full since the sweep has last looked.
+    /// A store has found the pool full since the sweep last looked at this.
     is_short: AtomicBool,
 }
 
@@ -46,7 +46,7 @@ impl Store {
     /// Opens the items in the pool at `path`, which is created if it does not exist.
     pub(crate) fn open(path: &Path, options: &StoreOptions, now: u32) -> Result<Self> {
         let pool = options.pool.clone().open(path)?;
-        // The names keep apart what other programs have in the pool: the sweep removes entries.
+        // The names are not those of other programs in the pool, because the sweep removes entries.
         let items = pool.map_with("memcached items", MapOptions::new().kind(Kind::Roart))?;
         let facts = || pool.map("memcached facts");
         let (cas, flushes) = (CasNumbers::open(facts()?, now)?, Flushes::open(facts()?)?);
@@ -66,7 +66,7 @@ impl Store {
         self.max_item
     }
 
-    /// The number of items, dead ones included that the sweep has not removed yet.
+    /// The number of items, including dead ones that the sweep has not removed yet.
     pub(crate) fn count(&self) -> Result<usize> {
         self.items.approximate_len()
     }
@@ -77,7 +77,7 @@ impl Store {
         Ok(self.items.get_with(key, look)?.unwrap_or(false))
     }
 
-    /// Stores an item whatever is there.
+    /// Stores an item without a condition.
     pub(super) fn put(
         &self,
         key: &[u8],
@@ -88,7 +88,7 @@ impl Store {
         self.noting(self.items.put(key, &item.to_bytes()).map(|_| ()))
     }
 
-    /// Changes an entry atomically as `decide` says, which sees the item that is alive there and the epoch of a new one.
+    /// Changes an entry atomically as `decide` says. `decide` gets the item, if one is alive, and the epoch for a new item.
     /// It runs again if another thread has changed the entry meanwhile.
     pub(super) fn change<T>(
         &self,
@@ -104,8 +104,8 @@ impl Store {
                 Change::Put(new, outcome) => (Some(new), outcome),
                 Change::Remove(outcome) => (None, outcome),
             };
-            // No two stores have one number, so equal bytes are the same store. (Only a time of expiry can change and
-            // change back meanwhile, which loses nothing.)
+            // No two stores have the same number, so equal bytes are from the same store. (Only a time of expiry can change
+            // and change back meanwhile, which loses nothing.)
             let changed = self.items.compare_exchange(key, old, new.as_deref());
             if self.noting(changed)?.is_ok() {
                 return Ok(outcome);
@@ -113,22 +113,22 @@ impl Store {
         }
     }
 
-    /// Notes that the pool is full, so that the sweep does not wait for its turn.
+    /// Notes if the pool is full, so that the next turn of the sweep looks at all items.
     fn noting<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.inspect_err(|error| {
             if matches!(error, Error::Full { .. }) {
-                // Relaxed, because the sweep comes soon enough.
+                // Relaxed, because the sweep need not see this at once.
                 self.is_short.store(true, Ordering::Relaxed);
             }
         })
     }
 
-    /// Whether a store has found the pool full since this was last asked.
+    /// Whether a store has found the pool full since the last call.
     pub(super) fn was_short(&self) -> bool {
         self.is_short.swap(false, Ordering::Relaxed)
     }
 
-    /// Kills all items: now, or at a time to come.
+    /// Kills all items: now, or at the time `at`.
     pub(crate) fn flush_all(&self, at: Option<u32>) -> Result<()> {
         match at {
             Some(at) => self.flushes.plan(at),
@@ -136,13 +136,13 @@ impl Store {
         }
     }
 
-    /// Kills all items if that was planned for now.
+    /// Kills all items if a planned flush is due.
     pub(crate) fn flush_if_due(&self, now: u32) -> Result<()> {
         self.flushes.flush_if_due(now)
     }
 
-    /// Looks at `count` entries behind a key, and removes dead ones. Returns where the next call starts, none at the end
-    /// of the map, and how many it removed.
+    /// Looks at `count` entries after a key, and removes the dead ones. Returns the last key, from which the next call
+    /// continues, or none at the end of the map, and the number of entries that were removed.
     pub(super) fn sweep(
         &self,
         behind: Option<&[u8]>,

@@ -1,4 +1,4 @@
-//! The thread that removes dead items. Clients never see those; the sweep only frees their space.
+//! The thread that removes dead items. Clients never see dead items; the sweep only frees their space.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::sync::{Arc, Weak};
@@ -13,11 +13,11 @@ use crate::clock::now;
 
 /// The pause between two turns.
 const EACH: Duration = Duration::from_secs(1);
-/// Entries that it looks at before it looks whether the server ends.
+/// The entries of a piece. After each piece the sweep checks whether the server ends.
 const PIECE: usize = 1_000;
-/// Pieces of a turn in which little is dead.
+/// The pieces of a turn in which few items are dead.
 const FEW: usize = 20;
-/// Pieces of a turn in which a tenth or more is dead.
+/// The pieces of a turn in which a tenth of the items or more are dead.
 const MANY: usize = 200;
 
 /// The thread, which ends when this is dropped.
@@ -25,7 +25,7 @@ const MANY: usize = 200;
 pub(crate) struct Sweeper(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Sweeper {
-    /// Starts it.
+    /// Starts the thread.
     pub(crate) fn start(store: &Arc<Store>, counters: Arc<Counters>) -> std::io::Result<Self> {
         let (alive, end) = mpsc::channel();
         let store = Arc::downgrade(store);
@@ -49,13 +49,13 @@ fn sweep(store: &Weak<Store>, counters: &Counters, end: &Receiver<()>) {
     let mut behind = None;
     while end.recv_timeout(EACH) == Err(RecvTimeoutError::Timeout) {
         let Some(store) = store.upgrade() else { return };
-        // A pool that fails tells the clients so. The next turn starts over.
+        // If the pool fails, the replies to clients say so. The next turn starts at the first entry again.
         behind = turn(&store, behind.take(), now(), counters, end).unwrap_or(None);
     }
 }
 
-/// Sweeps from behind a key on; returns where the next turn starts, none for the start of the map. A full pool is swept
-/// as a whole, because clients wait for space.
+/// Sweeps the entries after a key. Returns the key after which the next turn starts, or none for the start of the map. A
+/// full pool is swept as a whole, because clients wait for space.
 pub(super) fn turn(
     store: &Store,
     mut behind: Option<Vec<u8>>,

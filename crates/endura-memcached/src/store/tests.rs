@@ -105,7 +105,7 @@ fn what_has_expired_or_was_flushed_is_gone_and_swept() {
     assert!(data(&store, b"c", NOW).is_none());
 }
 
-/// An item that was flushed does not come back by a change of it, and makes way for a new one.
+/// A change of an item that was flushed does not bring it back, and a new item can take its place.
 #[test]
 fn a_flushed_item_is_absent_to_every_command() {
     let (_folder, store) = store();
@@ -171,7 +171,7 @@ fn times_and_flushes_survive_the_session() {
     assert!(data(&store, b"long", NOW + 30).is_none() && data(&store, b"new", NOW + 30).is_some());
     store.flush_all(Some(NOW + 50)).unwrap();
     drop(store);
-    // It came while no server ran: no client sees an item from before it, nor loses one from after it.
+    // The flush was due while no server ran: no client sees an item from before it, nor loses one from after it.
     let store = reopened(NOW + 60);
     assert!(data(&store, b"new", NOW + 60).is_none());
     set(&store, b"newer", 0);
@@ -202,14 +202,14 @@ fn a_full_pool_is_swept_at_once() {
     assert!(put(0).is_ok());
     let full = (0..).find_map(|i| put(i).err()).unwrap();
     assert!(matches!(full, Error::Full { .. }), "{full}");
-    // What frees space works on a full pool.
+    // Commands that free space work on a full pool.
     assert!(store.delete(b"key 1", NOW).unwrap());
     store.flush_all(Some(NOW + 5)).unwrap();
     store.flush_all(None).unwrap();
     assert!(data(&store, b"key 0", NOW).is_none());
 }
 
-/// What another program keeps in the pool is none of the sweep's business.
+/// The sweep does not touch entries of other programs, or bytes that are not items.
 #[test]
 fn entries_that_are_no_items_stay() {
     let folder = tempfile::tempdir().unwrap();

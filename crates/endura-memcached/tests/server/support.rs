@@ -1,4 +1,4 @@
-//! A server as a child, and a client of it.
+//! A server as a child process, and a client of it.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Result, Write};

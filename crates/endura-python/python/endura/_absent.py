@@ -1,4 +1,4 @@
-"""What stands for no value, also in maps whose values may be ``None``."""
+"""``ABSENT``, which stands for no value, also in maps whose values may be ``None``."""
 
 from typing import Literal, final
 

@@ -1,4 +1,4 @@
-"""Values that functions of Python make and read."""
+"""Codecs: values that functions of Python encode and decode."""
 
 import json
 from collections.abc import Callable
@@ -10,11 +10,11 @@ _V = TypeVar("_V")
 
 
 class Codec(Generic[_V]):
-    """Values of any type: ``encode`` makes ``bytes`` of one, ``decode`` reads them. The pool records ``name``, so that a
-    map of one codec is not opened with another.
+    """Values of any type: ``encode`` makes ``bytes`` from a value, and ``decode`` makes the value from them. The pool records
+    ``name``, so that a map of one codec is not opened with another.
 
-    ``endura.Codec("pickle", pickle.dumps, pickle.loads)`` stores whatever ``pickle`` takes. (A program that unpickles a
-    pool runs what somebody who could write the file has put there: the library does so only if it is told to.)
+    ``endura.Codec("pickle", pickle.dumps, pickle.loads)`` stores whatever ``pickle`` takes. (Unpickling runs code that
+    anybody who can write the file may have put there. The library unpickles only with a codec that a program gives it.)
     """
 
     __slots__ = ("decode", "encode", "name")
@@ -37,6 +37,6 @@ def _encode(value: Any) -> str:
     return text
 
 
-#: What ``dict`` and ``list`` are stored as: JSON text, which programs in other languages read as well. It refuses what would
-#: not come back: NaN and the infinities, tuples, and keys that are no ``str``.
+#: The codec of ``dict`` and ``list``: JSON text, which programs in other languages can read too. It refuses what would not
+#: come back as it was: NaN and the infinities, tuples, and keys that are not ``str``.
 JSON: Codec[Any] = Codec("json", _encode, json.loads)

@@ -1,8 +1,8 @@
-"""The exceptions. ``code`` is the library's name for an error: it stays when texts change."""
+"""The exceptions. ``code`` is the library's name for an error, which stays the same when texts change."""
 
 
 class Error(Exception):
-    """What all exceptions of the library are."""
+    """The base class of all exceptions of the library."""
 
     code = "error"
 
@@ -56,7 +56,7 @@ class WrongKind(Error):
 
 
 class Full(Error):
-    """There is no room: the pool has reached ``max_size``, or the disk is full."""
+    """There is no space left: the pool has reached ``max_size``, or the disk is full."""
 
     code = "full"
 
@@ -86,13 +86,13 @@ class BadCheckpoint(Error):
 
 
 class KeyTooLong(Error, ValueError):
-    """A key is longer than a map takes."""
+    """A key is longer than a map allows."""
 
     code = "key_too_long"
 
 
 class ValueTooLong(Error, ValueError):
-    """A value is longer than a map takes."""
+    """A value is longer than a map allows."""
 
     code = "value_too_long"
 

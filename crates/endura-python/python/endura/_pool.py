@@ -16,9 +16,10 @@ from ._endura import Map
 from ._errors import Forked
 from ._types import key_name, value_codec, value_name
 
-# Two modules are imported for calls that come later. ``threading`` takes the thread that imports it first for the main one,
-# whose end waits for the others: that must not be a pool's own thread, which imports ``logging`` for its first event. And
-# ``_views`` is of the methods of maps, whose first call may be a daemon thread's when the interpreter ends.
+# Two modules are imported here although only later calls need them. ``threading`` takes the thread that imports it first
+# for the main thread, whose end waits for the others. That must not be a thread of a pool, which imports ``logging`` for
+# its first event. ``_views`` is needed by methods of maps, whose first call may come from a daemon thread while the
+# interpreter ends.
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -32,7 +33,7 @@ os.register_at_fork(after_in_child=_endura._after_fork)
 
 
 class Pool(_endura.Pool):
-    """A file with maps; ``endura.open(path)`` opens one, or makes it. For ``with``, which closes it at the end."""
+    """A file with maps. ``endura.open(path)`` opens one, or creates it. In a ``with`` statement it is closed at the end."""
 
     __slots__ = ()
 
@@ -50,10 +51,10 @@ class Pool(_endura.Pool):
     @overload
     def map(self, name: str, key: Any, value: Any, *, kind: str | None = None) -> Map[Any, Any]: ...
     def map(self, name: str, key: Any = _MISSING, value: Any = _MISSING, *, kind: str | None = None) -> Map[Any, Any]:
-        """The map of this name, which has keys and values of these types; it is made if it is not there.
+        """The map of this name, with keys and values of these types; it is created if it does not exist.
 
-        Without types a map is opened as it is. ``kind`` is the index of a new map: ``"FastFair"`` or ``"NbTree"`` for keys
-        and values of at most 8 bytes, ``"Roart"`` for any.
+        Without types an existing map is opened, with the types that it has. ``kind`` is the index of a new map:
+        ``"FastFair"`` or ``"NbTree"`` for keys and values of at most 8 bytes, ``"Roart"`` for any.
         """
         if (key is _MISSING) != (value is _MISSING):
             raise TypeError("give both types, or neither to open a map as it is")
@@ -81,20 +82,21 @@ def open(
     accept_unclean: bool = False,
     allow_any_filesystem: bool = False,
 ) -> Pool:
-    """Opens the pool at ``path``, or makes it.
+    """Opens the pool at ``path``, or creates it.
 
-    ``read_only``: nothing is written; any number of processes may read a pool that none writes.
-    ``create``: make the pool if it is not there (default).
+    ``read_only``: nothing is written. Any number of processes may read a pool that no process writes.
+    ``create``: create the pool if it does not exist (default).
     ``timeout``: seconds to wait for a pool that is open elsewhere; 0 by default.
     ``max_size``: bytes to which the pool may grow while it is open; 1 TiB by default.
-    ``checkpoints``: seconds between two checkpoints, ``True`` or ``False``, or 0 for those of ``pool.checkpoint()``; by
-    default as the pool was left, and each 30 seconds for a new one on a disk.
-    ``checkpoint_file``: where they are; by default ``<path>.checkpoint``.
-    ``checkpoint_must_exist``: fail if the pool has no checkpoint there, because its disk may not be mounted yet; so it may
-    neither be new nor be without.
+    ``checkpoints``: seconds between two checkpoints; 0 for those that ``pool.checkpoint()`` and the close make; ``True``
+    as the pool was left, ``False`` for none. By default as the pool was left, and every 30 seconds for a new one on a
+    disk.
+    ``checkpoint_file``: the file of the checkpoints; by default ``<path>.checkpoint``.
+    ``checkpoint_must_exist``: fail if there is no checkpoint in that file, because its disk may not be mounted yet. The
+    pool can then neither be new nor be without a checkpoint.
     ``restore``: take a pool that a power loss has torn back to its last checkpoint (default).
     ``accept_unclean``: open a pool that may be torn, if a check of all of it finds no damage.
-    ``allow_any_filesystem``: also on file systems where that is not safe, such as NFS.
+    ``allow_any_filesystem``: open the pool even on a file system where that is not safe, such as NFS.
     """
     return Pool(
         path,
@@ -117,9 +119,9 @@ def _close_all() -> None:
         try:
             pool.close()
         except Forked:
-            # The parent's pool.
+            # The pool belongs to the parent of this process.
             pass
         except Exception as error:
-            # Nobody else hears of it.
+            # There is no caller that could get the exception.
             print(f"endura: {pool.path}: {error}", file=sys.stderr)
     _endura._end_events()

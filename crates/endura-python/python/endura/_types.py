@@ -1,4 +1,4 @@
-"""The names that a pool records, of types of Python."""
+"""The names that a pool records for types of Python."""
 
 import types
 import typing
@@ -30,13 +30,13 @@ def key_name(of: Any) -> str:
 
 
 def value_name(of: Any) -> tuple[str, Codec[Any] | None]:
-    """The recorded name of a type of values, and its codec."""
+    """The recorded name of a type of values, and its codec, if it has one."""
     codec = value_codec(of)
     return (codec.name, codec) if codec else (_name(of), None)
 
 
 def value_codec(of: Any) -> Codec[Any] | None:
-    """The codec of a type of values."""
+    """The codec of a type of values, if it has one."""
     if isinstance(of, Codec):
         return of
     if of is dict or of is list or typing.get_origin(of) in (dict, list):

@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 class _View:
-    """All of a map."""
+    """A view of a whole map."""
 
     __slots__ = ()
     _mapping: Map[Any, Any]
@@ -44,7 +44,7 @@ class ItemsView(_View, abc.ItemsView[Any, Any]):
 
 
 class Range(abc.Reversible[_T]):
-    """A part of a map, which can be gone through any number of times. It has no length: ``map.count`` counts."""
+    """A part of a map. It can be iterated any number of times, and has no length: ``map.count`` counts its entries."""
 
     __slots__ = ("_arguments", "_mapping", "_part", "_reverse")
 
@@ -76,7 +76,7 @@ class Range(abc.Reversible[_T]):
 
 
 def equal(mapping: Map[Any, Any], other: object) -> Any:
-    """``mapping == other``, as ``Mapping`` has it, without a second copy of the entries."""
+    """``mapping == other``, as ``Mapping`` defines it, without a second copy of the entries."""
     if not isinstance(other, abc.Mapping):
         return NotImplemented
     if len(mapping) != len(other):

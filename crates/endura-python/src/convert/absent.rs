@@ -1,4 +1,4 @@
-//! The object that stands for no value where `None` is one.
+//! The object that stands for no value in maps whose values may be `None`.
 
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! From encodings to objects.
+//! Makes objects from encodings.
 
 use endura::dynamic::{Datum, Type};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! From objects to values of the library's types.
+//! Makes values of the library's types from objects.
 
 use endura::dynamic::{Datum, Type};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
@@ -10,8 +10,8 @@ use super::encoded::Buffer;
 use super::numpy::expect_unmasked;
 use crate::call::call;
 
-/// The value of an object. Fails with `TypeError` if the object is not of the type, with `OverflowError` or `ValueError` if
-/// its value is not.
+/// The value of an object. Fails with `TypeError` if the object is not of the type, and with `OverflowError` or `ValueError`
+/// if the type does not have its value.
 pub(super) fn datum(kind: &Type, object: &Bound<'_, PyAny>) -> PyResult<Datum<'static>> {
     if let Type::Int { width: ..=8, .. } = kind
         && !object.is_instance_of::<PyInt>()
@@ -55,7 +55,7 @@ pub(super) fn datum(kind: &Type, object: &Bound<'_, PyAny>) -> PyResult<Datum<'s
     })
 }
 
-/// A number of 16 bytes. PyO3 reads those of `int` alone, not of what has `__index__`.
+/// A number of 16 bytes. PyO3 reads such numbers only from an `int`, not from another object with `__index__`.
 pub(crate) fn integer<'py, T>(object: &Bound<'py, PyAny>) -> PyResult<T>
 where
     for<'a> T: FromPyObject<'a, 'py, Error = PyErr>,
@@ -78,13 +78,13 @@ fn fields(kinds: &[Type], tuple: &Bound<'_, PyTuple>) -> PyResult<Datum<'static>
     Ok(Datum::Tuple(parts.collect::<PyResult<_>>()?))
 }
 
-/// A number that a float has exactly.
+/// A number that a float can have exactly.
 pub(crate) fn float(object: &Bound<'_, PyAny>) -> PyResult<f64> {
     if let Ok(float) = object.cast::<PyFloat>() {
         return Ok(float.value());
     }
     expect_unmasked(object)?;
-    // A whole number of another class may round itself where it is compared with a float.
+    // A whole number of another class is made an `int` first, because it might round itself when it is compared with a float.
     let whole = match object.is_instance_of::<PyInt>() {
         true => Some(object.clone()),
         false => index(object)?,
@@ -94,7 +94,7 @@ pub(crate) fn float(object: &Bound<'_, PyAny>) -> PyResult<f64> {
     if is_exact { Ok(value) } else { Err(inexact()) }
 }
 
-/// The `int` of an object that is a whole number.
+/// The `int` of an object that is a whole number; `None` for another object.
 fn index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
     if !object.hasattr(intern!(py, "__index__"))? {
@@ -102,7 +102,7 @@ fn index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>>
     }
     match call(&py.import(intern!(py, "operator"))?.getattr(intern!(py, "index"))?, (object,)) {
         Ok(whole) => Ok(Some(whole)),
-        // Arrays have the method, and only those of one whole number the number.
+        // All arrays have the method, but it fails except for an array of one whole number.
         Err(error) if error.is_instance_of::<PyTypeError>(py) => Ok(None),
         Err(error) => Err(error),
     }

@@ -1,4 +1,4 @@
-//! Encodings of objects, without a copy where the object has the bytes.
+//! Encodings of objects, without a copy if the object has the bytes of its encoding.
 
 use std::ops::Deref;
 
@@ -17,19 +17,20 @@ pub(crate) enum Encoded<'a> {
     /// A number of 8 bytes.
     Word([u8; 8]),
     Own(Vec<u8>),
-    /// What the function of a codec returned.
+    /// The `str` that the function of a codec returned.
     Text(PyBackedStr),
+    /// The `bytes` that the function of a codec returned.
     Bytes(PyBackedBytes),
     Buffer(Buffer),
 }
 
 impl Encoded<'_> {
-    /// Whether the bytes stay as they are while other threads run Python.
+    /// Whether the bytes cannot change while other threads run Python.
     pub(crate) fn is_constant(&self) -> bool {
         !matches!(self, Self::Buffer(_))
     }
 
-    /// The same bytes, copied where others could change them.
+    /// The same bytes, copied if other threads could change them.
     pub(crate) fn constant(self) -> Self {
         match self {
             Self::Buffer(buffer) => Self::Own(buffer.bytes().to_vec()),
@@ -54,12 +55,12 @@ impl Deref for Encoded<'_> {
     }
 }
 
-/// The contiguous bytes of an object that is no `bytes`: a `bytearray`, a `memoryview`, an array.
+/// The contiguous bytes of an object other than `bytes`: a `bytearray`, a `memoryview`, an array.
 pub(crate) struct Buffer(PyUntypedBuffer);
 
 impl Buffer {
-    /// The bytes of `object`, or `None` if it has no buffer, or one with gaps. Fails if the bytes are addresses, or stand
-    /// under a mask.
+    /// The bytes of `object`, or `None` if it has no buffer, or one with gaps. Fails if the elements are addresses, or if
+    /// some of them are masked.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Encoded<'static>>> {
         let buffer = match PyUntypedBuffer::get(object) {
             Ok(buffer) => buffer,
@@ -67,7 +68,7 @@ impl Buffer {
                 let py = object.py();
                 let is_none = error.is_instance_of::<PyTypeError>(py)
                     || error.is_instance_of::<PyBufferError>(py);
-                // What else a buffer of Python code raises, such as an interrupt, is the caller's to see.
+                // A buffer that is written in Python may raise other exceptions, such as an interrupt: the caller gets them.
                 return if is_none { Ok(None) } else { Err(error) };
             }
         };
@@ -93,15 +94,15 @@ impl Buffer {
         if bytes == 0 {
             return &[];
         }
-        // SAFETY: the buffer is contiguous, and has so many bytes for as long as it is held. It may be written only by a
-        // thread that is attached to the interpreter. This one is, and stays so while it has this reference
-        // (`Encoded::is_constant`); where threads do not take turns, the reference lives for one copy.
+        // SAFETY: the buffer is contiguous, and has `bytes` bytes as long as it is held. Only a thread that is attached to the
+        // interpreter may write to it. This thread is attached, and stays so while it has this reference
+        // (`Encoded::is_constant`). If threads do not take turns, the reference lives for one copy.
         unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast_const().cast(), bytes) }
     }
 }
 
-/// Whether a buffer's format has elements that are addresses: of objects, of texts of C, of anything else. As `struct`,
-/// NumPy and `ctypes` write formats.
+/// Whether the elements in a buffer's format are addresses: of objects, of C strings, of anything else. The format is one
+/// that `struct`, NumPy or `ctypes` writes.
 fn has_addresses(format: &[u8]) -> bool {
     let mut rest = format.iter();
     while let Some(code) = rest.next() {
@@ -121,7 +122,7 @@ fn has_addresses(format: &[u8]) -> bool {
     false
 }
 
-/// Whether one thread at a time runs Python: not in a free-threaded build.
+/// Whether only one thread at a time runs Python. In a free-threaded build that is not so.
 fn threads_take_turns(py: Python<'_>) -> PyResult<bool> {
     static TAKE_TURNS: PyOnceLock<bool> = PyOnceLock::new();
     let found = TAKE_TURNS.get_or_try_init(py, || {

@@ -1,11 +1,11 @@
-//! What JSON does not give back.
+//! Refuses objects that JSON does not give back as they were.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
 
-/// Fails for an object that JSON has written otherwise: keys that are no `str` come back as one, where two may become one
-/// key, and tuples as lists. For objects of which the encoder has made a text, so that they have an end.
+/// Fails for an object that comes back from JSON as another one: keys that are not `str` come back as `str`, so that two keys
+/// may become one, and tuples come back as lists. The encoder must have written the object before, so it has no cycles.
 #[pyfunction]
 #[pyo3(name = "_expect_json")]
 pub(crate) fn expect_json(value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -16,7 +16,7 @@ pub(crate) fn expect_json(value: &Bound<'_, PyAny>) -> PyResult<()> {
         } else if value.is_instance_of::<PyTuple>() {
             return Err(refused(&value, "comes back as a list: give a list"));
         } else if value.is_instance_of::<PyDict>() {
-            // Also of a class that has `items` of its own, as the encoder does.
+            // A class may have an `items` of its own. The encoder calls that too.
             for item in value.cast::<PyMapping>()?.items()? {
                 let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
                 if !key.is_instance_of::<PyString>() {

@@ -1,9 +1,9 @@
-//! Between objects of Python and encodings of the library.
+//! Conversions between objects of Python and encodings of the library.
 //!
 //! | type | taken | returned |
 //! | --- | --- | --- |
-//! | `i8` to `u128` | `int`, what has `__index__` | `int` |
-//! | `f32`, `f64` | `float`, `int`, what has `__float__`, if the type has that number exactly | `float` |
+//! | `i8` to `u128` | `int`, any object with `__index__` | `int` |
+//! | `f32`, `f64` | `float`, `int`, any object with `__float__`, if the type has that number exactly | `float` |
 //! | `bool` | `bool` | `bool` |
 //! | `()` | `None` | `None` |
 //! | `char` | `str` of one character | `str` |

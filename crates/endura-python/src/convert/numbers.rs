@@ -9,7 +9,7 @@ use pyo3::types::{PyByteArray, PyList};
 
 use super::numpy::expect_unmasked;
 
-/// Calls a function for the number that a type is, or returns `$other`.
+/// Calls a generic function with the number type that `$kind` is, or returns `$other` if it is not one.
 macro_rules! for_number {
     ($kind:expr, $function:ident($($argument:expr),*), $other:expr) => {
         match $kind {
@@ -28,9 +28,9 @@ macro_rules! for_number {
     };
 }
 
-/// A number as it is in an array.
+/// A type of numbers that the elements of an array can have.
 trait Number: Element + Default + for<'a> Value<Ref<'a> = Self, Owned = Self> {
-    /// What NumPy calls it.
+    /// NumPy's name of the type.
     const DTYPE: &'static str;
 
     fn write(self, out: &mut Vec<u8>);
@@ -54,17 +54,17 @@ numbers! {
     f32, "float32"; f64, "float64";
 }
 
-/// How formats of buffers begin that have another byte order than this machine.
+/// The first characters of a buffer's format that mean another byte order than that of this machine.
 const SWAPPED: &[u8] = if cfg!(target_endian = "big") { b"<" } else { b">!" };
 
 /// The elements of an array of numbers.
 pub(crate) struct Numbers {
-    /// The words that stand for them.
+    /// The words that stand for the elements.
     pub(crate) words: Vec<u64>,
 }
 
 impl Numbers {
-    /// The elements of an array, if it has one dimension and the numbers of this type.
+    /// The elements of an array, if the array has one dimension and its elements are of this type.
     pub(crate) fn of(kind: &Type, array: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if array.is_instance_of::<PyList>() {
             return Ok(None);
@@ -74,12 +74,12 @@ impl Numbers {
         Ok(words.map(|words| Self { words }))
     }
 
-    /// Whether arrays have elements of this type.
+    /// Whether the elements of an array can have this type.
     pub(crate) fn are(kind: &Type) -> bool {
         for_number!(kind, is_number(), false)
     }
 
-    /// A NumPy array of these numbers, with 0 for none.
+    /// A NumPy array of these numbers, with 0 in place of `None`.
     pub(crate) fn array<'py>(
         py: Python<'py>,
         kind: &Type,
@@ -108,7 +108,7 @@ fn is_number<T: Number>() -> bool {
 
 fn words<T: Number>(array: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u64>>> {
     let Ok(buffer) = PyBuffer::<T>::get(array) else { return Ok(None) };
-    // PyO3 takes numbers in the byte order of other machines for ours.
+    // PyO3 would read numbers in another byte order as if they were in that of this machine.
     let is_swapped =
         buffer.format().to_bytes().first().is_some_and(|order| SWAPPED.contains(order));
     if buffer.dimensions() != 1 || is_swapped {

@@ -1,11 +1,11 @@
-//! Objects of NumPy, which is looked for only where a program has imported it.
+//! Objects of NumPy, recognized without importing it: a program that has such objects has imported it.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// A module, if it is imported: a program that has objects of it has done so.
+/// A module, if the program has imported it.
 fn imported<'py>(name: &Bound<'py, PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let modules =
         name.py().import(intern!(name.py(), "sys"))?.getattr(intern!(name.py(), "modules"))?;
@@ -22,7 +22,7 @@ pub(crate) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-/// Fails for an array that has masked elements. They have a value as well, which means nothing.
+/// Fails for an array that has masked elements. Masked elements have a value too, but it means nothing.
 pub(crate) fn expect_unmasked(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = object.py();
     let Some(masked) = imported(intern!(py, "numpy.ma"))? else { return Ok(()) };

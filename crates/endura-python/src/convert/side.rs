@@ -1,4 +1,4 @@
-//! The keys of a map, or its values: their type, and how objects become encodings and come back.
+//! One side of a map, its keys or its values: their type, and the conversion of objects to encodings and back.
 
 use endura::dynamic::{Type, word};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeError, PyValueError};
@@ -11,10 +11,10 @@ use super::encode::datum;
 use super::encoded::{Buffer, Encoded};
 use crate::call::call;
 
-/// The most characters of a number that a text repeats.
+/// The longest number, in characters, that an error message repeats.
 const LONGEST_SHOWN: usize = 60;
 
-/// A pair of functions of Python that make `str` or `bytes` of an object, and an object of these.
+/// A pair of functions of Python: one makes a `str` or `bytes` from an object, the other makes an object from these.
 pub(crate) struct Codec {
     pub(crate) encode: Py<PyAny>,
     pub(crate) decode: Py<PyAny>,
@@ -25,7 +25,7 @@ pub(crate) struct Side {
     kind: Type,
     /// The type, by its recorded name.
     name: String,
-    /// What they are of which map, for texts.
+    /// A description for error messages: `keys of the map ...` or `values of the map ...`.
     what: String,
     codec: Option<Codec>,
 }
@@ -43,7 +43,7 @@ impl Side {
         &self.name
     }
 
-    /// Whether objects are `bytes` with the bytes of encodings.
+    /// Whether the objects are `bytes` that equal their encodings.
     pub(crate) fn is_bytes(&self) -> bool {
         matches!((&self.kind, &self.codec), (Type::Bytes | Type::Unknown(_), None))
     }
@@ -53,7 +53,7 @@ impl Side {
         self.codec.is_some()
     }
 
-    /// Whether `None` may be one of them: by their type, or because a codec takes it.
+    /// Whether one of them may be `None`: by their type, or because a codec may accept it.
     pub(crate) fn has_none(&self) -> bool {
         let mut kind = &self.kind;
         while let Type::Reverse(inner) = kind {
@@ -115,12 +115,12 @@ impl Side {
         let mut out = Vec::new();
         match self.kind.encode(&value, &mut out) {
             Ok(()) => Ok(Encoded::Own(out)),
-            // Of the right type: a number that is too large, bytes of another length.
+            // The type is right, but a number is too large, or bytes have another length.
             Err(error) => Err(self.out_of_range(object, &error)),
         }
     }
 
-    /// The first bytes of keys: text or bytes that they begin with, or the first fields of a tuple.
+    /// The encoding of a prefix of keys: a text or bytes that they begin with, or the first fields of a tuple.
     pub(crate) fn prefix(&self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         match &self.kind {
             Type::Str | Type::Bytes | Type::Unknown(_) => Ok(self.encode(object)?.to_vec()),
@@ -187,7 +187,7 @@ impl Side {
         }
     }
 
-    /// Tells the garbage collector of the functions.
+    /// Reports the functions to the garbage collector.
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         self.codec.as_ref().map_or(Ok(()), |codec| {
             visit.call(&codec.encode)?;
@@ -211,7 +211,7 @@ impl Side {
         {
             return error;
         }
-        // Long numbers are not read, and Python does not write those of thousands of digits.
+        // A long number would not be read, and Python refuses to write one of thousands of digits.
         let shown = match object.repr().map(|text| text.to_string()) {
             Ok(text) if text.len() <= LONGEST_SHOWN => text,
             _ => "the number".to_owned(),
@@ -221,7 +221,7 @@ impl Side {
         PyOverflowError::new_err(text)
     }
 
-    /// A `TypeError` or `ValueError` that also says which map it is of.
+    /// The same `TypeError` or `ValueError` with the name of the map in its text.
     #[cold]
     fn named(&self, py: Python<'_>, error: PyErr) -> PyErr {
         let class = error.get_type(py);

@@ -1,4 +1,4 @@
-//! Arguments of methods that are more than objects.
+//! Arguments of methods that are converted or checked.
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::intern;
@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 use crate::call::call;
 use crate::convert::absent;
 
-/// What `keys`, `values` and `items` take.
+/// The arguments of `keys`, `values` and `items`.
 pub(super) struct ViewArguments<'py> {
     pub(super) start: Option<Bound<'py, PyAny>>,
     pub(super) stop: Option<Bound<'py, PyAny>>,
@@ -17,7 +17,7 @@ pub(super) struct ViewArguments<'py> {
     pub(super) reverse: bool,
 }
 
-/// An argument that is any object, also `None`, or is not given: then, too, if it is `ABSENT`.
+/// An optional argument that may be any object, also `None`. `ABSENT` counts as not given.
 pub(super) struct Given(Option<Py<PyAny>>);
 
 impl Given {
@@ -37,7 +37,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Given {
     }
 }
 
-/// Which end of a map is meant.
+/// An end of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     First,
@@ -47,8 +47,8 @@ pub(super) enum End {
 impl<'a, 'py> FromPyObject<'a, 'py> for End {
     type Error = PyErr;
 
-    /// `True` or -1 for the last, `False` or 0 for the first: `last` of `OrderedDict.popitem`, and what the index of
-    /// `SortedDict.peekitem` means. Entries have no other index.
+    /// `True` or -1 for the last, `False` or 0 for the first, like `last` of `OrderedDict.popitem`, and like the index of
+    /// `SortedDict.peekitem`. Other indexes are refused.
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(is_last) = object.cast::<PyBool>() {
             return Ok(if is_last.is_true() { Self::Last } else { Self::First });
@@ -66,7 +66,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for End {
     }
 }
 
-/// The pairs of what `dict` makes a dictionary of.
+/// The pairs of keys and values in an object that `dict` would make a dictionary from.
 pub(super) fn pairs_of<'py>(entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = entries.py();
     if let Ok(dict) = entries.cast_exact::<PyDict>() {

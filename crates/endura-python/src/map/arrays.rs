@@ -1,4 +1,4 @@
-//! Lookups of many keys, and of those in an array of NumPy.
+//! Lookups of many keys, which may be in an array of NumPy.
 
 use endura::dynamic::{UntypedMap, word};
 use pyo3::exceptions::PyValueError;
@@ -12,8 +12,8 @@ use crate::convert::{Numbers, absent, bools, expect_unmasked, is_numpy, objects}
 use crate::error::failure;
 
 impl OpenMap {
-    /// The values of keys: a list with `default` for those that are missing. Of a NumPy array of keys: the array of the
-    /// values, and one that says which are there.
+    /// The values of keys: a list, with `default` for those that are missing. For a NumPy array of keys two arrays: the
+    /// values, and which keys were found.
     pub(crate) fn get_many<'py>(
         &self,
         keys: &Bound<'py, PyAny>,
@@ -25,8 +25,8 @@ impl OpenMap {
         self.get_list(keys, default).map(Bound::into_any)
     }
 
-    /// The array of the values, and the one of which keys are there: whatever the keys are an array of, and whatever the
-    /// values are. Those that are no numbers are objects.
+    /// The array of the values, and the array of which keys were found, for any types of keys and values. Values that are
+    /// not numbers are in an array of objects.
     fn get_array<'py>(
         &self,
         keys: &Bound<'py, PyAny>,
@@ -44,7 +44,7 @@ impl OpenMap {
         Ok(PyTuple::new(py, [values, bools(py, &are_found)?])?.into_any())
     }
 
-    /// Numbers, with 0 for `None` as the default.
+    /// The values as an array of numbers. If `default` is `None`, 0 stands for it.
     fn get_numbers<'py>(
         &self,
         keys: &Bound<'py, PyAny>,
@@ -69,7 +69,7 @@ impl OpenMap {
             }
             return Ok(found);
         }
-        // Keys of another width, in another order of bytes, texts: each element is an object, as in a list.
+        // Keys of another width or byte order, or texts: each element is converted like an object in a list.
         let keys = keys.try_iter()?;
         loop {
             let part = taken(&keys)?;

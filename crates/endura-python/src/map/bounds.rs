@@ -1,4 +1,4 @@
-//! From the arguments of a range to its bounds.
+//! The bounds of a range, from the arguments of a method.
 
 use std::ops::Bound as End;
 
@@ -16,7 +16,7 @@ pub(crate) struct Arguments<'a, 'py> {
     pub(crate) inclusive: (bool, bool),
 }
 
-/// The part of a map that a range has still to go through, as encodings of its keys.
+/// The part of a map that a range still has to visit, as encodings of its keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Bounds {
     pub(crate) from: End<Vec<u8>>,
@@ -53,7 +53,7 @@ impl Bounds {
         open.map.range(from, to)
     }
 
-    /// Leaves out what a range that goes upwards, or downwards, has returned: all up to this key.
+    /// Leaves out everything up to and including `key`, which a range in this direction has returned.
     pub(crate) fn go_on_behind(&mut self, key: &[u8], upwards: bool) {
         let end = if upwards { &mut self.from } else { &mut self.to };
         *end = End::Excluded(key.to_vec());

@@ -11,9 +11,10 @@ use crate::call::next;
 use crate::convert::{Encoded, Numbers, Side};
 use crate::error::failure;
 
-/// Objects that are taken at once, from a container or for a lookup; and the entries between two looks at signals.
+/// The number of objects that are taken at once, from a container or for a lookup, and of entries between two checks for
+/// signals.
 const OBJECTS: usize = 1_024;
-/// Numbers of an array between two looks at signals.
+/// The number of an array's elements between two checks for signals.
 pub(super) const NUMBERS: usize = 1 << 16;
 
 impl OpenMap {
@@ -63,7 +64,7 @@ impl OpenMap {
         Ok(())
     }
 
-    /// Gives each key the value beside it; returns how many there were.
+    /// Gives each key the value at the same place in `values`; returns the number of entries.
     pub(crate) fn put_many(
         &self,
         keys: &Bound<'_, PyAny>,
@@ -95,13 +96,13 @@ impl OpenMap {
         })
     }
 
-    /// Puts the pairs that an iterable has; returns how many.
+    /// Puts the pairs in an iterable; returns their number.
     pub(crate) fn put_pairs(&self, pairs: &Bound<'_, PyAny>) -> PyResult<usize> {
         let (py, most, pairs) = (pairs.py(), at_once(&[pairs]), pairs.try_iter()?);
         self.put_all(py, most, || next(&pairs)?.map(|item| pair(&item)).transpose())
     }
 
-    /// Puts entries until there is none, at most so many at once. Where one fails, those before it are in the map.
+    /// Puts the entries that `next` returns, at most `most` at once. If one fails, those before it are in the map.
     fn put_all<'py>(
         &self,
         py: Python<'py>,
@@ -156,7 +157,7 @@ impl OpenMap {
         failed.map_or(Ok(count), Err)
     }
 
-    /// How many entries are within bounds. O(n).
+    /// The number of entries within bounds. O(n).
     pub(crate) fn count(&self, py: Python<'_>, bounds: &Bounds) -> PyResult<usize> {
         let count = || {
             let mut count = 0;
@@ -169,7 +170,7 @@ impl OpenMap {
         py.detach(count).map_err(failure)
     }
 
-    /// Removes the entries within bounds, one after the other; returns how many. O(n).
+    /// Removes the entries within bounds, one after the other; returns their number. O(n).
     pub(crate) fn remove_range(&self, py: Python<'_>, bounds: &Bounds) -> PyResult<usize> {
         let (from, to) = bounds.ends();
         let removed = py.detach(|| self.map.remove_range(from, to));
@@ -183,7 +184,7 @@ const UNEQUAL: &str = "as many values as keys are expected";
 /// A key and a value.
 type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// What comes before the first failure.
+/// The items before the first failure.
 fn until_failure<T>(
     items: impl Iterator<Item = PyResult<T>>,
     failed: &mut Option<PyErr>,
@@ -191,8 +192,9 @@ fn until_failure<T>(
     items.map_while(|item| item.map_err(|error| *failed = Some(error)).ok()).collect()
 }
 
-/// How many entries are taken from these objects before they are written: those of a container are there whether or not
-/// they are written. An iterator may read what was written before, and what it has returned is gone.
+/// How many entries are taken from these objects before they are written. A container keeps its entries, so many are taken
+/// at once. From an iterator one is taken at a time: the iterator may read entries that were written before, and an entry
+/// that it has returned would be lost if it were not written.
 fn at_once(objects: &[&Bound<'_, PyAny>]) -> usize {
     let stays = |object: &&Bound<'_, PyAny>| {
         object.is_exact_instance_of::<PyList>()
@@ -202,12 +204,12 @@ fn at_once(objects: &[&Bound<'_, PyAny>]) -> usize {
     if objects.iter().all(stays) { OBJECTS } else { 1 }
 }
 
-/// The next objects of an iterator.
+/// The next [`OBJECTS`] objects of an iterator, or as many as it has.
 pub(super) fn taken<'py>(objects: &Bound<'py, PyIterator>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     (0..OBJECTS).map_while(|_| next(objects).transpose()).collect()
 }
 
-/// The key and the value that an object of two parts is, as `dict.update` takes them.
+/// The key and the value in an object of two parts, as `dict.update` takes it.
 fn pair<'py>(object: &Bound<'py, PyAny>) -> PyResult<Pair<'py>> {
     if let Ok(tuple) = object.cast_exact::<PyTuple>()
         && tuple.len() == 2
@@ -221,7 +223,7 @@ fn pair<'py>(object: &Bound<'py, PyAny>) -> PyResult<Pair<'py>> {
     }
 }
 
-/// Encodings that stay as they are while other threads run Python.
+/// Encodings that cannot change while other threads run Python.
 pub(super) fn encoded<'a>(
     side: &Side,
     objects: &'a [Bound<'_, PyAny>],

@@ -1,6 +1,6 @@
 //! Operations that read a value and write another one, in one step.
 //!
-//! Functions of Python run outside of any operation of the library: a function that blocks holds nobody.
+//! Functions of Python run outside of any operation of the library, so a function that blocks holds up no other thread.
 
 use endura::dynamic::{Datum, Type};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
@@ -13,7 +13,7 @@ use crate::convert::{absent, float, integer};
 use crate::error::failure;
 
 impl OpenMap {
-    /// What a function is given in place of a value that is not there.
+    /// The object that a function gets in place of a missing value.
     fn absent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.value.has_none() {
             true => absent(py).cloned(),
@@ -21,12 +21,12 @@ impl OpenMap {
         }
     }
 
-    /// Whether an object stands for no value: `ABSENT`, and `None` where that is no value.
+    /// Whether an object stands for no value: `ABSENT` does, and `None` in maps whose values cannot be `None`.
     fn is_absent(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(value.is(absent(value.py())?) || (value.is_none() && !self.value.has_none()))
     }
 
-    /// The encoding of a value, or `None` for what stands for none.
+    /// The encoding of a value, or `None` for an object that stands for no value.
     fn encoding(&self, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
         match self.is_absent(value)? {
             true => Ok(None),
@@ -47,7 +47,8 @@ impl OpenMap {
             let expected = self.encoding(expected)?;
             return Ok(self.exchange(&key, expected.as_deref(), new.as_deref())?.is_ok());
         }
-        // One value may have several texts, and other programs may have written it: objects are compared.
+        // With a codec, one value may have several encodings, and another program may have written it. So the objects are
+        // compared.
         let (mut found, mut runs) = (self.read(&key)?.map(Vec::from), Runs::default());
         loop {
             let Some(old) = found else { return Ok(false) };
@@ -63,13 +64,13 @@ impl OpenMap {
         }
     }
 
-    /// Gives a key the value that `change` makes of the one it has.
+    /// Gives a key the value that `change` returns for its present one.
     pub(crate) fn alter<'py>(
         &self,
         key: &Bound<'py, PyAny>,
         change: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // `change` may write to the buffer that a key is.
+        // The encoding is copied, because the key may be a buffer to which `change` writes.
         let (py, key) = (key.py(), self.key.encode(key)?.constant());
         let (mut old, mut runs) = (self.read(&key)?.map(Vec::from), Runs::default());
         loop {
@@ -88,7 +89,7 @@ impl OpenMap {
         }
     }
 
-    /// Adds to the number that a key has.
+    /// Adds to the number that is the value of a key.
     pub(crate) fn incr<'py>(
         &self,
         key: &Bound<'py, PyAny>,
@@ -118,7 +119,7 @@ impl OpenMap {
             })?;
             let mut new = Vec::with_capacity(16);
             kind.encode(&sum, &mut new).map_err(failure)?;
-            // Before it is written: no number is added of which the caller does not hear.
+            // The object is made before the write: if that fails, nothing has been added.
             let made = self.value.decode(py, &new)?;
             match self.exchange(&key, old.as_deref(), Some(&new))? {
                 Ok(()) => return Ok(made),
@@ -128,14 +129,14 @@ impl OpenMap {
     }
 }
 
-/// What is added, and to what where there is nothing.
+/// The number that is added, and the one that it is added to if the key is missing.
 enum Delta {
     Int(i128, i128),
     Float(f64, f64),
 }
 
 impl Delta {
-    /// The sum, or `None` if the type does not have it.
+    /// The sum, or `None` if it is out of the range of the type.
     fn sum(&self, kind: &Type, now: Option<Datum<'_>>) -> Option<Datum<'static>> {
         let sum = match (self, now) {
             (Self::Int(delta, default), None) => Sum::Int(default.checked_add(*delta)?),

@@ -18,12 +18,13 @@ use crate::error::{failure, missing};
 
 /// A map of a pool: `pool.map(name, key, value)` opens one. A `collections.abc.MutableMapping`, sorted by its keys.
 ///
-/// A write that returned is in the pool: it survives the end of the process, also by `kill -9`. What is returned is a copy:
-/// to change a value, assign it again, or use `edit` or `alter`. Any threads may use a map at once.
+/// A write that returned is in the pool: it survives the end of the process, also by `kill -9`. The values that methods
+/// return are copies: to change a value, assign it again, or use `edit` or `alter`. Any number of threads may use a map at
+/// once.
 #[pyclass(frozen, weakref, mapping, module = "endura")]
 pub(crate) struct Map {
     open: Arc<OpenMap>,
-    /// Its pool, which is open as long as a map of it is in use: the end of the interpreter closes it.
+    /// The object of the pool. It lives as long as its maps, so that the end of the interpreter finds it and closes the pool.
     pool: Py<PyAny>,
 }
 
@@ -37,12 +38,12 @@ impl Map {
         Entries::new(map, Arc::clone(&this.get().open), part, bounds, upwards)
     }
 
-    /// An entry that was found at an end.
+    /// The entry that was found at an end of the map; `KeyError` if there is none.
     fn entry<'py>(&self, found: Option<Pair<'py>>) -> PyResult<Pair<'py>> {
         found.ok_or_else(|| PyKeyError::new_err(format!("the map `{}` is empty", self.name())))
     }
 
-    /// Calls a class of `endura._views`.
+    /// A view: makes an object of a class of `endura._views`.
     fn view<'py>(
         this: &Bound<'py, Self>,
         whole: &str,
@@ -65,13 +66,13 @@ type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 #[pymethods]
 impl Map {
-    /// The name by which it was opened.
+    /// The name by which the map was opened.
     #[getter]
     fn name(&self) -> &str {
         self.open.map.name()
     }
 
-    /// Its types, by the names that the pool records.
+    /// The types of its keys and its values, by the names that the pool records.
     #[getter]
     fn types(&self) -> (&str, &str) {
         (self.open.key.name(), self.open.value.name())
@@ -129,7 +130,7 @@ impl Map {
         self.open.contains(key)
     }
 
-    /// Entries. O(n) once after the end of a process that did not close the pool.
+    /// The number of entries. O(n) once after the end of a process that did not close the pool.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         py.detach(|| self.open.map.len()).map_err(failure)
     }
@@ -165,7 +166,7 @@ impl Map {
         Ok(self.open.get(key)?.or(default))
     }
 
-    /// Removes `key` and returns its value; without it returns `default`, or raises `KeyError` if there is none.
+    /// Removes `key` and returns its value. If `key` is missing, returns `default`, or raises `KeyError` without a default.
     #[pyo3(signature = (key, /, *default), text_signature = "($self, key, default=..., /)")]
     fn pop<'py>(
         &self,
@@ -194,7 +195,7 @@ impl Map {
         self.entry(self.open.peek(py, last == End::Last)?)
     }
 
-    /// The value of `key`; `default` becomes its value first if it has none. In one step.
+    /// The value of `key`. If it has none, it gets `default` first. Both happen in one step.
     #[pyo3(signature = (key, default=None, /))]
     fn setdefault<'py>(
         &self,
@@ -209,18 +210,18 @@ impl Map {
             if self.open.add(key, &default)? {
                 return Ok(default);
             }
-            // It was there, and went between the two: somebody else got on.
+            // Another thread has added the key since the lookup: look it up again.
             key.py().check_signals()?;
         }
     }
 
-    /// Gives `key` a value if it has none; returns whether it did.
+    /// Gives `key` a value if it has none; returns whether it had none.
     fn add(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.open.add(key, value)
     }
 
-    /// Gives `key` the value `new` if it has `expected`; returns whether it had. `endura.ABSENT` stands for no value, and so
-    /// does `None` in maps whose values cannot be `None`.
+    /// Gives `key` the value `new` if its value is `expected`; returns whether it was. `endura.ABSENT` stands for no value, and
+    /// so does `None` in maps whose values cannot be `None`.
     fn compare_exchange(
         &self,
         key: &Bound<'_, PyAny>,
@@ -230,7 +231,7 @@ impl Map {
         self.open.compare_exchange(key, expected, new)
     }
 
-    /// Adds `delta` to the number that `key` has, or to `default`; returns the sum. In one step.
+    /// Adds `delta` to the value of `key`, or to `default` if it has none, and returns the sum. This is one step.
     #[pyo3(signature = (key, delta=None, default=None))]
     fn incr<'py>(
         &self,
@@ -246,9 +247,10 @@ impl Map {
         self.open.incr(key, &number(delta, 1)?, &number(default, 0)?)
     }
 
-    /// Gives `key` the value that `change` returns for the one it has; returns that. In one step: `change` is called again
-    /// if the value was changed meanwhile. For no value `change` gets `None`, or `endura.ABSENT` in maps whose values may be
-    /// `None`; what it returns stands for none as in `compare_exchange`.
+    /// Gives `key` the value that `change` returns for its present one, and returns the new value. This is one step:
+    /// `change` is called again if the value was changed meanwhile. If `key` has no value, `change` gets `None`, or
+    /// `endura.ABSENT` in maps whose values may be `None`. If it returns one of these, as in `compare_exchange`, `key` is
+    /// removed.
     fn alter<'py>(
         &self,
         key: &Bound<'py, PyAny>,
@@ -257,9 +259,9 @@ impl Map {
         self.open.alter(key, change)
     }
 
-    /// For `with map.edit(key) as value`: writes `value`, a `dict` or a list that was changed in place, back at the end.
-    /// A key that is not there gets a copy of `default`; without one `KeyError` is raised. `endura.Conflict` is raised if
-    /// another thread changed the value meanwhile. After an exception nothing is written.
+    /// For `with map.edit(key) as value`: the block changes `value`, a `dict` or a list, in place, and it is written back at
+    /// the end. If `key` is missing, `value` is a copy of `default`; without a default `KeyError` is raised.
+    /// `endura.Conflict` is raised if another thread changed the value meanwhile. After an exception nothing is written.
     #[pyo3(signature = (key, default=Given::NO), text_signature = "($self, key, default=...)")]
     fn edit(this: &Bound<'_, Self>, key: &Bound<'_, PyAny>, default: Given) -> PyResult<Edit> {
         let map = this.get();
@@ -289,7 +291,7 @@ impl Map {
         Self::view(this, "KeysView", "keys", &arguments)
     }
 
-    /// The values, in the order of their keys; as for `keys`.
+    /// The values, in the order of their keys, with the arguments of `keys`.
     #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false), reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
     fn values<'py>(
         this: &Bound<'py, Self>,
@@ -303,7 +305,7 @@ impl Map {
         Self::view(this, "ValuesView", "values", &arguments)
     }
 
-    /// Pairs of keys and values; as for `keys`.
+    /// Pairs of keys and values, with the arguments of `keys`.
     #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false), reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
     fn items<'py>(
         this: &Bound<'py, Self>,
@@ -317,7 +319,7 @@ impl Map {
         Self::view(this, "ItemsView", "items", &arguments)
     }
 
-    /// An iterator over the keys from `minimum` to `maximum`, both included: as `SortedDict.irange`.
+    /// An iterator over the keys from `minimum` to `maximum`, both included, like `SortedDict.irange`.
     #[pyo3(signature = (minimum=None, maximum=None, inclusive=(true, true), reverse=false), text_signature = "($self, minimum=None, maximum=None, inclusive=(True, True), reverse=False)")]
     fn irange(
         this: &Bound<'_, Self>,
@@ -352,7 +354,7 @@ impl Map {
         Ok(Self::iterator(this, part, Bounds::of(&this.get().open, &arguments)?, !reverse))
     }
 
-    /// Entries from `start` to before `stop`, or with keys that begin with `prefix`. O(n).
+    /// The number of entries from `start` to before `stop`, or with keys that begin with `prefix`. O(n).
     #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false)), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False))")]
     fn count(
         &self,
@@ -368,7 +370,7 @@ impl Map {
     }
 
     /// Removes the entries from `start` to before `stop`, or with keys that begin with `prefix`, one after the other; returns
-    /// how many. O(n).
+    /// their number. O(n).
     #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false)), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False))")]
     fn remove_range(
         &self,
@@ -388,9 +390,9 @@ impl Map {
         self.open.remove_range(py, &Bounds::ALL).map(drop)
     }
 
-    /// The values of keys, as a list, with `default` for those that are missing. For a NumPy array of keys: two arrays, the
-    /// values and which of them were found; among numbers 0 stands for `default` if that is `None`. Of an iterator some 1,000
-    /// keys are taken before they are looked up. Other threads run Python meanwhile.
+    /// The values of `keys`, as a list, with `default` for keys that are missing. For a NumPy array of keys the result is two
+    /// arrays: the values, and which keys were found. In an array of numbers 0 stands for a `default` of `None`. Some 1,000
+    /// keys are taken from an iterator before they are looked up. Other threads run Python meanwhile.
     #[pyo3(signature = (keys, default=None))]
     fn get_many<'py>(
         &self,
@@ -401,9 +403,9 @@ impl Map {
         self.open.get_many(keys, &default)
     }
 
-    /// Gives each of `keys` the value beside it in `values`, one after the other; returns how many. Takes iterables, and
-    /// arrays of numbers; or a mapping alone. Of iterators an entry is written before the next one is taken; of lists, tuples
-    /// and a `dict` some 1,000 at once. Other threads run Python meanwhile.
+    /// Gives each of `keys` the value at the same place in `values`, one after the other; returns their number. Both are
+    /// iterables or arrays of numbers; or `keys` alone is a mapping, or has pairs. An entry of an iterator is written before
+    /// the next one is taken; from lists, tuples and a `dict` some 1,000 are taken at once. Other threads run Python meanwhile.
     #[pyo3(signature = (keys, values=None))]
     fn put_many(
         &self,
@@ -416,8 +418,8 @@ impl Map {
         }
     }
 
-    /// Puts the entries of a mapping, or the pairs of an iterable, one after the other: as `dict.update`. An entry is written
-    /// before an iterator is asked for the next one.
+    /// Puts the entries of a mapping, or the pairs of an iterable, one after the other, like `dict.update`. An entry of an
+    /// iterator is written before the next one is taken.
     #[pyo3(signature = (other=None, /, **more))]
     fn update(
         &self,

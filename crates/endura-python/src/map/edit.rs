@@ -10,17 +10,17 @@ use pyo3::{PyTraverseError, PyVisit};
 use super::open_map::OpenMap;
 use crate::error::{exception, missing};
 
-/// The encoding that was read, if there was one, and the object that was made of it.
+/// The encoding that was read, if there was one, and the object that was made from it.
 type Read = (Option<Vec<u8>>, Py<PyAny>);
 
-/// What `map.edit(key)` returns: for `with`.
+/// What `map.edit(key)` returns, for a `with` statement.
 #[pyclass(frozen, module = "endura")]
 pub(crate) struct Edit {
-    /// The map, which tells the garbage collector of its functions.
+    /// The map, which reports its functions to the garbage collector.
     map: Py<PyAny>,
     open: Arc<OpenMap>,
     key: Vec<u8>,
-    /// The object for a key that is not there.
+    /// The value of a missing key.
     default: Option<Py<PyAny>>,
     under_way: Mutex<Option<Read>>,
 }
@@ -35,7 +35,7 @@ impl Edit {
         Self { map, open, key, default, under_way: Mutex::default() }
     }
 
-    /// Keeps what was read, unless there is something: then that stays, and this comes back.
+    /// Keeps what was read, unless an edit is under way: then that stays, and `read` is returned.
     fn begin(&self, py: Python<'_>, read: Read) -> Result<(), Read> {
         let mut place = self.under_way.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         match *place {
@@ -67,7 +67,7 @@ impl Edit {
         let old = self.open.read(&self.key)?.map(Vec::from);
         let value = match (&old, &self.default) {
             (Some(old), _) => self.open.value.decode(py, old)?,
-            // A copy: the block changes it, and the caller may give the same object again.
+            // The block gets a copy, because it changes the object, and the caller may pass the same default again.
             (None, Some(default)) => {
                 let encoded = self.open.value.encode(default.bind(py))?.constant();
                 self.open.value.decode(py, &encoded)?

@@ -1,8 +1,8 @@
 //! Iterators over a map.
 //!
-//! They fetch entries in batches, without the lock of the interpreter, and hold nothing of the pool between two batches. What
-//! was fetched before a change through this process is fetched again, so that a loop sees its own writes: never a key twice,
-//! and none is left out that stays.
+//! They fetch entries in batches, without the lock of the interpreter, and hold nothing in the pool between two batches.
+//! After a change by this process, entries that were fetched and not returned are fetched again, so that a loop sees its
+//! own writes. No key is returned twice, and no key that stays in the map is left out.
 
 use std::ops::Bound as End;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ use crate::shared::Process;
 /// An iterator over keys, values or items. Any thread may use it, also several at once.
 #[pyclass(frozen, module = "endura", name = "Iterator")]
 pub(crate) struct Entries {
-    /// The map, which tells the garbage collector of its functions.
+    /// The map, which reports its functions to the garbage collector.
     map: Py<PyAny>,
     open: Arc<OpenMap>,
     part: Part,
@@ -33,15 +33,15 @@ pub(crate) struct Entries {
 struct Cursor {
     bounds: Bounds,
     fetched: Arc<Fetched>,
-    /// Which of the fetched entries is next.
+    /// The index of the next entry in `fetched`.
     next: usize,
-    /// What the map's changes were before these were fetched.
+    /// The number of the map's changes before `fetched` was filled.
     stamp: u64,
     ahead: Ahead,
     is_at_end: bool,
     /// Whether the iterator goes over the whole map.
     is_whole: bool,
-    /// How many entries it has returned before these.
+    /// The number of entries that were returned before those in `fetched`.
     returned: u64,
 }
 
@@ -67,14 +67,14 @@ impl Entries {
         Self { map, open, part, upwards, process: Process::this(), cursor: Mutex::new(cursor) }
     }
 
-    /// The next entry: where it is in what was fetched.
+    /// The next entry, as fetched entries and an index.
     #[inline]
     fn step(&self, py: Python<'_>) -> endura::Result<Option<(Arc<Fetched>, usize)>> {
-        // In a fork, the lock may be one of a thread that is not there.
+        // In the child of a fork, the lock may be held by a thread that only the parent has.
         if self.process != Process::this() {
             return Err(endura::Error::Forked);
         }
-        // No object is made under the lock, nor an exception: that may run any code of Python, and this iterator in it.
+        // No object and no exception is made under the lock: that may run any Python code, which may use this iterator.
         let cursor = &mut *self.cursor.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let is_old = cursor.stamp != self.open.changes.stamp();
         if cursor.next == cursor.fetched.len() || is_old {
@@ -106,12 +106,12 @@ impl Entries {
             true => {}
             false => cursor.ahead.in_vain(),
         }
-        // Before the entries are read: a change meanwhile makes them old.
+        // The stamp is taken before the entries are read, so that a change meanwhile makes them old.
         cursor.stamp = self.open.changes.stamp();
         cursor.returned += cursor.next as u64;
         cursor.next = 0;
         let mut fetched = std::mem::take(&mut cursor.fetched);
-        // Another thread may still make an object of an entry.
+        // Another thread may still be making an object from one of the entries.
         if Arc::get_mut(&mut fetched).is_none() {
             fetched = Arc::default();
         }

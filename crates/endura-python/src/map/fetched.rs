@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 /// The most entries that are fetched at once.
 const MOST: usize = 256;
-/// How many the first time: most iterations that are given up are so at once.
+/// How many are fetched the first time. Most loops that end early do so after few entries.
 const FIRST: usize = 16;
 /// The most bytes of entries that are fetched at once. (One entry may have more.)
 const BYTES: usize = 64 << 10;
@@ -21,11 +21,11 @@ pub(crate) enum Part {
     Items,
 }
 
-/// Fetched entries, one behind the other.
+/// Fetched entries, one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Fetched {
     bytes: Vec<u8>,
-    /// Where the key of each ends, and where its value does.
+    /// For each entry, where its key and where its value ends.
     ends: Vec<(usize, usize)>,
 }
 
@@ -53,7 +53,7 @@ impl Fetched {
         self.len() >= most || self.bytes.len() >= BYTES
     }
 
-    /// Replaces the entries by the next ones, at most so many.
+    /// Replaces the entries by the first ones within `bounds`, at most `most`.
     pub(crate) fn fetch(
         &mut self,
         py: Python<'_>,
@@ -77,7 +77,7 @@ impl Fetched {
         })
     }
 
-    /// The same without values, which may be long and are not read.
+    /// The same without the values, which may be long.
     fn fetch_keys(
         &mut self,
         open: &OpenMap,
@@ -94,7 +94,7 @@ impl Fetched {
     }
 }
 
-/// How many entries are fetched the next time: few at first, and again few when some were in vain.
+/// How many entries are fetched the next time: few at first, and one after some were fetched in vain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ahead(usize);
 
@@ -105,12 +105,12 @@ impl Ahead {
         self.0
     }
 
-    /// All that was fetched was returned.
+    /// To be called if all fetched entries were returned.
     pub(crate) fn used(&mut self) {
         self.0 = (2 * self.0).min(MOST);
     }
 
-    /// The map was changed before that.
+    /// To be called if the map was changed before that.
     pub(crate) fn in_vain(&mut self) {
         self.0 = 1;
     }

@@ -1,4 +1,4 @@
-//! Maps: the class, what its methods do, and its iterators.
+//! Maps: the class, its operations, and its iterators.
 
 mod arguments;
 mod arrays;

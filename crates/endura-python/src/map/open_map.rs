@@ -1,4 +1,4 @@
-//! A map behind its objects: operations on one key.
+//! The state of an open map, and its operations on one key.
 
 use endura::dynamic::{DynamicMap, Encoding, UntypedMap};
 use pyo3::prelude::*;
@@ -11,10 +11,10 @@ use crate::shared::Changes;
 
 /// From this length on, a value is written while other threads run Python.
 const LONG: usize = 16 << 10;
-/// Up to this length, a value is read by way of the stack.
+/// Up to this length, a value is copied to the stack, without an allocation.
 const SHORT: usize = 512;
 
-/// What the objects of one map share.
+/// The state that the objects of one map share.
 pub(crate) struct OpenMap {
     pub(crate) map: DynamicMap,
     pub(crate) key: Side,
@@ -30,7 +30,7 @@ impl OpenMap {
         let UntypedMap::Bytes(map) = self.map.map() else { return self.get_word(key) };
         let key = self.key.encode(key)?;
         if self.value.is_bytes() {
-            // An object for bytes is memory alone: to make it runs no Python.
+            // A `bytes` object is only memory: making one runs no Python code.
             let found = map.read_with(&key, |bytes| {
                 PyBytes::new_with(py, bytes.len(), |room| {
                     bytes.copy_to(0, room);
@@ -39,8 +39,8 @@ impl OpenMap {
             });
             return Ok(found.map_err(failure)?.transpose()?.map(Bound::into_any));
         }
-        // The value is copied out before an object is made of it: objects may run Python, which would pin the pool's memory
-        // for as long as it runs.
+        // The value is copied before an object is made from it: that may run Python code, which would keep memory of the pool
+        // pinned as long as it runs.
         let mut short = [0; SHORT];
         let found = map.read_with(&key, |bytes| match short.get_mut(..bytes.len()) {
             Some(room) => {
@@ -86,7 +86,7 @@ impl OpenMap {
                 let (key, value) = (self.key.encode(key)?, self.value.encode(value)?);
                 let is_free = value.len() >= LONG && key.is_constant() && value.is_constant();
                 let (key, value) = (&*key, &*value);
-                // What a codec made is checked.
+                // A codec may have made bytes that are no encoding: `DynamicMap` checks that.
                 let put = || match self.value.has_codec() {
                     true => self.map.put(key, value),
                     false => map.put(key, value),
@@ -99,7 +99,7 @@ impl OpenMap {
         Ok(())
     }
 
-    /// Gives a key a value if it has none; returns whether it did.
+    /// Gives a key a value if it has none; returns whether it had none.
     pub(crate) fn add(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (key, value) = (self.key.encode(key)?, self.value.encode(value)?);
         let added = self.map.insert_if_absent(&key, &value).map_err(failure)?;
@@ -144,8 +144,8 @@ impl OpenMap {
         self.end(is_last)?.map(|found| self.entry(py, &found)).transpose()
     }
 
-    /// Removes the entry with the first key or the last, and returns it. Its objects are made first: an entry of which none
-    /// can be made stays.
+    /// Removes the entry with the first key or the last, and returns it. Its objects are made first, so that the entry stays
+    /// if they cannot be made.
     pub(crate) fn pop<'py>(
         &self,
         py: Python<'py>,
@@ -173,7 +173,7 @@ impl OpenMap {
         &self,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        // A codec may write to the buffer that a key is.
+        // The encoding is copied, because the key may be a buffer to which a codec writes.
         let (py, key) = (key.py(), self.key.encode(key)?.constant());
         let (mut found, mut runs) = (self.read(&key)?.map(Vec::from), Runs::default());
         while let Some(old) = found {
@@ -188,7 +188,7 @@ impl OpenMap {
         Ok(None)
     }
 
-    /// Replaces the encoding of a value, if it is `expected`; else returns what it is.
+    /// Replaces the encoding of a value if it is `expected`; otherwise returns the present one.
     pub(crate) fn exchange(
         &self,
         key: &[u8],

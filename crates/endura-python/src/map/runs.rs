@@ -1,17 +1,17 @@
-//! How often a function of Python runs for one operation.
+//! The limit on how often a function of Python runs for one operation.
 
 use pyo3::prelude::*;
 
 use crate::error::failure;
 use crate::shared::writes_of_this_thread;
 
-/// After so many runs of a function that itself wrote, and each time in vain, an operation fails.
+/// The operation fails after this number of consecutive runs that were in vain and in which the function itself wrote.
 const IN_VAIN: u32 = 1_000;
 
-/// Runs of functions of Python that were in vain, because the value had changed when they returned.
+/// Counts the runs of a function of Python that were in vain, because the value had changed when the function returned.
 ///
-/// Other threads may win any number of times, for each time one of them gets on. A function that writes its own key would
-/// compete with itself for ever.
+/// Other threads may change the value any number of times: each time one of them makes progress. A function that writes to
+/// its own key would compete with itself for ever.
 #[derive(Default)]
 pub(crate) struct Runs {
     before: u64,
@@ -23,7 +23,7 @@ impl Runs {
         self.before = writes_of_this_thread();
     }
 
-    /// Fails after too many runs that wrote themselves, and if a signal asks for it.
+    /// Fails after too many runs in which the function itself wrote, or if the handler of a signal raises an exception.
     pub(crate) fn end(&mut self, py: Python<'_>) -> PyResult<()> {
         let wrote = writes_of_this_thread() != self.before;
         self.in_vain = if wrote { self.in_vain + 1 } else { 0 };

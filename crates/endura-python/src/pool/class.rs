@@ -19,10 +19,10 @@ use crate::error::{failure, text as error_text};
 use crate::map::{Map, OpenMap};
 use crate::shared::Shared;
 
-/// How long a wait for a pool goes on between two looks at signals.
+/// The time between two checks for signals while an open waits for a pool.
 const WITHOUT_LOOKING: Duration = Duration::from_millis(100);
 
-/// A file with maps; `endura.open(path)` opens one, or makes it.
+/// A file with maps. `endura.open(path)` opens one, or creates it.
 #[pyclass(frozen, subclass, weakref, module = "endura")]
 pub(crate) struct Pool {
     shared: Arc<Shared>,
@@ -77,7 +77,7 @@ impl Pool {
         }
     }
 
-    /// Where its file is.
+    /// The path of the file.
     #[getter]
     fn path(&self) -> PathBuf {
         self.shared.pool.path().to_owned()
@@ -108,7 +108,8 @@ impl Pool {
         ))
     }
 
-    /// Opens a map: with the recorded names of its types, or as it is. A codec is its functions `encode` and `decode`.
+    /// Opens a map, with types by their recorded names, or with the types it has. A codec is a pair of functions, `encode`
+    /// and `decode`.
     #[pyo3(signature = (name, types, codec, kind))]
     fn _map(
         this: &Bound<'_, Self>,
@@ -146,8 +147,8 @@ impl Pool {
         Ok(Map::new(open, this.clone().into_any().unbind()))
     }
 
-    /// The maps of the pool by name: each with its types, its kind, and its entries (`None` until they are counted, after the
-    /// end of a process that did not close the pool).
+    /// The maps of the pool by name: each with its types, its kind, and its number of entries (`None` until they are counted,
+    /// after the end of a process that did not close the pool).
     fn maps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for info in py.detach(|| self.shared.pool.maps()).map_err(failure)? {
@@ -170,40 +171,41 @@ impl Pool {
         Ok(())
     }
 
-    /// Makes a checkpoint now: from here on a power loss costs at most what is written later. Returns when it was made, for
-    /// how long writers were held, in seconds, and the bytes written.
+    /// Makes a checkpoint now: from here on a power loss costs at most what is written later. Returns when it was made
+    /// (`at`), for how many seconds writers were `held` and `slowed`, and the `written_bytes`.
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let made = py.detach(|| self.shared.pool.checkpoint()).map_err(failure)?;
         report::checkpoint(py, &made)
     }
 
-    /// Writes a copy of the pool to `to`, where nothing may be. Writers go on meanwhile.
+    /// Writes a copy of the pool to `to`, where no file may exist. Writers continue meanwhile.
     fn backup(&self, py: Python<'_>, to: PathBuf) -> PyResult<()> {
         py.detach(|| self.shared.pool.backup(to)).map_err(failure)
     }
 
-    /// Facts and figures, as `endura info --json` has them.
+    /// Facts and figures of the pool, as in `endura info --json`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = py.detach(|| self.shared.pool.stats()).map_err(failure)?;
         report::stats(py, &stats)
     }
 
-    /// Checks everything in the pool, and returns what each map has; raises `endura.Corrupt` for damage. Writers wait
+    /// Checks everything in the pool, and returns figures of each map; raises `endura.Corrupt` for damage. Writers wait
     /// meanwhile. O(n).
     fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = py.detach(|| self.shared.pool.verify()).map_err(failure)?;
         report::check(py, &report)
     }
 
-    /// What the open did if it took the pool back to a checkpoint, or made it of one: when the checkpoint was made, the bytes
-    /// written, the reason, and where the pool is kept as it was found (`None` if it is not). `None` if it did not.
+    /// How the open took the pool back to a checkpoint, or made it from one; `None` if it did neither. It has when the
+    /// checkpoint was made (`at`), the `written_bytes`, the `reason`, and where the pool is kept as it was found (`kept`, or
+    /// `None`).
     #[getter]
     fn restored<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.shared.pool.restored().map(|restored| report::restored(py, restored)).transpose()
     }
 
-    /// Closes the pool: waits for operations of other threads, and raises `endura.Closed` in all later ones. Its memory, its
-    /// files and the disk space of a removed one are free at once. A second call does nothing.
+    /// Closes the pool: waits for operations of other threads; later operations raise `endura.Closed`. Its memory and its
+    /// files are released at once, and so is the disk space of a removed file. A second call does nothing.
     ///
     /// Raises an exception if the data may not survive, and warns with `endura.CheckpointWarning` if the pool is closed, but
     /// without a checkpoint of the last writes.
@@ -220,7 +222,7 @@ impl Pool {
     }
 }
 
-/// A closed pool is whole, but its checkpoint is an older one.
+/// Warns that the pool is closed, and whole, but its checkpoint is an older one.
 fn warn_of_checkpoint(py: Python<'_>, error: &Error) -> PyResult<()> {
     let category =
         py.import(intern!(py, "endura._errors"))?.getattr(intern!(py, "CheckpointWarning"))?;
@@ -232,7 +234,8 @@ fn warn_of_checkpoint(py: Python<'_>, error: &Error) -> PyResult<()> {
     PyErr::warn(py, &category, &CString::new(text.replace('\0', ""))?, 2)
 }
 
-/// A type that the library does not know is the name of a codec, or a mistake.
+/// Fails for a type that the library does not know, unless it is the name of a codec, and for a codec that has the name of
+/// a type.
 fn expect_known(what: &str, name: &str, has_codec: bool) -> PyResult<()> {
     match (Type::named(name), has_codec) {
         (Type::Unknown(_), false) => Err(PyTypeError::new_err(format!(

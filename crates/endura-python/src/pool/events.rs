@@ -20,17 +20,17 @@ const INFO: u8 = 20;
 const WARNING: u8 = 30;
 const ERROR: u8 = 40;
 
-/// Threads that are about to log, or do.
+/// The number of threads that log, or are about to.
 static LOGGING: AtomicUsize = AtomicUsize::new(0);
 /// Whether the interpreter is about to end.
 static IS_ENDED: AtomicBool = AtomicBool::new(false);
-/// How long the end waits for a thread that logs: a handler of `logging` may block.
+/// The longest time that the end of the interpreter waits for a thread that logs. A handler of `logging` may block.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// Logs an event. Called by the pool's own thread: no operation waits for it.
+/// Logs an event. A thread of the pool calls this, so no operation waits for it.
 pub(super) fn log(path: &Path, event: &Event) {
-    // The end would cut short what a thread that logs is about to write. Both accesses are `SeqCst`, and pair with those
-    // of `end_events`: either this thread sees that the end has begun, or the end sees this thread.
+    // The end of the interpreter waits for this thread, so that the record is not cut off. Both accesses are `SeqCst`, and
+    // pair with those of `end_events`: either this thread sees that the end has begun, or the end sees this thread.
     LOGGING.fetch_add(1, Ordering::SeqCst);
     if !IS_ENDED.load(Ordering::SeqCst) {
         let (level, text) = record(event);
@@ -43,7 +43,7 @@ pub(super) fn log(path: &Path, event: &Event) {
     LOGGING.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// For `atexit`: from here on no event is logged.
+/// Called at the end of the interpreter: from here on no event is logged.
 #[pyfunction]
 #[pyo3(name = "_end_events")]
 pub(crate) fn end_events(py: Python<'_>) {
@@ -56,7 +56,7 @@ pub(crate) fn end_events(py: Python<'_>) {
     });
 }
 
-/// In the child of a fork, which has none of its parent's threads.
+/// Called in the child of a fork, which has none of its parent's threads.
 pub(crate) fn forget_threads() {
     LOGGING.store(0, Ordering::SeqCst);
 }
@@ -94,7 +94,7 @@ fn record(event: &Event) -> (u8, String) {
         Event::CheckpointEnded { failed_before, .. } => {
             (WARNING, format!("a checkpoint was made again, after {failed_before} failures"))
         }
-        // The first failure is told, and the first success after it.
+        // Only the first failure is a warning, and the first success after it.
         Event::CheckpointFailed { code, in_a_row } => {
             let level = if in_a_row == 1 { WARNING } else { DEBUG };
             (

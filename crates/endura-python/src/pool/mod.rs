@@ -1,4 +1,4 @@
-//! Pools: the class, its options, its figures as objects, and its events as records of `logging`.
+//! Pools: the class, its options, its statistics as objects, and its events as records of `logging`.
 
 mod class;
 mod events;

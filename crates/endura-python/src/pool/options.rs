@@ -8,7 +8,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-/// What says when checkpoints are made (`True`, `False`, seconds), where they are, and whether they must be there.
+/// The choice of checkpoints: when they are made (`True`, `False`, or seconds), in which file, and whether that must exist.
+/// `None` if no argument is given.
 pub(super) fn checkpoints(
     when: Option<&Bound<'_, PyAny>>,
     file: Option<PathBuf>,
@@ -38,14 +39,14 @@ pub(super) fn checkpoints(
     Ok(if must_exist { chosen.map(Checkpoints::must_exist) } else { chosen })
 }
 
-/// A duration that an option has in seconds.
+/// The duration in an option that is given in seconds.
 pub(super) fn seconds(option: &str, value: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(value).map_err(|_| {
         PyValueError::new_err(format!("`{option}` is a number of seconds, not {value}"))
     })
 }
 
-/// Options that are set only if they are given.
+/// Sets an option if it is given.
 pub(super) fn with<T>(
     options: PoolOptions,
     given: Option<T>,

@@ -1,4 +1,4 @@
-//! Figures and reports as dictionaries, with the names of `endura info --json` and of the library.
+//! Statistics and reports as dictionaries, with the names of `endura info --json` and of the library.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,7 @@
-//! Before Redis 7.2 a module cannot say which categories its commands are in: `+@all -@write` then leaves EN.SET allowed.
-//! Users for whom a rule so says less than it seems to are named in the log.
+//! Warnings about users whose ACL rules do not reach the commands of this module.
+//!
+//! Before Redis 7.2 a module cannot declare the categories of its commands, so `+@all -@write` leaves EN.SET allowed. The
+//! log names each user with such a rule, and the rules that deny these commands.
 
 use std::collections::BTreeSet;
 use std::ffi::c_void;
@@ -10,15 +12,15 @@ use super::table::COMMANDS;
 use crate::redis::api::{Event, RawContext, events};
 use crate::redis::{Context, Level, knows_categories, subscribe};
 
-/// How often users are looked at: no event tells of a new one.
+/// The time between two looks at the users. Redis has no event for a new or changed user.
 const EACH: Duration = Duration::from_secs(10);
 
-/// Starts to look, if this server needs it; whether that went well.
+/// Starts to watch the users, if this server needs it. Returns `false` if the server refuses the subscription.
 pub(crate) fn watch_users(context: &Context<'_>) -> bool {
     knows_categories() || subscribe(context, events::CRON, on_cron)
 }
 
-/// Whether and when users were looked at, and the rules that were named.
+/// When the users were last looked at, if they were, and the rules that have been logged.
 static SEEN: Mutex<(Option<Instant>, BTreeSet<String>)> = Mutex::new((None, BTreeSet::new()));
 
 unsafe extern "C" fn on_cron(raw: *mut RawContext, _event: Event, _which: u64, _data: *mut c_void) {
@@ -27,9 +29,9 @@ unsafe extern "C" fn on_cron(raw: *mut RawContext, _event: Event, _which: u64, _
         return;
     }
     seen.0 = Some(Instant::now());
-    // SAFETY: Redis passes what such a callback is given.
+    // SAFETY: Redis calls this callback with a context that lasts as long as the call.
     let context = unsafe { Context::new(raw) };
-    // A server whose ACL has another name is not looked at.
+    // If the command ACL has been renamed, there are no rules to look at.
     let rules = context.call(c"ACL", &[b"LIST"]).unwrap_or_default();
     seen.1.retain(|old| rules.contains(old));
     for rule in rules {
@@ -48,10 +50,10 @@ unsafe extern "C" fn on_cron(raw: *mut RawContext, _event: Event, _which: u64, _
     }
 }
 
-/// Commands that are in a category which a rule takes away, and that it allows nevertheless, for it starts from all.
+/// The commands that `rule` still allows although it takes their category away, because it starts from `+@all`.
 fn allowed_beside(rule: &str) -> Vec<&'static str> {
     let mut allowed = BTreeSet::new();
-    // A selector is a list of rules of its own.
+    // A selector, in parentheses, is a separate list of rules.
     for rules in rule.split(['(', ')']) {
         let (mut has_all, mut here) = (false, BTreeSet::new());
         for word in rules.split_whitespace() {
@@ -62,7 +64,7 @@ fn allowed_beside(rule: &str) -> Vec<&'static str> {
                     if let Some(category) = word.strip_prefix("-@").filter(|_| has_all) {
                         here.extend(names(|of| of.split(' ').any(|other| other == category)));
                     } else if let Some(name) = word.strip_prefix(['-', '+']) {
-                        // Said of the command itself, in whichever way, it is what was meant.
+                        // A rule that names the command is intended, whether it allows or denies it.
                         here.remove(name);
                     }
                 }

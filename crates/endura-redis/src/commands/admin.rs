@@ -1,4 +1,4 @@
-//! EN.INFO and EN.CHECKPOINT, and what INFO says.
+//! EN.INFO, EN.CHECKPOINT, and the section of INFO.
 
 use std::ffi::CString;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ enum Figure {
 
 use Figure::{Number, Text as Words};
 
-/// What is said of the pool.
+/// The figures of the pool.
 fn figures() -> Outcome<Vec<(&'static str, Figure)>> {
     let session = session();
     let store = &session.store;
@@ -101,7 +101,7 @@ fn of_key(context: &Context<'_>, name: &Text) -> Outcome<Vec<(&'static str, Figu
     Ok(figures)
 }
 
-/// `EN.CHECKPOINT`: makes a checkpoint now; the reply comes when it is on the disk.
+/// `EN.CHECKPOINT`: makes a checkpoint now, and replies once it is on the disk.
 pub(crate) fn checkpoint(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_] = arguments else { return Err(Failure::Arity) };
     session().is_ready(context)?;

@@ -1,11 +1,12 @@
-//! A key that a command writes: found, or made.
+//! The key that a command writes: finds it or creates it, and deletes it once it is empty.
 
 use crate::keys::session;
 use crate::redis::{Context, Level, Text};
 use crate::store::{Failure, Form, Outcome, Value};
 
-/// Runs `change` on the value of a key; if there is none, on a new one (`true`), which becomes the key's if `change` says
-/// so. Then its record is written, behind its first entries: a kill leaves both or neither.
+/// Runs `change` on the value of a key. If there is no such key, `change` runs on a new value, with `true`, and its first
+/// result decides whether the key is created. The record of a new key is written after its first entries, and entries
+/// without a record are swept: a kill leaves the key with these entries, or no key.
 pub(super) fn edit<R>(
     context: &Context<'_>,
     name: &Text,
@@ -17,7 +18,7 @@ pub(super) fn edit<R>(
     if let Some(value) = key.value()? {
         return Ok(change(value, false).1);
     }
-    // What Redis has just deleted of this name, by its expiry, must not be found beside the new key.
+    // If Redis has just deleted an expired key of this name, the record of that one has to go first.
     session.commit_unlinked();
     let value = session.store.make(form)?;
     let (is_there, result) = change(&value, true);
@@ -38,8 +39,8 @@ pub(super) fn edit<R>(
     Ok(result)
 }
 
-/// Deletes a key that has no entries left. What fails here fails no command, for its fields are gone: an empty key stays,
-/// until the next start.
+/// Deletes a key that has no entries left. A failure is only logged, because the command itself has succeeded: the empty
+/// key then stays until the next start.
 pub(super) fn delete_if_empty(context: &Context<'_>, name: &Text) {
     if let Err(failure) = try_to_delete(context, name) {
         let text = format!("a key without entries could not be deleted: {}", failure.text());
@@ -47,7 +48,8 @@ pub(super) fn delete_if_empty(context: &Context<'_>, name: &Text) {
     }
 }
 
-/// On a replica its master says when: what it got of a key may be of a later moment than the commands it is carrying out.
+/// Does nothing for a command from the master: the entries of a replica may be newer than the command that it applies,
+/// and the master sends the deletion.
 fn try_to_delete(context: &Context<'_>, name: &Text) -> Outcome {
     let session = session();
     let mut key = context.write(name);

@@ -8,7 +8,7 @@ use crate::keys::session;
 use crate::redis::{Context, Text};
 use crate::store::{Failure, Order, Outcome, Span, Value, how_many};
 
-/// What of an entry is returned.
+/// The part of each entry that is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Both,
@@ -16,7 +16,7 @@ enum Part {
     Values,
 }
 
-/// The words behind the bounds.
+/// The options after the bounds.
 struct Options {
     order: Order,
     limit: usize,
@@ -78,7 +78,8 @@ fn answer(context: &Context<'_>, name: &Text, span: Option<Span>, options: Optio
         return Ok(());
     };
     if value.own.is_some() {
-        // Bounds that are no integers are an error of the command: not an element of an array that was begun.
+        // Bounds that are not integers fail the command here. In `write` the array of the reply has been started, and the
+        // error would be an element of it.
         session().store.entries.visit(
             value,
             &span,
@@ -94,7 +95,7 @@ fn answer(context: &Context<'_>, name: &Text, span: Option<Span>, options: Optio
     read_on_a_thread(context, value, move |context, value| write(context, value, &span, &options))
 }
 
-/// Whether there are so many entries that a thread writes them.
+/// Whether the span has more than [`INLINE`] entries, so that a worker thread should write them.
 fn has_many(value: &Value, span: &Span) -> Outcome<bool> {
     let mut seen = 0;
     session().store.entries.visit(value, span, Order::Ascending, |_, _| {
@@ -104,7 +105,7 @@ fn has_many(value: &Value, span: &Span) -> Outcome<bool> {
     Ok(seen > INLINE)
 }
 
-/// Writes entries to the reply, from where they lie.
+/// Writes the entries to the reply, without a copy in between.
 fn write(context: &Context<'_>, value: &Value, span: &Span, options: &Options) -> Outcome {
     let (mut left, mut written) = (options.limit, 0);
     if left == 0 {
@@ -125,7 +126,7 @@ fn write(context: &Context<'_>, value: &Value, span: &Span, options: &Options) -
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     if let Err(failure) = &visited {
-        // The array was begun: what is wrong is its last element.
+        // The array has been started, so the error becomes its last element.
         context.failure(failure);
         written += 1;
     }

@@ -7,7 +7,7 @@ use crate::keys::session;
 use crate::redis::{Context, Text};
 use crate::store::{Failure, Order, Outcome, Span, how_many};
 
-/// Entries that a command reads before it lets its client wait for a thread.
+/// The most entries that a command reads on the thread of the server. For more, its client waits for a worker thread.
 pub(super) const INLINE: usize = 1_000;
 
 /// `EN.GET key field`.
@@ -54,7 +54,8 @@ pub(crate) fn mget(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     Ok(())
 }
 
-/// `EN.COUNT key`: at once if it is known, else by a walk on a thread; in a transaction or a script by one here.
+/// `EN.COUNT key`: replies at once if the count is known. If not, a worker thread counts the entries; in a transaction or
+/// a script, where clients cannot wait, they are counted here.
 pub(crate) fn count(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_, name] = arguments else { return Err(Failure::Arity) };
     session().is_ready(context)?;
@@ -78,8 +79,9 @@ pub(crate) fn count(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     })
 }
 
-/// `EN.SCAN key cursor [COUNT n]`: 0 begins and ends; any other cursor is one that the command returned. As in Redis' own
-/// such commands the count is a hint: a page is never so long that it holds other clients.
+/// `EN.SCAN key cursor [COUNT n]`: the cursor 0 starts a scan, and is returned at its end. Any other cursor is `(` and the
+/// last field of a page. The count is a hint, as in Redis' own SCAN commands: a page has at most [`INLINE`] entries, so
+/// that it does not hold up other clients.
 pub(crate) fn scan(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let (name, cursor, count) = match arguments {
         [_, name, cursor] => (name, cursor, 10),

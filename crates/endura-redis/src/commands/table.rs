@@ -1,4 +1,4 @@
-//! The commands and what COMMAND DOCS says of each.
+//! The table of the commands, with what COMMAND DOCS shows for each.
 
 use std::ffi::{CStr, c_int};
 
@@ -6,7 +6,7 @@ use super::{admin, range, read, write};
 use crate::redis::api::{CommandFn, RawContext, RawInfo, RawString};
 use crate::redis::{Argument, Command, Context, InfoSection, KeyUse, Kind, enter, register};
 
-/// A function of this module as one that Redis calls.
+/// Wraps a function of this module in one that Redis can call.
 macro_rules! entry {
     ($run:path) => {{
         unsafe extern "C" fn call(
@@ -14,7 +14,7 @@ macro_rules! entry {
             arguments: *mut *mut RawString,
             count: c_int,
         ) -> c_int {
-            // SAFETY: Redis passes what a command is given.
+            // SAFETY: Redis calls this function with the context and the arguments of a command.
             unsafe { enter(context, arguments, count, $run) }
         }
         call as CommandFn
@@ -222,7 +222,7 @@ pub(super) static COMMANDS: [Command; 14] = [
     },
 ];
 
-/// Registers all commands; `Err`: the name of one that the server did not take.
+/// Registers all commands. The error is the name of the first one that the server refuses.
 pub(crate) fn register_all(context: &Context<'_>) -> Result<(), &'static CStr> {
     match COMMANDS.iter().find(|command| !register(context, command)) {
         Some(command) => Err(command.name),
@@ -230,11 +230,11 @@ pub(crate) fn register_all(context: &Context<'_>) -> Result<(), &'static CStr> {
     }
 }
 
-/// The section of INFO.
+/// Adds the section of this module to INFO.
 pub(crate) unsafe extern "C" fn info_section(raw: *mut RawInfo, is_crash: c_int) {
-    // SAFETY: Redis passes what such a callback is given.
+    // SAFETY: Redis calls this callback with an INFO that is being made.
     let Some(section) = (unsafe { InfoSection::new(raw) }) else { return };
-    // While the server writes its last words, a lock of the pool may be held by the thread that crashed.
+    // A crash report gets no section: the thread that crashed may hold a lock of the pool.
     if is_crash == 0 {
         admin::write_section(&section);
     }

@@ -1,4 +1,4 @@
-//! Threads for what takes long: other clients are served meanwhile.
+//! Worker threads for work that takes long, so that other clients are served meanwhile.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,7 +9,7 @@ use crate::keys::session;
 use crate::redis::Context;
 use crate::store::{Outcome, Value};
 
-/// One that reads and one that need not wait for it.
+/// Two, so that one long read does not delay the next task.
 const THREADS: usize = 2;
 
 type Task = Box<dyn FnOnce() + Send>;
@@ -37,7 +37,7 @@ fn work(inbox: &Mutex<Receiver<Task>>) {
     }
 }
 
-/// Answers the client on one of the threads; at once where a client cannot wait, in a transaction or a script.
+/// Answers the client on one of the threads, or at once if the client cannot wait, as in a transaction or a script.
 pub(super) fn on_a_thread(
     context: &Context<'_>,
     answer: impl FnOnce(&Context<'_>) -> Outcome + Send + 'static,
@@ -45,12 +45,13 @@ pub(super) fn on_a_thread(
     let Some(tasks) = TASKS.get() else { return answer(context) };
     let Some(client) = context.block() else { return answer(context) };
     let task = Box::new(move || client.answer(answer));
-    // The threads end with the process: there is always one that receives.
+    // The threads run as long as the process, so there is always a receiver.
     let _ = tasks.lock().unwrap_or_else(PoisonError::into_inner).send(task);
     Ok(())
 }
 
-/// The same from the entries of a key, which stay until then, whatever becomes of the key.
+/// Like [`on_a_thread`], for an answer that reads the entries of a key. They are kept until it is complete, even if the
+/// key is deleted meanwhile.
 pub(super) fn read_on_a_thread(
     context: &Context<'_>,
     value: Arc<Value>,

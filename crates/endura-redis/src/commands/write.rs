@@ -26,20 +26,20 @@ impl When {
     }
 }
 
-/// Fields and values, and what stands behind them: `NX` or `XX`, and `GET`.
+/// The words of EN.SET after the key: fields and values, then the options, which are `NX` or `XX`, and `GET`.
 ///
-/// One word too many is an option. Of an even number the last two may be a field and its value as well: they are options if
-/// one is `NX` or `XX` and the other is `GET`.
+/// If the number of words is odd, the last one is an option. If it is even, the last two are options if one of them is
+/// `NX` or `XX` and the other is `GET`; otherwise they are a field and its value.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
-    /// How many of the words are fields and values.
+    /// The number of words that are fields and values.
     pairs: usize,
     when: When,
     get: bool,
 }
 
 impl Options {
-    /// Looks at the last two words alone: the others may be long.
+    /// Parses the words. Only the last two can be options.
     fn of(words: &[&[u8]]) -> Outcome<Self> {
         let is_get = |word: &[u8]| word.eq_ignore_ascii_case(b"GET");
         let mut options = Self { pairs: words.len(), when: When::Always, get: false };
@@ -71,17 +71,18 @@ impl Options {
     }
 }
 
-/// What a run of puts has come to.
+/// The result of [`put_all`].
 #[derive(Default)]
 struct Put<'a> {
-    /// Fields and values that were put.
+    /// The fields and values that were written.
     done: Vec<&'a [u8]>,
     added: i64,
     old: Option<Vec<u8>>,
     failure: Option<Failure>,
 }
 
-/// Puts nothing if a field or a value is wrong, and into a new key all or nothing: without room for all there is no key.
+/// Writes the fields, or none of them if a field or a value is invalid. A new key gets all fields or none: if they do not
+/// all fit into the pool, the key is not created.
 fn put_all<'a>(value: &Value, is_new: bool, words: &[&'a [u8]], options: &Options) -> Put<'a> {
     let (entries, when) = (&session().store.entries, options.when);
     let pairs = || words[..options.pairs].chunks_exact(2);
@@ -141,7 +142,7 @@ pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     if put.done.len() == words.len() {
         context.replicate(c"EN.SET", &arguments[1..]);
     } else if Options::of(&put.done).is_ok_and(|options| options.pairs < put.done.len()) {
-        // The last pair looks like options there: it goes alone.
+        // A replica would read the last pair as options, so it is sent in a command of its own.
         let (pairs, last) = put.done.split_at(put.done.len() - 2);
         context.replicate_bytes(c"EN.SET", name, pairs);
         context.replicate_bytes(c"EN.SET", name, last);
@@ -188,7 +189,7 @@ pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         }
     }
     if removed > 0 {
-        // Without those that are there still, for a removal failed.
+        // If a removal failed, replicas get only the fields before that one.
         context.replicate(c"EN.DEL", &arguments[1..done]);
         context.changed(name, c"en.del");
         delete_if_empty(context, name);
@@ -202,7 +203,7 @@ pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     }
 }
 
-/// `EN.INCRBY key field increment`. Replicas are told the sum.
+/// `EN.INCRBY key field increment`. Replicas get the sum, by EN.SET.
 pub(crate) fn incrby(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_, name, field, by] = arguments else { return Err(Failure::Arity) };
     let by = integer(by.bytes())?;
@@ -230,7 +231,7 @@ fn add(value: &Value, field: &[u8], by: i64) -> Outcome<i64> {
     Ok(sum)
 }
 
-/// `EN.CAS key field old new`: 1 if the field had the value `old`, and has `new` now.
+/// `EN.CAS key field old new`: replies 1 if the field had the value `old` and now has `new`, otherwise 0.
 pub(crate) fn cas(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_, name, field, old, new] = arguments else { return Err(Failure::Arity) };
     let mut is_done = false;
@@ -253,7 +254,7 @@ pub(crate) fn cas(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     Ok(())
 }
 
-/// `EN.POP key MIN|MAX [count]`. Replicas are told which fields are gone.
+/// `EN.POP key MIN|MAX [count]`. Replicas get the fields that were removed, by EN.DEL.
 pub(crate) fn pop(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let (name, which, count) = match arguments {
         [_, name, which] => (name, which, 1),
@@ -274,7 +275,7 @@ pub(crate) fn pop(context: &Context<'_>, arguments: &[Text]) -> Outcome {
                 match entries.remove(value, &popped[at].0) {
                     Ok(_) => {}
                     Err(failure) if at == 0 => return Err(failure),
-                    // Those that are gone are said, here and to replicas.
+                    // The client and the replicas get the entries that were removed before this one.
                     Err(_) => {
                         popped.truncate(at);
                         break;

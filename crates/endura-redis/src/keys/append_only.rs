@@ -1,16 +1,18 @@
-//! What the append-only file gets besides the commands that Redis writes to it.
+//! Extra commands in the append-only file, so that a load of the file gives keys of other types as this server has them.
 //!
-//! Commands of this module stay out of that file, so where this server has a map, the file has no key when it is loaded, or
-//! a map of its rewritten part, which is left out. Keys of other types must come out of it as they are here all the same:
+//! The commands of this module are not written to the append-only file. Where this server has a map, a load of the file
+//! therefore finds no key, or it finds a map in the rewritten part of the file and leaves it out. In these cases the
+//! commands that Redis writes would then have another result than they had here, so an extra command is written in front:
 //!
-//! | here | in the file, without more | so it gets, in front of the command |
+//! | on this server | a load of the file, without more | the extra command |
 //! | --- | --- | --- |
-//! | RENAME, COPY or RESTORE puts a map in place of a key of another type | the command finds no map: that key stays, and is seen when the map is gone | DEL of the name |
-//! | SET with XX or KEEPTTL puts a string in place of a map | there is nothing to replace, and no time to keep | SET of an empty string, with the time of the map |
-//! | a map of the file was left out at the start, and its name is given to another key | that map is in the way of the other key | DEL of the name |
-//! | a start attaches a map where the file has another key: a kill kept the file from one of the above | that key stays | DEL of the name |
+//! | RENAME, COPY or RESTORE puts a map in place of a key of another type | finds no map, so the other key stays, and is visible once the map is gone | DEL of the name |
+//! | SET with XX or KEEPTTL puts a string in place of a map | finds nothing to replace, and no expiry to keep | SET of an empty string, with the expiry of the map |
+//! | a map of the file was left out at the start, and its name is given to another key | has that map in the way of the other key | DEL of the name |
+//! | a start attaches a map where the file has another key, because a kill kept one of the above out of the file | keeps the other key | DEL of the name |
 //!
-//! Redis writes what a notification replicates in front of the command that it is of, and both as one transaction.
+//! If a notification callback replicates a command, Redis writes it in front of the command that caused the notification,
+//! and both as one transaction.
 
 use std::ffi::c_int;
 
@@ -18,7 +20,7 @@ use super::session::Session;
 use crate::redis::{Context, Text, api};
 
 impl Session {
-    /// Tells the file what it needs in front of the command that this event is of.
+    /// Writes to the append-only file what it needs in front of the command that caused this event.
     pub(super) fn tell_file(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) {
         if class == api::NOTIFY_STRING && event == b"set" {
             self.tell_of_replaced_map(context, name);
@@ -34,8 +36,8 @@ impl Session {
         }
     }
 
-    /// The map whose place a string has taken is known by its record, which is removed behind this. The string itself is
-    /// not looked at: its time may be over, and then a look deletes it.
+    /// Finds the map that a string has replaced by its record, which is removed only after this. The string itself is not
+    /// opened: if it has already expired, that would delete it.
     fn tell_of_replaced_map(&self, context: &Context<'_>, name: &Text) {
         let unlinked: Vec<u64> = self.unlinked().iter().map(|unlinked| unlinked.id).collect();
         for id in unlinked {

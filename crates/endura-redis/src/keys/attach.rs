@@ -1,7 +1,8 @@
-//! The keys of the pool become keys of Redis, before the first command.
+//! Attaching: before the first command, the keys of the pool become keys of Redis.
 //!
-//! Not when the module is loaded: an RDB is loaded behind that, and would find keys there. All of them, not each on its
-//! first access: KEYS, SCAN, TTL and the slots of a cluster know only what is in Redis' dictionary.
+//! This is not done when the module is loaded, because Redis loads its RDB after that, and would find keys in the way.
+//! All keys are attached at once, and not each on its first access, because KEYS, SCAN, TTL and the slots of a cluster
+//! know only the keys in Redis' dictionary.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -15,20 +16,20 @@ use crate::store::{Count, Failure, Form, Outcome, Record, Value};
 /// A key of the pool: its number, its database, its record.
 type LiveRecord = (u64, i32, Record);
 
-/// The same, with what Redis will hold of it.
+/// The same key, with the value that Redis will hold in place of its number.
 type Opened = (Value, i32, Record);
 
-/// How long after a refusal the next command tries again. What was wrong may have passed, as a full disk or too little
-/// memory does; one look costs as long as an attach, so not every command may have it.
+/// How long after a refused attach a command tries again. The cause may have passed, such as a full disk or a lack of
+/// memory. A try takes as long as an attach, so not every command may make one.
 const AGAIN: Duration = Duration::from_secs(1);
 
 const PARTIAL: &str = "a replica was killed while it got its keys, and there is no file: the keys that it had got by then are \
      attached";
 
 impl Session {
-    /// Whether a command is carried out now: not one of an append-only file that is older than the pool. The first
-    /// command of a client finds the pool's keys. Where they could not be attached it fails: a key that it made would
-    /// take the place of one in the pool.
+    /// Whether a command is to be executed. One from an append-only file is not, if the pool is newer than the file. The
+    /// first command of a client attaches the keys of the pool. If they cannot be attached, the command fails, because a
+    /// key that it creates could take the place of one in the pool.
     pub(crate) fn is_ready(&self, context: &Context<'_>) -> Outcome<bool> {
         if self.is_attached() {
             return Ok(true);
@@ -43,14 +44,16 @@ impl Session {
         self.refused().map_or(Ok(true), |why| Err(Failure::Unattached(why)))
     }
 
-    /// Attaches ahead of the first command; what was refused by then is left to commands, but for what they cannot do.
+    /// Attaches before the first command. After a refusal only commands try again, except if the attach has to be made
+    /// between two commands.
     pub(super) fn attach_once(&self, context: &Context<'_>) {
         if !self.is_refused() || self.waits_for_turn.swap(false, Ordering::Relaxed) {
             self.attach(context, true);
         }
     }
 
-    /// Attaches, unless that was done, or the server still loads a file. `is_turn`: between two commands.
+    /// Attaches the keys, unless they are attached, or the server is still loading a file. `is_turn`: the server is
+    /// between two commands.
     pub(super) fn attach(&self, context: &Context<'_>, is_turn: bool) {
         if self.is_attached() || context.has(flags::LOADING) {
             return;
@@ -72,19 +75,20 @@ impl Session {
             Err(failure) => {
                 self.refuse(context, &failure);
                 if is_turn && !took_over && self.start().has_loaded && context.is_replica() {
-                    // What the file had is gone as well. What cannot be parted now is when keys are attached.
+                    // The maps of the file were dropped, so this replica must not continue from the file. If it cannot
+                    // part now, it parts when keys are attached.
                     let _ = self.part(context, is_turn);
                 }
             }
         }
     }
 
-    /// Nothing of the pool is served or changed until an attach goes well.
+    /// Records why the keys are not attached. Until an attach succeeds, no key of the pool is served or changed.
     fn refuse(&self, context: &Context<'_>, failure: &Failure) {
         let why = failure.reason();
         let is_new = self.refused().as_ref() != Some(&why);
         *self.refusal() = Some(Refusal { why: why.clone(), at: Instant::now() });
-        // Nobody may take them for what the file had of them: DUMP and MIGRATE would pass on empty maps.
+        // The empty keys that stand in for maps of the file go: DUMP and MIGRATE would copy them as empty maps.
         self.drop_ghosts(context);
         if is_new {
             let way_out =
@@ -94,23 +98,23 @@ impl Session {
         }
     }
 
-    /// First what can fail, then what is seen: all keys are attached, or none, and the pool stays as it was.
+    /// Everything that can fail comes before the first change that clients can see: either all keys are attached, or none.
     fn attach_all(&self, context: &Context<'_>, took_over: bool, is_turn: bool) -> Outcome<u64> {
         let first = self.store.first_of_session();
         let (alive, mut gone) = self.sort_out()?;
         let mut numbers: Vec<u64> = alive.iter().map(|(id, ..)| *id).collect();
         numbers.sort_unstable();
         let keys = numbers.len();
-        // What was taken over are keys already.
+        // Maps that were taken over from a file are keys of Redis already.
         let opened = if took_over { Vec::new() } else { self.open_all(alive, &mut gone)? };
         have_databases(context, &opened)?;
         if self.is_refused() {
             are_free(context, &opened)?;
         }
-        // From here on what was taken over is what the pool has.
+        // From here on the maps that were taken over have replaced those of the pool.
         self.store.catalogue.settle()?;
         if !took_over && self.store.catalogue.is_partial()? {
-            // There is no file with other keys, and a master sends all of them anew.
+            // No file has the other keys, and the master will send all of them again.
             context.log(Level::Warning, PARTIAL);
         }
         self.store.catalogue.set_partial(false)?;
@@ -128,7 +132,8 @@ impl Session {
         Ok(keys as u64)
     }
 
-    /// The records that are keys, each with its database, and the numbers of those that are not.
+    /// The records that are keys, each with its database, and the numbers of the others: their database is gone, or a
+    /// newer record has their name.
     fn sort_out(&self) -> Outcome<(Vec<LiveRecord>, Vec<u64>)> {
         let records = self.store.catalogue.read()?;
         let (mut newest, mut gone) = (HashMap::new(), Vec::new());
@@ -149,8 +154,8 @@ impl Session {
         Ok((alive.collect(), gone))
     }
 
-    /// What Redis will hold of each key. One that has no entries is none: a kill came between the last of them and its
-    /// record.
+    /// The values that Redis will hold for the keys. A record without entries in the shared map is no key: a kill came
+    /// between the removal of its last entry and the removal of the record.
     fn open_all(&self, alive: Vec<LiveRecord>, gone: &mut Vec<u64>) -> Outcome<Vec<Opened>> {
         let entries = &self.store.entries;
         let mut opened = Vec::with_capacity(alive.len());
@@ -191,8 +196,8 @@ impl Session {
     }
 }
 
-/// Makes a key; what a file had under its name is replaced, also in the append-only file. By now some keys are made, so
-/// the server ends if it does not take this one: the pool has all.
+/// Creates a key. It replaces what a file had under its name, also in the append-only file. If the server refuses the
+/// key, the server is ended: other keys have already been created, and the pool still has all of them.
 fn make(context: &Context<'_>, (value, database, record): Opened) {
     let name = OwnText::new(&record.name);
     let made = context.in_database(database, || {
@@ -208,8 +213,8 @@ fn make(context: &Context<'_>, (value, database, record): Opened) {
     }
 }
 
-/// Fails if a key of the pool is in a database that the server does not have: in another one it would take the place of
-/// the key of its name there.
+/// Fails if a key of the pool is in a database that the server does not have. In another database it could take the place
+/// of a key of the same name.
 fn have_databases(context: &Context<'_>, opened: &[Opened]) -> Outcome {
     let last = opened.iter().map(|(_, database, _)| *database).max().unwrap_or(0);
     if context.has_database(last) {
@@ -227,12 +232,12 @@ fn have_databases(context: &Context<'_>, opened: &[Opened]) -> Outcome {
     )))
 }
 
-/// Fails if a key has come under the name of one of the pool since an attach was refused: neither may replace the other
-/// unasked.
+/// Fails if, since an attach was refused, a key was created under the name of a key in the pool. Neither of them may
+/// replace the other unless the user decides so.
 fn are_free(context: &Context<'_>, opened: &[Opened]) -> Outcome {
     let taken = opened.iter().find(|(_, database, record)| {
         let name = OwnText::new(&record.name);
-        // Where it cannot be seen, it may be taken.
+        // A name that cannot be looked up may be taken.
         context.in_database(*database, || context.peek(&name).is_there()).unwrap_or(true)
     });
     taken.map_or(Ok(()), |(_, _, record)| {
@@ -241,7 +246,7 @@ fn are_free(context: &Context<'_>, opened: &[Opened]) -> Outcome {
     })
 }
 
-/// A failure with the key that it is of.
+/// The failure, with the name of the key that it concerns.
 fn of_key(name: &[u8], failure: &Failure) -> Failure {
     Failure::Unattached(format!("key `{}`: {}", name.escape_ascii(), failure.reason()))
 }

@@ -1,11 +1,11 @@
-//! What the pool says of its checkpoints, in the log of the server: the first that fails, and the first that does not.
+//! Logs the first checkpoint that fails, and the first one that succeeds again.
 
 use endura::Event;
 
 use super::session::begun;
 use crate::redis::{Level, log};
 
-/// Takes the events of the pool, on a thread of the library.
+/// Receives the events of the pool, on a thread of the library.
 pub(crate) fn log_checkpoints(event: &Event) {
     match *event {
         Event::CheckpointFailed { code, in_a_row: 1 } => {

@@ -1,10 +1,11 @@
-//! What Redis does to keys, followed in the catalogue.
+//! Keeps the catalogue in step with what Redis does to keys.
 //!
-//! Redis says when it has taken a key out of a database (`unlink`), when it has done something to one (notifications), and
-//! when a value is not needed any more (`free`). RENAME and MOVE also unlink: the value then comes back under another name.
-//! So an unlinked number is kept aside until the command says what it did, by a notification, which it does before its
-//! reply leaves. `rename_to` and `move_to` write the record with its new name, which is the moment at which the key has
-//! moved, and take the number out of those kept aside; the others are removed from the catalogue.
+//! Redis reports when it has taken a key out of a database (`unlink`), when it has done something to a key
+//! (notifications), and when it no longer needs a value (`free`). RENAME and MOVE also unlink a key: its value then comes
+//! back under another name. So the number of an unlinked key is kept aside until the command has reported what it did, by
+//! a notification, which comes before the reply is sent. `rename_to` and `move_to` write the record with the new name.
+//! This write is the moment at which the key moves, and its number is no longer kept aside. The records of all other
+//! numbers that were kept aside are then removed.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::PoisonError;
@@ -14,7 +15,7 @@ use super::session::{Session, Unlinked, session};
 use crate::redis::api::{self, Event, RawContext, RawString, TwoNumbers, events, flags};
 use crate::redis::{Context, Level, OwnText, Text, subscribe};
 
-/// Subscribes; whether all went well.
+/// Subscribes to all events that are needed. Returns `false` if the server refuses one.
 pub(crate) fn subscribe_to_all(context: &Context<'_>) -> bool {
     let of_server: [(Event, api::EventFn); 6] = [
         (events::EVENT_LOOP, on_event_loop),
@@ -29,14 +30,14 @@ pub(crate) fn subscribe_to_all(context: &Context<'_>) -> bool {
 }
 
 impl Session {
-    /// Redis has taken the key of this number out of a database.
+    /// Keeps aside the number of a key that Redis has taken out of a database.
     pub(super) fn unlink(&self, id: u64) {
         if id != 0 {
             self.unlinked().push(Unlinked { id, is_freed: false });
         }
     }
 
-    /// The keys that were taken out are gone for good.
+    /// Removes the records of the keys that are kept aside: they are gone for good.
     pub(crate) fn commit_unlinked(&self) {
         let gone = std::mem::take(&mut *self.unlinked());
         for Unlinked { id, is_freed } in gone {
@@ -50,7 +51,7 @@ impl Session {
         }
     }
 
-    /// What Redis has of this key now is what the catalogue says; in a full pool, once there is room.
+    /// Writes the record of a key as Redis has it now. If that fails, as in a full pool, it is tried again later.
     fn follow(&self, context: &Context<'_>, name: &[u8]) {
         if let Err(error) = self.record(context, name) {
             let text = format!("what became of a key could not be written: {error}");
@@ -60,26 +61,27 @@ impl Session {
     }
 
     fn record(&self, context: &Context<'_>, name: &[u8]) -> endura::Result<()> {
-        // The name in the event of a loaded key lies on Redis' stack, and may not be kept: opening a key keeps it.
+        // The name is copied because opening a key keeps a reference to its name, and the name in the event of a loaded key
+        // is on Redis' stack.
         let own = OwnText::new(name);
         let key = context.peek(&own);
         let Ok(Some(value)) = key.value() else { return Ok(()) };
         let (database, expires) = (context.database(), key.expires());
         if value.id == 0 {
-            // One that is left out, under another name now.
+            // A map of a file that is left out has another name now.
             if !self.is_attached() {
                 self.ghost(database, name.to_vec());
             }
             return Ok(());
         }
-        // Also if the record cannot be written: the one with the old name is better than none.
+        // This comes before the write, which may fail: the record with the old name is better than none.
         self.unlinked().retain(|unlinked| unlinked.id != value.id);
         self.store.catalogue.write(value.id, value.form, database, expires, name)
     }
 
-    /// Writes records for which there was no room.
+    /// Writes what could not be written before, for example because the pool was full.
     fn write_the_rest(&self, context: &Context<'_>) {
-        // What fails is tried again at the next turn.
+        // If this fails, it is tried again at the next turn.
         let _ = self.store.catalogue.catch_up();
         if self.says_partial.load(Ordering::Relaxed)
             && self.store.catalogue.set_partial(false).is_ok()
@@ -96,8 +98,9 @@ impl Session {
         }
     }
 
-    /// Whether this is the second event of a SET with a time. Nobody may look at that string now: the time may be over, and
-    /// then a look deletes it, which replicas would be told before the SET.
+    /// Whether this is an event of a string, or the `expire` that follows the event of a SET with an expiry. Such a key must
+    /// not be opened now: if it has already expired, that would delete it, and replicas would get the deletion before the
+    /// SET.
     fn is_of_string(&self, database: i32, class: c_int, event: &[u8], name: &Text) -> bool {
         let mut last = self.last_string.lock().unwrap_or_else(PoisonError::into_inner);
         if class == api::NOTIFY_STRING {
@@ -108,7 +111,7 @@ impl Session {
         event == b"expire" && last.is_some_and(|last| last == (database, name.bytes().to_vec()))
     }
 
-    /// The string of the last event may be another key from now on.
+    /// Forgets the string of the last event: from now on its name may belong to another key.
     fn forget_last_string(&self) {
         *self.last_string.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -118,9 +121,9 @@ impl Session {
         self.tell_file(context, class, event, name);
         match event {
             _ if is_of_string => {}
-            // The other half follows.
+            // The second event of the command follows.
             b"rename_from" | b"move_from" => return,
-            // Also while a file is loaded: an append-only file has such commands.
+            // These also come while an append-only file with such commands is loaded.
             b"rename_to" | b"move_to" | b"copy_to" | b"restore" | b"expire" | b"persist" => {
                 self.follow(context, name.bytes());
             }
@@ -132,7 +135,7 @@ impl Session {
         }
     }
 
-    /// A replica gets all keys anew; or it has got them, or will get no more of them: then what it has is what there is.
+    /// Records in the pool whether a full resync is running. While it is, the pool has only some of the keys.
     fn resyncing(&self, is_partial: bool) {
         let set = self.store.catalogue.set_partial(is_partial);
         self.says_partial.store(!is_partial && set.is_err(), Ordering::Relaxed);
@@ -202,7 +205,7 @@ unsafe extern "C" fn on_loading(
     }
 }
 
-/// A replica that is made a master has what it has, also if the last resync did not come to its end.
+/// A replica that becomes a master keeps the keys that it has, even if its last resync did not complete.
 unsafe extern "C" fn on_role_change(
     _raw: *mut RawContext,
     _event: Event,
@@ -214,11 +217,12 @@ unsafe extern "C" fn on_role_change(
     }
 }
 
-/// A database is emptied, or all: from here on no key of it is in the pool. Their values are freed behind that.
+/// One database, or all of them, are emptied: from here on the pool has none of their keys. Redis frees the values later.
 unsafe extern "C" fn on_flush(raw: *mut RawContext, _event: Event, which: u64, data: *mut c_void) {
     let session = session();
     if which != events::FLUSH_STARTS {
-        // Without the keys that were in the way, if there were some; a replica's master sends its own behind this.
+        // Keys that were in the way of those of the pool may be gone now. (In a resync the master sends its keys after
+        // this.)
         if session.is_refused() {
             // SAFETY: see above.
             session.attach(&unsafe { Context::new(raw) }, false);

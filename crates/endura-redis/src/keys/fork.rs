@@ -1,15 +1,16 @@
-//! Children that save: they ask their parent for entries.
+//! Children that save get the entries from their parent.
 //!
-//! BGSAVE, a full resync and the rewriting of the append-only file fork. A child may not look into the pool, which lies in
-//! memory that it shares with its parent: there is no moment of the fork in it. So a pair of sockets is made at each fork,
-//! and a thread of the parent answers what the child asks, from the pool as it is.
+//! BGSAVE, a full resync and the rewrite of the append-only file fork. A child must not read the pool: it shares that
+//! memory with its parent, so the pool does not stay as it was at the fork. Instead each fork makes a pair of sockets, and
+//! a thread of the parent answers the requests of the child from the pool as it is.
 //!
-//! What a child saves has the keys of the moment of the fork, and of each key entries of some moment between the fork and
-//! the end. For a replica that is right at the end: it gets all commands since the fork behind the file, in order, and each
-//! says what a field is after it, not what is to be done to it. Entries of keys that are deleted meanwhile stay until the
-//! child has ended.
+//! The file of a child has the keys as of the fork, and for each key the entries of some moment between the fork and the
+//! end of the save. A replica is right in the end: after the file it gets all commands since the fork, in order, and each
+//! of them says what a field is afterwards, not how it changes. The entries of keys that are deleted meanwhile stay until
+//! the child has ended.
 //!
-//! Whoever dies, the other notices the end of the socket: the child exits with an error, and Redis keeps the older file.
+//! If either process dies, the other one sees the end of the socket. A child then exits without completing its file, and
+//! Redis keeps the older one.
 
 use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
 use std::io::{self, BufReader, Read, Write};
@@ -25,50 +26,50 @@ use crate::redis::api::flags;
 use crate::redis::{Context, Level, log};
 use crate::store::{Count, Form, Order, Outcome, Span, Value};
 
-/// The ends of the socket of the fork that is under way, -1: none.
+/// The two sockets of the fork that is in progress; -1 if there is none.
 static OF_PARENT: AtomicI32 = AtomicI32::new(-1);
 static OF_CHILD: AtomicI32 = AtomicI32::new(-1);
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
-/// What a child writes of the pool into its file: how often it was saved from, this time included.
+/// How often the pool has been saved from, including the save of the child, which writes this number into its file.
 static SAVES: AtomicU64 = AtomicU64::new(0);
 static SERVING: AtomicU64 = AtomicU64::new(0);
 
-/// The socket of a child, read through a buffer.
+/// In a child: its socket, read through a buffer.
 static ASKING: Mutex<Option<BufReader<UnixStream>>> = Mutex::new(None);
 
-/// The parent's end of the socket of the child that is asking, to end it.
+/// In the parent: the socket of the child that is being served, so that it can be shut down.
 static ANSWERING: Mutex<Weak<UnixStream>> = Mutex::new(Weak::new());
 
-/// Bytes that a thread gathers before it sends them: no lock and no epoch is held while it sends.
+/// The bytes that the serving thread gathers before it sends them. It holds no lock and no epoch while it sends.
 const PIECE: usize = 64 << 10;
-/// In place of a length: the end of the entries, and a failure.
+/// Sent in place of a length: the end of the entries, or a failure.
 const END: u64 = u64::MAX;
 const FAILED: u64 = u64::MAX - 1;
 
-/// The status of a child that was ended on purpose. Behind another one a server that has to save refuses writes, and a
-/// replica that gets one from its master gives up: it panics.
+/// The exit status of a child that was ended on purpose. After another failure status, a server that has to save refuses
+/// writes, and a replica that gets a write from its master panics.
 const NO_ERROR: i32 = 255;
 
-/// From now on every fork of this process prepares for a child that asks.
+/// Registers the handlers by which every later fork of this process prepares to serve its child.
 pub(crate) fn prepare_for_forks() -> io::Result<()> {
-    // SAFETY: the handlers stay, for the module is never unloaded. The library's own were registered when the pool was
-    // opened: `before` runs ahead of theirs, when the pool is still to be written, the other two behind theirs.
+    // SAFETY: the handlers stay valid, because the module is never unloaded. The library registered its own when the pool
+    // was opened, so `before` runs before the library's, while the pool can be written, and the other two run after them.
     let status = unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     if status == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(status)) }
 }
 
 /// Whether this process is a child of the server.
 pub(crate) fn is_child() -> bool {
-    // The handler of the fork stored it, before anything else in this process.
+    // Relaxed: the fork handler stored it before anything else ran in this process.
     IS_CHILD.load(Ordering::Relaxed)
 }
 
-/// Whether a child may be asking.
+/// Whether a child may be requesting entries.
 pub(crate) fn is_serving() -> bool {
     SERVING.load(Ordering::Relaxed) > 0
 }
 
-/// Counts a file that is saved, by a child or here.
+/// Counts a file that is being saved, and returns the count. For the file of a child this was done before the fork.
 pub(super) fn count_save() -> u64 {
     if is_child() {
         return SAVES.load(Ordering::Relaxed);
@@ -116,7 +117,7 @@ extern "C" fn in_parent() {
     });
     if let Err(error) = started {
         log(Level::Warning, format!("no thread for a child: {error}"));
-        // A failure, and no wish: what cannot be told a child is ended by.
+        // The child shall exit with a failure status. If this cannot be sent, the end of the socket ends the child.
         let _ = (&*socket).write_all([FAILED.to_le_bytes(); 2].as_flattened());
         served();
     }
@@ -126,10 +127,11 @@ fn answering() -> MutexGuard<'static, Weak<UnixStream>> {
     ANSWERING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A child that asks from now on gets no answer, and exits as one that was ended on purpose.
+/// Shuts down the socket of the child that is being served. At its next request the child exits as one that was ended on
+/// purpose.
 pub(super) fn end_serving() {
     if let Some(socket) = answering().upgrade() {
-        // What fails here is the socket of a child that has ended.
+        // This fails only if the child has already ended.
         let _ = socket.shutdown(Shutdown::Both);
     }
 }
@@ -144,9 +146,9 @@ extern "C" fn in_child() {
         return;
     }
     if session().is_refused() {
-        // Its file would replace one that has them, or be a replica's all. A replica that could not save panics at the next
-        // command of its master, so there it is no failure.
-        // SAFETY: what the server is, it also says without a context; a child of Redis ends so.
+        // The file would lack the keys of the pool: it would replace one that has them, or be all that a replica gets. A
+        // replica whose save failed panics at the next command of its master, so there the status is not a failure.
+        // SAFETY: `GetContextFlags` takes a null context, and a child of Redis ends by `_exit`.
         unsafe {
             let is_replica = Context::new(std::ptr::null_mut()).has(flags::REPLICA);
             libc::_exit(if is_replica { NO_ERROR } else { 1 })
@@ -159,11 +161,12 @@ extern "C" fn in_child() {
 
 fn taken(end: &AtomicI32) -> Option<UnixStream> {
     let descriptor: RawFd = end.swap(-1, Ordering::Relaxed);
-    // SAFETY: the descriptor was stored by `before`, which gave up the stream, and is taken once.
+    // SAFETY: `before` stored the descriptor and gave up the stream that owned it; the swap takes it once.
     (descriptor >= 0).then(|| unsafe { UnixStream::from_raw_fd(descriptor) })
 }
 
-/// Passes the entries of a value to `save`, in a child: as its parent has them. Ends the process if the parent cannot.
+/// In a child: passes the entries of a value, as its parent has them, to `save`. Ends the process if the parent cannot
+/// send them.
 pub(super) fn ask(of: &Value, save: impl FnMut(&[u8], &[u8])) {
     let mut socket = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let asked = match socket.as_mut() {
@@ -171,9 +174,9 @@ pub(super) fn ask(of: &Value, save: impl FnMut(&[u8], &[u8])) {
         None => Err(io::ErrorKind::NotConnected.into()),
     };
     if let Err(error) = asked {
-        // An end of the socket is the parent's wish, if the parent lives at all.
+        // The socket ends if the parent ends this child on purpose, or is dead.
         let is_ended = [UnexpectedEof, BrokenPipe, ConnectionReset].contains(&error.kind());
-        // SAFETY: a child of Redis ends so after a failure; the parent reads the status.
+        // SAFETY: a child of Redis ends by `_exit` after a failure, and the parent reads the status.
         unsafe { libc::_exit(if is_ended { NO_ERROR } else { 1 }) }
     }
 }
@@ -220,10 +223,10 @@ fn serve(mut socket: &UnixStream) -> io::Result<()> {
     }
 }
 
-/// Sends all entries of a number; `false` if they cannot be read.
+/// Sends all entries of the key with this number. Returns `false` if they cannot be read.
 fn send_entries(mut socket: &UnixStream, id: u64, form: Form) -> io::Result<bool> {
     let entries = &session().store.entries;
-    // A map of its own that was dropped has no entries.
+    // A key whose own map has been dropped has no entries.
     let Ok(own) = entries.own_that_is_there(id, form) else { return Ok(false) };
     if own.is_none() && form != Form::Shared {
         return Ok(true);
@@ -241,7 +244,7 @@ fn send_entries(mut socket: &UnixStream, id: u64, form: Form) -> io::Result<bool
     }
 }
 
-/// Gathers entries up to the size of a piece; the last field, if there may be more.
+/// Gathers entries until they fill a piece. Returns the last field if there may be more.
 fn gather(of: &Value, span: &Span, piece: &mut Vec<u8>) -> Outcome<Option<Vec<u8>>> {
     let mut last = None;
     session().store.entries.visit(of, span, Order::Ascending, |field, value| {

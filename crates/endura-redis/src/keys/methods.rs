@@ -14,10 +14,10 @@ use crate::redis::{
 };
 use crate::store::{Count, Failure, Form, Order, Outcome, Span, Value};
 
-/// The version of what is written to an RDB: the form, then for each entry 1, its field and its value, then 0.
+/// The version of the encoding in an RDB: the form of the map, then 1, the field and the value of each entry, then 0.
 const VERSION: c_int = 0;
 
-/// Makes the data type.
+/// Registers the data type. Returns `false` if the server refuses it.
 pub(crate) fn register_methods(context: &Context<'_>) -> bool {
     let mut methods = TypeMethods {
         version: 4,
@@ -61,7 +61,8 @@ fn all_entries(of: &Value, mut take: impl FnMut(&[u8], &[u8])) {
     }
 }
 
-// SAFETY of the blocks below: Redis passes what such a callback is given; values are from `into_raw`.
+// SAFETY of the blocks below: Redis calls these functions with the arguments of such a callback, and all values that it
+// passes are from `into_raw`.
 
 unsafe extern "C" fn rdb_save(raw: *mut RawIo, value: *mut c_void) {
     // SAFETY: see above.
@@ -97,7 +98,7 @@ fn load(file: &Rdb) -> Option<Value> {
         let made = session.store.make(form);
         made.map_err(|failure| not_taken_over(&failure)).ok()?
     } else {
-        // A key that could not be found again would stay beside those of the pool.
+        // An empty key stands in for the map. Its name is needed to delete it when the keys of the pool are attached.
         let (database, name) = file.key()?;
         session.ghost(database, name);
         Value { id: 0, form, own: None, count: Count::of(0) }
@@ -117,11 +118,12 @@ fn load(file: &Rdb) -> Option<Value> {
     }
 }
 
-/// A key of a file, or of RESTORE, has no place in the pool. Redis would take the file for a damaged one, find that it is
-/// not, and end with a status that says nothing: so the server ends here.
+/// Reports that a key of a file, or of RESTORE, could not be written to the pool. While a file is loaded the server is
+/// ended here, with the reason in the log: Redis would take the file for damaged, find that it is not, and end without a
+/// reason. A replica is ended too.
 fn not_taken_over(failure: &Failure) {
     let text = format!("a key could not be taken over: {}", failure.text());
-    // SAFETY: what the server is, it also says without a context.
+    // SAFETY: `GetContextFlags` takes a null context.
     let context = unsafe { Context::new(ptr::null_mut()) };
     if context.has(flags::LOADING) {
         end("the file cannot be loaded", &text);
@@ -132,7 +134,8 @@ fn not_taken_over(failure: &Failure) {
     log(Level::Warning, text);
 }
 
-/// Reads entries, into `to` if they are taken over; `None` if the file ends or is damaged.
+/// Reads the entries of a map, and puts them into `to` if they are taken over. Returns `None` if the file ends or is
+/// damaged.
 fn load_entries(file: &Rdb, to: Option<&Value>) -> Option<Outcome> {
     loop {
         match file.load_number()? {
@@ -151,10 +154,11 @@ fn load_entries(file: &Rdb, to: Option<&Value>) -> Option<Outcome> {
     }
 }
 
-/// How long an entry of a file waits for room that is being made.
+/// The longest time that an entry of a file waits for the sweeper to free space.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Puts an entry. While a replica gets everything anew, what it had is being swept: there may be room when that is gone.
+/// Puts an entry of a file. During a full resync the old entries of the replica are still being swept, so a full pool may
+/// soon have space again.
 fn put_of_file(to: &Value, field: &[u8], value: &[u8]) -> Outcome {
     let store = &session().store;
     let begin = Instant::now();
@@ -171,7 +175,7 @@ fn put_of_file(to: &Value, field: &[u8], value: &[u8]) -> Outcome {
 }
 
 fn is_loading() -> bool {
-    // SAFETY: what the server does, it also says without a context.
+    // SAFETY: `GetContextFlags` takes a null context.
     unsafe { Context::new(ptr::null_mut()) }.has(flags::LOADING)
 }
 
@@ -220,7 +224,8 @@ unsafe extern "C" fn unlink(_options: *mut RawOptions, value: *const c_void) {
     session().unlink(value.id);
 }
 
-/// Bytes of a key in the pool, from its first entries: those that are asked for, all if none is said.
+/// The bytes of a key in the pool, estimated from its first `samples` entries, or summed over all if `samples` is 0. If the
+/// number of entries is unknown, only those that were visited count.
 unsafe extern "C" fn mem_usage(
     _options: *mut RawOptions,
     value: *const c_void,
@@ -246,23 +251,23 @@ unsafe extern "C" fn mem_usage(
     }
 }
 
-/// Bytes that an entry takes beside its field and value: its number, a header, its share of nodes and of free space
-/// (`.ci/redis --measure`: half of the files, by entry, without 118).
+/// The bytes that an entry takes besides its field and value: its number, a header, its share of nodes and of free space.
+/// Measured by `.ci/redis --measure`: half of the bytes of both files, per entry, less the 118 of field and value.
 const ENTRY: usize = 124;
 
-/// Freeing is O(1): entries are swept by a thread of this module.
+/// Freeing is O(1), because a thread of this module sweeps the entries.
 unsafe extern "C" fn free_effort(_options: *mut RawOptions, _value: *const c_void) -> usize {
     1
 }
 
-/// COPY: a new number with the same entries. While a child saves it is refused: the child's file would have entries of
-/// another moment than this copy, and a replica copies what it got from that file. What its master has copied a replica
-/// must copy: there the child ends, and Redis starts another.
+/// COPY: a new number with the same entries. It is refused while a child saves: the file of the child may have entries of
+/// another moment than this copy, and a replica would copy the entries that it got from that file. A replica cannot refuse
+/// what its master has copied, so there the child is ended, and Redis starts another one.
 unsafe extern "C" fn copy(_options: *mut RawOptions, value: *const c_void) -> *mut c_void {
     // SAFETY: see above.
     let value = unsafe { lent(value) };
     if fork::is_serving() {
-        // SAFETY: what the server is, it also says without a context.
+        // SAFETY: `GetContextFlags` takes a null context.
         if !unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA) {
             log(Level::Notice, "COPY is refused while a child saves: try again");
             return ptr::null_mut();

@@ -1,4 +1,4 @@
-//! Keys of Redis whose entries are in the pool: how they come to be there, and what happens to them.
+//! The keys of Redis that have their entries in the pool: how they are attached, followed, saved and removed.
 
 mod append_only;
 mod attach;

@@ -1,8 +1,11 @@
-//! Keys that come from the pool are not in the past that Redis knows: the offset in a file that was loaded, or a link that
-//! is up while the module is loaded. Who went on from there would miss them, or carry commands out on other keys: so a
-//! master parts from its replicas, and a replica from its master, and all keys are sent anew.
+//! Parting: after keys of the pool are attached, replication starts again with all keys.
 //!
-//! Nothing is destroyed by that: a replica drops what it has when its master has sent the first of it.
+//! Replication continues from an offset: that in a file that was loaded, or that of a link that is up while the module is
+//! loaded. The history up to that offset does not have the keys of the pool. A server that continued from there would
+//! miss them, or would apply commands to other keys. So a master parts from its replicas, and a replica from its master,
+//! and all keys are sent again.
+//!
+//! Nothing is lost by that: a replica drops its keys only once its master has started to send the new ones.
 
 use super::session::Session;
 use crate::redis::api::flags;
@@ -10,8 +13,8 @@ use crate::redis::{Context, Level, end};
 use crate::store::{Failure, Outcome};
 
 impl Session {
-    /// Parts, if anybody can go on from anything. `is_turn`: no command is being carried out, and no file loaded. `Err`:
-    /// it cannot be done now.
+    /// Parts, if this server or another one could continue from an offset. `is_turn`: no command is being executed, and no
+    /// file is being loaded. Fails if it cannot be done now.
     pub(super) fn part(&self, context: &Context<'_>, is_turn: bool) -> Outcome {
         let fields = [c"repl_backlog_active", c"master_host", c"master_port"];
         let [backlog, host, port] = context.info(c"replication", fields);
@@ -30,7 +33,8 @@ impl Session {
             return Ok(());
         }
         match (host, port) {
-            // A node of a cluster takes its id for the master's when it looks for that, a little later.
+            // A node of a cluster that is not linked to its master yet will ask it to continue from the node's own id, so
+            // a new id is enough.
             _ if !context.has(flags::REPLICA) => context.part_from_replicas(),
             _ if context.has(flags::CLUSTER) => {
                 let text = "ERR endura: a node that follows its master cannot attach keys: load the module when it starts";
@@ -38,7 +42,7 @@ impl Session {
             }
             (Some(host), Some(port)) if is_turn => part_from_master(context, &host, &port),
             _ => {
-                // The client of this command may be the master.
+                // The client of this command may be the master, whose link must not be closed now.
                 return Err(Failure::Says(
                     "ERR endura: the keys are about to be attached: try again",
                 ));
@@ -49,7 +53,8 @@ impl Session {
     }
 }
 
-/// The master is asked for everything: it does not know the id that a server has once it was a master itself.
+/// Makes this replica ask its master for all keys. It becomes a master for a moment, which gives it a new id that its old
+/// master does not know.
 fn part_from_master(context: &Context<'_>, host: &str, port: &str) {
     let text =
         "the pool is ahead of what this replica would go on from: it asks its master for all keys";

@@ -1,4 +1,4 @@
-//! The module from load to shutdown: its pool, and how far its start has come.
+//! `Session`: the state of the module from load to shutdown, with its pool and the progress of its start.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,46 +17,47 @@ pub(crate) struct Session {
     pub(crate) store: Store,
     /// Whether the keys of the pool are keys of Redis.
     pub(super) attached: AtomicBool,
-    /// Why they are not, once that was tried.
+    /// Why they are not, if an attach was tried and refused.
     refusal: Mutex<Option<Refusal>>,
     start: Mutex<Start>,
-    /// An attach that a command began has to wait until it has ended.
+    /// An attach that a command has started has to wait until that command has ended.
     pub(super) waits_for_turn: AtomicBool,
-    /// Numbers whose keys Redis has taken out of a database; see [`super::events`].
+    /// The keys that Redis has taken out of a database; see [`super::events`].
     unlinked: Mutex<Vec<Unlinked>>,
-    /// Keys whose records could not be written, for the pool was full.
+    /// The keys whose records could not be written, for example because the pool was full.
     unwritten: Mutex<Names>,
     /// Names that are maps in the append-only file and no keys here; see [`super::append_only`].
     left_out: Mutex<Names>,
-    /// The pool still says that a replica gets its keys, for what takes that back could not be written.
+    /// The pool still says that a full resync is running, because the write that clears this has failed.
     pub(super) says_partial: AtomicBool,
-    /// The key of the last event and its database, if that was one of a string.
+    /// The database and the name of the last event's key, if that was an event of a string.
     pub(super) last_string: Mutex<Option<(i32, Vec<u8>)>>,
     /// For INFO: how long attaching took, and how many keys it found.
     pub(crate) attach_micros: AtomicU64,
     pub(crate) attached_keys: AtomicU64,
 }
 
-/// Why the keys of the pool are no keys of Redis, and when that was found.
+/// Why the keys of the pool could not be attached, and when that was last tried.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) why: String,
     pub(super) at: Instant,
 }
 
-/// What is known while the server starts.
+/// The state of the start: the file that is loaded, and what happens to its maps.
 #[derive(Debug, Default)]
 pub(super) struct Start {
     plan: Option<FilePlan>,
-    /// A file was loaded: its end is what Redis, and who asks it, would go on from.
+    /// A file was loaded: this server and its replicas would continue from the end of that file.
     pub(super) has_loaded: bool,
-    /// A replica has parted from its master's past; see [`super::parting`].
+    /// This replica has parted from its master; see [`super::parting`].
     pub(super) has_parted: bool,
-    /// Keys of the file that are not taken over: they are deleted once the pool's are there.
+    /// *Ghosts*: the empty keys that stand in for maps of the file that are left out, each with its database. They are
+    /// deleted once the keys of the pool are attached, or refused.
     pub(super) ghosts: Vec<(i32, Vec<u8>)>,
 }
 
-/// What becomes of the maps in the file that the server starts from.
+/// What happens to the maps in the file that the server starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FilePlan {
     /// They replace what is in the pool.
@@ -69,8 +70,8 @@ enum FilePlan {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unlinked {
     pub(super) id: u64,
-    /// Whether its value was freed too. Its entries stay nevertheless until the command has said what it did: a kill
-    /// before that leaves the key.
+    /// Whether Redis has freed its value too. Its entries stay nevertheless until the command has reported what it did: a
+    /// kill before that leaves the key.
     pub(super) is_freed: bool,
 }
 
@@ -87,7 +88,7 @@ pub(crate) fn session() -> &'static Session {
 }
 
 impl Session {
-    /// Begins it, once.
+    /// Starts the session, once.
     pub(crate) fn begin(store: Store) {
         let _ = SESSION.set(Self {
             store,
@@ -106,8 +107,8 @@ impl Session {
     }
 
     pub(crate) fn is_attached(&self) -> bool {
-        // Acquire pairs with the Release at the end of an attach; both are on the thread of the server, but for a
-        // thread that frees.
+        // Acquire pairs with the Release at the end of an attach. Both are on the main thread of the server, except if a
+        // thread that frees values loads it.
         self.attached.load(Ordering::Acquire)
     }
 
@@ -140,25 +141,27 @@ impl Session {
         self.left_out.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server begins to load a file.
+    /// Notes that the server starts to load a file.
     pub(super) fn loading(&self) {
         if !self.is_attached() {
             self.start().has_loaded = true;
         }
     }
 
-    /// Whether what a file says of maps is carried out. Decided once a start, by the first who asks; `file` is the pool
-    /// that the file was saved from, and how often that had been saved from by then.
+    /// Whether the maps of a file replace those of the pool. The first call of a start decides for the whole start; once
+    /// the keys are attached, maps of a file are always taken over. `file` is the pool that the file was saved from, and
+    /// how often that pool had been saved from by then.
     ///
-    /// A file is a state at or before the moment at which the server ended; the pool is the state of that moment. So the
-    /// pool wins, except:
-    /// * No start has come to an end with this pool: it is new.
-    /// * The pool is older than the file, for it has been saved from less often: somebody has put a copy back, or a power
-    ///   loss took it back to a checkpoint.
+    /// A file has a state of the moment at which the server ended, or an earlier one; the pool has the state of that
+    /// moment. So the pool wins, except in three cases:
+    /// * No start has completed with this pool: it is new.
+    /// * The pool is older than the file, because it has been saved from less often: a copy was put back, or a power loss
+    ///   took the pool back to a checkpoint.
     /// * A replica was killed in the middle of a full resync: the pool has only some of the keys.
     ///
-    /// A replica that starts from an RDB would ask its master for what followed that file, and RENAME and the like would do
-    /// another thing to the newer state of the pool: it [parts](super::parting) from that past.
+    /// A replica that starts from an RDB would ask its master for the commands that followed that file. Commands such as
+    /// RENAME would have another effect on the newer state of the pool, so the replica [parts](super::parting) from its
+    /// master.
     pub(super) fn takes_over(&self, file: Option<([u8; 16], u64)>) -> bool {
         if self.is_attached() {
             return true;
@@ -170,14 +173,14 @@ impl Session {
             && let Err(error) = self.store.catalogue.begin_anew(self.saves_in(file))
         {
             log(Level::Warning, format!("the catalogue of the pool cannot be read: {error}"));
-            // Its keys cannot be told from those of the file then: none of either is served.
+            // The keys of the pool could not be distinguished from those of the file, so neither are served.
             plan = FilePlan::LeaveOut;
         }
         start.plan = Some(plan);
         plan == FilePlan::TakeOver
     }
 
-    /// How often this pool was saved from, as a file says; 0 for the file of another pool.
+    /// How often this pool had been saved from according to a file; 0 if the file is of another pool.
     fn saves_in(&self, file: Option<([u8; 16], u64)>) -> u64 {
         file.filter(|(uuid, _)| *uuid == self.store.uuid).map_or(0, |(_, saves)| saves)
     }
@@ -208,12 +211,13 @@ impl Session {
         }
     }
 
-    /// A key of the file that is left out.
+    /// Notes an empty key that stands in for a map of the file.
     pub(super) fn ghost(&self, database: i32, name: Vec<u8>) {
         self.start().ghosts.push((database, name));
     }
 
-    /// The keys of two databases have changed places: also those that are left out, were left out, or wait for room.
+    /// Exchanges two databases, as SWAPDB did, in the names of ghosts, of keys that were left out, and of records that wait
+    /// to be written.
     pub(super) fn swap_names(&self, a: i32, b: i32) {
         let other = |database| match database {
             database if database == a => b,
@@ -227,8 +231,8 @@ impl Session {
         }
     }
 
-    /// Whether what is done to whole databases is done to those of the pool. Also where its keys could not be attached, if
-    /// it can be read: FLUSHALL is a way out, and the first thing in a replica that gets everything anew.
+    /// Whether commands on whole databases apply to the pool. If its keys could not be attached, they do as long as it can
+    /// be read: FLUSHALL is a way out, and the first step of a full resync.
     pub(super) fn reaches_spaces(&self) -> bool {
         self.takes_over(None) || self.is_refused() && self.store.catalogue.read().is_ok()
     }
@@ -237,7 +241,7 @@ impl Session {
         self.start().plan == Some(FilePlan::TakeOver)
     }
 
-    /// Redis does not need a value any more: the thread that sweeps gets its entries, once its key is gone for good.
+    /// Called when Redis no longer needs a value. The sweeper gets its entries, once the key is gone for good.
     pub(super) fn freed(&self, value: &Value) {
         if value.id == 0 {
             return;

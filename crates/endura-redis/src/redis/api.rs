@@ -1,6 +1,6 @@
 //! The functions and structures of Redis' module API that are used here, as `redismodule.h` of Redis 7.0 declares them.
 //!
-//! Redis hands a module one function, which finds the others by name. They are looked up once, in [`load`].
+//! Redis passes one function to a module, which finds the others by name. They are looked up once, in [`load`].
 
 use std::ffi::{c_char, c_int, c_long, c_longlong, c_void};
 use std::mem;
@@ -45,7 +45,8 @@ opaque! {
     RawServerInfo;
 }
 
-/// `REDISMODULE_OK` or `REDISMODULE_ERR`, of the functions that can fail. [`super`] says what a failure of each means.
+/// The result of a function that can fail: `REDISMODULE_OK` or `REDISMODULE_ERR`. The table in [`super`] says what a
+/// failure of each function means.
 #[must_use = "the table in `redis/mod.rs` says what to do after a failure"]
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy)]
@@ -127,7 +128,8 @@ pub(crate) struct InfoArgument {
     pub(crate) display_text: *const c_char,
 }
 
-/// `RedisModuleCommandKeySpec`, with the first member of each of its unions as the larger one is laid out.
+/// `RedisModuleCommandKeySpec`. In place of each union is the member that this module uses, padded to the size of the
+/// largest.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct InfoKeySpec {
@@ -139,11 +141,11 @@ pub(crate) struct InfoKeySpec {
     pub(crate) find: [c_int; 3],
 }
 
-/// Where the search for keys begins: a position, in a union with a word and a position.
+/// Where the search for keys begins: a position. The other member of this union is a keyword and a position.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct InfoBegin {
-    /// Its low half is the position.
+    /// The position is the low half of this number.
     pub(crate) position: u64,
     pub(crate) unused: u64,
 }
@@ -174,12 +176,12 @@ pub(crate) struct TwoNumbers {
 
 pub(crate) const READ: c_int = 1;
 pub(crate) const WRITE: c_int = 2;
-/// `REDISMODULE_OPEN_KEY_NOTOUCH`: it counts as no access; and `REDISMODULE_OPEN_KEY_NOEXPIRE`, which Redis 7.0 does not
-/// heed: it does not delete the key if that has expired.
+/// `REDISMODULE_OPEN_KEY_NOTOUCH`, so that opening a key does not count as an access, and
+/// `REDISMODULE_OPEN_KEY_NOEXPIRE`, so that opening an expired key does not delete it. Redis 7.0 ignores the latter.
 pub(crate) const PEEK: c_int = 1 << 16 | 1 << 19;
 
 pub(crate) mod flags {
-    //! What `GetContextFlags` says.
+    //! The flags that `GetContextFlags` returns.
     use std::ffi::c_int;
     pub(crate) const REPLICA: c_int = 1 << 3;
     pub(crate) const CLUSTER: c_int = 1 << 5;
@@ -189,7 +191,7 @@ pub(crate) mod flags {
 }
 
 pub(crate) mod events {
-    //! Events of the server, and what is told with them.
+    //! Events of the server, and their subevents.
     use super::Event;
     pub(crate) const ROLE_CHANGED: Event = Event { id: 0, version: 1 };
     pub(crate) const FLUSH: Event = Event { id: 2, version: 1 };
@@ -207,7 +209,7 @@ pub(crate) mod events {
     pub(crate) const BEFORE_SLEEP: u64 = 0;
 }
 
-/// Classes of notifications: those of commands of Redis, expiry and eviction, and of keys that were loaded.
+/// Classes of notifications: commands of Redis, expiry, eviction, and keys that are loaded.
 pub(crate) const ALL_NOTIFICATIONS: c_int = 0x7FC | 1 << 12;
 /// `REDISMODULE_NOTIFY_STRING`.
 pub(crate) const NOTIFY_STRING: c_int = 1 << 3;
@@ -237,7 +239,7 @@ macro_rules! functions {
         always { $($name:ident: $type:ty;)* }
         newer { $($new:ident: $new_type:ty;)* }
     ) => {
-        /// The functions that were found.
+        /// The functions of the server, as [`load`] found them.
         #[allow(non_snake_case, reason = "the names of Redis")]
         #[derive(Debug)]
         pub(crate) struct Api {
@@ -245,7 +247,7 @@ macro_rules! functions {
             $(pub(crate) $new: Option<$new_type>,)*
         }
 
-        /// Looks all functions up, once. `Err`: the name of one that this server does not have.
+        /// Looks up all functions, once. The error is the name of a function that this server does not have.
         ///
         /// # Safety
         ///
@@ -274,17 +276,17 @@ macro_rules! functions {
 
 type FindFn = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_int;
 
-/// One function.
+/// Looks up one function. Returns `None` if the server does not have it.
 ///
 /// # Safety
 ///
-/// `F` is a function pointer, of the type of the function that has this name, which ends with a zero.
+/// `F` is a function pointer, of the type of the function that is called `name`. `name` ends with a zero.
 unsafe fn found<F>(find: FindFn, name: &str) -> Option<F> {
     let mut function: *mut c_void = ptr::null_mut();
     // SAFETY: the name ends with a zero; `function` has room for a pointer.
     let status = unsafe { find(name.as_ptr().cast(), (&raw mut function).cast()) };
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    // SAFETY: the caller promises that it is such a function; a pointer to one has the size of any.
+    // SAFETY: the caller promises that `F` is the type of this function; a pointer to a function has the size of any pointer.
     (status == 0 && !function.is_null()).then(|| unsafe { mem::transmute_copy(&function) })
 }
 
@@ -292,8 +294,8 @@ static API: AtomicPtr<Api> = AtomicPtr::new(ptr::null_mut());
 
 /// The functions of the server.
 pub(crate) fn api() -> &'static Api {
-    // SAFETY: everything in this crate that calls the server is called by it, after `load` has stored a leaked box;
-    // that happens once.
+    // SAFETY: Redis calls `RedisModule_OnLoad` first, and `load` stores a leaked box there, once. All other code that calls
+    // the server runs after that.
     unsafe { &*API.load(Ordering::Acquire) }
 }
 
@@ -377,7 +379,7 @@ functions! {
 
 #[cfg(test)]
 mod tests {
-    /// A function that is added comes into the table of failures.
+    /// Every function of the API has to be in the table of failures.
     #[test]
     fn every_function_is_in_the_table() {
         let (api, table) = (include_str!("api.rs"), include_str!("mod.rs"));

@@ -1,4 +1,4 @@
-//! Clients that wait for a thread.
+//! Clients that wait for the reply of a worker thread.
 
 use super::api::{self, RawBlocked, api};
 use super::context::{Context, Level, answered, log};
@@ -12,27 +12,28 @@ pub(crate) struct Blocked(*mut RawBlocked);
 unsafe impl Send for Blocked {}
 
 impl Context<'_> {
-    /// Whether the client can wait: not in a transaction or a script.
+    /// Whether the client can wait. In a transaction or a script it cannot.
     pub(crate) fn can_block(&self) -> bool {
         !self.has(api::flags::DENY_BLOCKING)
     }
 
-    /// Lets the client wait; other clients are served. `None` where that cannot be.
+    /// Makes the client wait, while other clients are served. Returns `None` if it cannot wait.
     pub(crate) fn block(&self) -> Option<Blocked> {
         if !self.can_block() {
             return None;
         }
-        // SAFETY: the context is that of a command; no callback: the reply is written by the thread. No limit of time.
+        // SAFETY: the context is that of a command. There are no callbacks, because the thread writes the reply, and there is
+        // no timeout.
         let raw = unsafe { (api().BlockClient)(self.raw, None, None, None, 0) };
         (!raw.is_null()).then_some(Blocked(raw))
     }
 }
 
 impl Blocked {
-    /// Writes the answer, from any thread, and lets the client go on, also if `run` panics.
+    /// Writes the reply, from any thread, and unblocks the client, even if `run` panics.
     pub(crate) fn answer(self, run: impl FnOnce(&Context<'_>) -> Outcome) {
-        // SAFETY: the handle is alive until `UnblockClient`, which is called once. Replies of a context of its own are
-        // kept apart until then, so that no lock is needed.
+        // SAFETY: the handle is alive until `UnblockClient`, which is called once. Until then the replies of this context are
+        // kept apart from those of others, so no lock is needed.
         unsafe {
             let raw = (api().GetThreadSafeContext)(self.0);
             let context = Context::new(raw);

@@ -1,4 +1,4 @@
-//! Commands of the server that the module runs, and what INFO says.
+//! Commands of the server that the module runs, and fields of INFO that it reads.
 
 use std::ffi::CStr;
 
@@ -7,14 +7,14 @@ use super::context::Context;
 use super::text::OwnText;
 
 impl Context<'_> {
-    /// Runs a command of the server with these words; the texts of an array that it answers. `Err`: it answers an error, or
-    /// there is none of this name.
+    /// Runs a command of the server with `words` as its arguments. Returns the texts of the array in its reply, or none for
+    /// a reply of another type. Fails if the reply is an error, or the server has no such command.
     pub(crate) fn call(&self, command: &CStr, words: &[&[u8]]) -> Result<Vec<String>, String> {
         let reply = self.reply(command, c"v", words);
         if reply.is_null() {
             return Err("the server has no such command".into());
         }
-        // SAFETY: the reply is there, and is freed once; its elements are its own.
+        // SAFETY: the reply is not null, and is freed once. Its elements belong to it.
         unsafe {
             let answer = match (api().CallReplyType)(reply) {
                 api::REPLY_ERROR => Err(text(reply)),
@@ -28,16 +28,16 @@ impl Context<'_> {
         }
     }
 
-    /// Whether the user of the client that calls may run this command with these words. Who is no user may: a master, an
-    /// append-only file.
+    /// Whether the user of the calling client may run this command with these words. A master and an append-only file have
+    /// no user, and may run every command.
     pub(crate) fn may_call(&self, command: &CStr, words: &[&[u8]]) -> bool {
-        // `C`: as the user, who is looked at before the command is run.
+        // `C`: checks the permissions of the user before it runs the command.
         let reply = self.reply(command, c"Cv", words);
         if reply.is_null() {
             let error = std::io::Error::last_os_error();
             return error.raw_os_error() != Some(libc::EACCES);
         }
-        // SAFETY: the reply is there, and is freed once.
+        // SAFETY: the reply is not null, and is freed once.
         unsafe { (api().FreeCallReply)(reply) };
         true
     }
@@ -52,21 +52,21 @@ impl Context<'_> {
         }
     }
 
-    /// Whether keys can be in this database: the server has it, and SELECT takes it. A node of a cluster may have
-    /// databases that no key may be in.
+    /// Whether keys can be in this database: the server has it, and SELECT accepts it. A node of a cluster may have
+    /// databases in which no keys are allowed.
     pub(crate) fn has_database(&self, database: i32) -> bool {
         let is_there = self.in_database(database, || ()).is_ok();
         let is_single = database == 0 || !self.has(api::flags::CLUSTER);
         is_there && (is_single || self.call(c"SELECT", &[database.to_string().as_bytes()]).is_ok())
     }
 
-    /// What INFO says of these fields of a section.
+    /// The values of these fields in a section of INFO.
     pub(crate) fn info<const N: usize>(
         &self,
         section: &CStr,
         fields: [&CStr; N],
     ) -> [Option<String>; N] {
-        // SAFETY: the context is alive, and names end with a zero; a text stays until the figures are freed.
+        // SAFETY: the context is alive, and names end with a zero. A text is valid until `FreeServerInfo`.
         unsafe {
             let info = (api().GetServerInfo)(self.raw, section.as_ptr());
             let found = fields.map(|field| {
@@ -79,11 +79,11 @@ impl Context<'_> {
     }
 }
 
-/// The text of a reply, empty if it is none.
+/// The text of a reply; empty if the reply is not a text.
 ///
 /// # Safety
 ///
-/// The reply is null, or is there.
+/// The reply is null, or has not been freed.
 unsafe fn text(reply: *mut RawReply) -> String {
     if reply.is_null() {
         return String::new();

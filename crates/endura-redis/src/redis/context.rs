@@ -1,4 +1,4 @@
-//! What a command is given: replies, keys, replication.
+//! The context of a command: its replies, keys and databases, and the log.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long};
 use std::marker::PhantomData;
@@ -23,13 +23,14 @@ pub(crate) struct NoDatabase;
 impl Context<'_> {
     /// # Safety
     ///
-    /// `raw` is a context that is used by this thread alone as long as the result is.
+    /// `raw` is a context that only this thread uses while the result is in use. It may be null if only
+    /// [`has`](Self::has) is called.
     pub(crate) unsafe fn new(raw: *mut RawContext) -> Self {
         Self { raw, _call: PhantomData }
     }
 
-    // SAFETY of the blocks below: the context is alive, as `new` was promised; buffers are as long as they say, names end
-    // with a zero; Redis keeps none of them.
+    // SAFETY of the blocks below: the context is alive, as the caller of `new` promised. Buffers have the length that is
+    // passed, names end with a zero, and Redis keeps no pointer to either.
 
     pub(crate) fn integer(&self, number: i64) {
         // SAFETY: see above.
@@ -61,7 +62,7 @@ impl Context<'_> {
         unsafe { (api().ReplyWithMap)(self.raw, len as c_long) };
     }
 
-    /// An array whose length is said behind its elements, by [`end_of_array`](Self::end_of_array).
+    /// Starts an array whose length is set after its elements, by [`end_of_array`](Self::end_of_array).
     pub(crate) fn array_of_unknown(&self) {
         // SAFETY: see above.
         unsafe { (api().ReplyWithArray)(self.raw, api::POSTPONED) };
@@ -88,7 +89,7 @@ impl Context<'_> {
         unsafe { (api().GetContextFlags)(self.raw) & flags != 0 }
     }
 
-    /// Whether a replica carries out a command of its master.
+    /// Whether this is a replica that executes a command of its master.
     fn is_of_master(&self) -> bool {
         let has = |flag| self.has(flag);
         has(api::flags::REPLICATED) && has(api::flags::REPLICA) && !has(api::flags::LOADING)
@@ -126,7 +127,7 @@ impl Context<'_> {
         self.open(name, api::READ | api::WRITE)
     }
 
-    /// As [`read`](Self::read), and it does not count as an access.
+    /// Like [`read`](Self::read), but does not count as an access.
     pub(crate) fn peek(&self, name: &Text) -> Key<'_> {
         self.open(name, api::READ | api::PEEK)
     }
@@ -136,12 +137,12 @@ impl Context<'_> {
         Key::new(unsafe { (api().OpenKey)(self.raw, name.raw(), mode) })
     }
 
-    /// Clients that watch this key, or cache it, are told; so are those that listen to events.
+    /// Notifies the clients that watch or cache this key, and those that listen to events.
     pub(crate) fn changed(&self, name: &Text, event: &CStr) {
         self.tell(name, api::NOTIFY_MODULE, event);
     }
 
-    /// The key was deleted.
+    /// Notifies the same clients that the key was deleted.
     pub(crate) fn deleted(&self, name: &Text) {
         self.tell(name, api::NOTIFY_GENERIC, c"del");
     }
@@ -164,7 +165,7 @@ impl Context<'_> {
         }
         let (mut ip, mut master, mut port, mut flags) = ([0; 64], [0 as c_char; 64], 0, 0);
         let mut id = [0 as c_char; api::NODE_ID + 1];
-        // SAFETY: an id has 40 bytes, and no zero behind them; Redis writes at most 46 bytes of an address and 40 of a name.
+        // SAFETY: an id has 40 bytes, and no zero after them. Redis writes at most 46 bytes of an address and 40 of a name.
         let status = unsafe {
             let own = (api().GetMyClusterID)();
             if own.is_null() {
@@ -206,7 +207,7 @@ fn log_in(context: *mut RawContext, level: Level, text: String) {
     let text = c_string(text);
     // With a context the server writes the name of the module in front.
     let form = if context.is_null() { c"endura: %s" } else { c"%s" };
-    // SAFETY: a log may have no context; the format has one string, which follows.
+    // SAFETY: `Log` takes a null context. The format has one string, which follows.
     unsafe { (api().Log)(context, level.as_ptr(), form.as_ptr(), text.as_ptr()) };
 }
 
@@ -235,8 +236,8 @@ pub(crate) unsafe fn enter(
     0
 }
 
-/// Ends a replica that cannot do what its master has done: its link would be up, its offset that of the master, and its
-/// data not. Redis' own types do the same where a command cannot be written to the disk.
+/// Ends a replica that cannot apply a command of its master. Otherwise it would be connected, with the offset of its
+/// master, but not with the same data. Redis itself does the same if a command cannot be written to the disk.
 pub(crate) fn end_replica(text: &str) -> ! {
     end("this replica cannot do what its master has done", text)
 }
@@ -244,12 +245,13 @@ pub(crate) fn end_replica(text: &str) -> ! {
 /// Ends the server, with a line in its log.
 pub(crate) fn end(what: &str, text: &str) -> ! {
     log(Level::Warning, format!("{what}, and the server ends: {text}"));
-    // SAFETY: as after a kill, which the pool and Redis' files outlive. No handler of the server runs beside its threads.
+    // SAFETY: this is like a kill, which the pool and Redis' files survive. No exit handler of the server runs beside its
+    // threads.
     unsafe { libc::_exit(1) }
 }
 
-/// Runs `run`, and writes its failure, if it has one. A panic is a failure as well: Redis is not unwound through, and no
-/// client is left waiting.
+/// Runs `run`, and replies with its failure if it fails. A panic is a failure too: it must not unwind through Redis, nor
+/// leave a client waiting. If the pool fails a command of the master, the replica is ended.
 pub(super) fn answered(context: &Context<'_>, run: impl FnOnce() -> Outcome) {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
         Ok(Ok(())) => {}

@@ -1,4 +1,4 @@
-//! What is written to RDB files and rewritten append-only files, and read from them.
+//! RDB files, rewritten append-only files, digests, and sections of INFO.
 
 use std::ffi::CStr;
 use std::slice;
@@ -41,7 +41,7 @@ impl Rdb {
     /// Passes bytes to `look`; `None` if the file ends or cannot be read.
     pub(crate) fn load_bytes<R>(&self, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let mut len = 0;
-        // SAFETY: see above; the buffer is the module's, to free.
+        // SAFETY: see above. The module owns the buffer, and frees it once.
         unsafe {
             let from = (api().LoadStringBuffer)(self.0, &raw mut len);
             if from.is_null() {
@@ -58,7 +58,7 @@ impl Rdb {
         unsafe { (api().IsIOError)(self.0) != 0 }
     }
 
-    /// The database and the name of the key that is read; `None` if the server does not say either.
+    /// The database and the name of the key that is being read; `None` if the server does not know both.
     pub(crate) fn key(&self) -> Option<(i32, Vec<u8>)> {
         // SAFETY: see above; the string stays while the callback runs.
         unsafe {
@@ -70,7 +70,7 @@ impl Rdb {
     }
 }
 
-/// An append-only file that is rewritten.
+/// An append-only file that is being rewritten.
 #[derive(Debug)]
 pub(crate) struct Aof {
     raw: *mut RawIo,
@@ -85,9 +85,9 @@ impl Aof {
         Self { raw, key }
     }
 
-    /// `command key first second`.
+    /// Writes `command key first second`.
     pub(crate) fn emit(&self, command: &CStr, first: &[u8], second: &[u8]) {
-        // SAFETY: the file is open while the callback runs; `s`: a string, `b`: bytes and how many.
+        // SAFETY: the file is open while the callback runs. `s`: a string; `b`: bytes and their number.
         unsafe {
             (api().EmitAOF)(
                 self.raw,
@@ -103,7 +103,7 @@ impl Aof {
     }
 }
 
-/// A digest of a key, in which the order of entries is no matter.
+/// A digest of a key, which does not depend on the order of its entries.
 #[derive(Debug)]
 pub(crate) struct Digest(*mut RawDigest);
 
@@ -116,7 +116,7 @@ impl Digest {
     }
 
     pub(crate) fn add(&self, field: &[u8], value: &[u8]) {
-        // SAFETY: the digest is alive while the callback runs; buffers are as long as they say.
+        // SAFETY: the digest is alive while the callback runs. The buffers have the lengths that are passed.
         unsafe {
             (api().DigestAddStringBuffer)(self.0, field.as_ptr().cast(), field.len());
             (api().DigestAddStringBuffer)(self.0, value.as_ptr().cast(), value.len());
@@ -134,18 +134,19 @@ impl InfoSection {
     ///
     /// `raw` is what Redis passed to the callback that is running.
     pub(crate) unsafe fn new(raw: *mut super::api::RawInfo) -> Option<Self> {
-        // SAFETY: the caller's promise; a section without a name has the module's.
+        // SAFETY: the caller's promise. A section without a name gets that of the module.
         let status = unsafe { (api().InfoAddSection)(raw, c"".as_ptr()) };
         status.is_ok().then_some(Self(raw))
     }
 
-    /// Whether the server has taken it, as also below.
+    /// Adds a field with a number. Returns whether the server accepted it.
     pub(crate) fn number(&self, field: &CStr, number: u64) -> bool {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         // SAFETY: the section is open while the callback runs.
         unsafe { (api().InfoAddFieldLongLong)(self.0, field.as_ptr(), number).is_ok() }
     }
 
+    /// Adds a field with a text. Returns whether the server accepted it.
     pub(crate) fn text(&self, field: &CStr, text: impl Into<String>) -> bool {
         let text = c_string(text.into());
         // SAFETY: as above; Redis copies the text.

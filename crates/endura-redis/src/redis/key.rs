@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use super::api::{RawKey, RawType, Status, api};
 use crate::store::{Failure, Outcome, Value};
 
-/// The data type, once it was made.
+/// The data type, once it is registered.
 static TYPE: AtomicPtr<RawType> = AtomicPtr::new(ptr::null_mut());
 
 pub(super) fn set_type(made: *mut RawType) {
-    // Only the thread that loads the module, and those that it starts later, read it.
+    // Relaxed: only the thread that loads the module, and threads that it starts later, load this.
     TYPE.store(made, Ordering::Relaxed);
 }
 
-/// Hands a value to Redis, which gives it back to `free`.
+/// Gives a value to Redis, which passes it to `free` in the end.
 pub(crate) fn into_raw(value: Value) -> *mut c_void {
     Arc::into_raw(Arc::new(value)).cast_mut().cast()
 }
@@ -42,7 +42,7 @@ pub(crate) unsafe fn from_raw(raw: *mut c_void) -> Arc<Value> {
     unsafe { Arc::from_raw(raw.cast()) }
 }
 
-/// The server has not written to a key.
+/// The server refused to write to a key.
 #[derive(Debug)]
 pub(crate) struct NotWritten;
 
@@ -65,7 +65,7 @@ pub(crate) struct Key<'a> {
 
 impl Drop for Key<'_> {
     fn drop(&mut self) {
-        // SAFETY: it was opened, and is closed once.
+        // SAFETY: the key was opened, or is null, and is closed once.
         unsafe { (api().CloseKey)(self.raw) };
     }
 }
@@ -81,10 +81,10 @@ impl<'a> Key<'a> {
         !self.raw.is_null() && unsafe { (api().KeyType)(self.raw) != 0 }
     }
 
-    /// The map in it; `None` if there is no such key.
+    /// The map in this key; `None` if there is no such key. Fails if the key has another type.
     pub(crate) fn value(&self) -> Outcome<Option<&Value>> {
-        // SAFETY: all three take an open key, and the first a null as well; a value of the type is one of ours, and
-        // Redis keeps it while the key is open and nothing deletes it: what does that takes `self` mutably.
+        // SAFETY: all three functions take an open key, and the pointer is not null. A value of this type is from
+        // `into_raw`. Redis keeps it while the key is open and is not deleted, and deleting it takes `self` mutably.
         unsafe {
             if self.raw.is_null() || (api().KeyType)(self.raw) == 0 {
                 return Ok(None);
@@ -96,11 +96,11 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// The same, to be kept by a thread.
+    /// Like [`value`](Self::value), but a thread may keep the result.
     pub(crate) fn shared(&self) -> Outcome<Option<Arc<Value>>> {
         Ok(self.value()?.map(|value| {
             let raw: *const Value = value;
-            // SAFETY: it is inside an `Arc`, which Redis holds: one more holds it too.
+            // SAFETY: the value is inside an `Arc` that Redis holds, and the new `Arc` is counted.
             unsafe {
                 Arc::increment_strong_count(raw);
                 Arc::from_raw(raw)
@@ -108,14 +108,15 @@ impl<'a> Key<'a> {
         }))
     }
 
-    /// Puts a value in; whatever was there is deleted. `Err` if the key is not open for writing: then the value is gone.
+    /// Sets the value of the key, and deletes what it held. Fails if the key is not open for writing; the value is then
+    /// dropped.
     pub(crate) fn set(&mut self, value: Value) -> Result<(), NotWritten> {
         let made = TYPE.load(Ordering::Relaxed);
         if self.raw.is_null() {
             return Err(NotWritten);
         }
         let value = into_raw(value);
-        // SAFETY: the key is open, and the type was made. A value that the server does not take is taken back.
+        // SAFETY: the key is open, and the type is registered. If the server refuses the value, it does not use it.
         unsafe {
             let set = (api().ModuleTypeSetValue)(self.raw, made, value);
             if !set.is_ok() {
@@ -125,7 +126,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// Deletes it, if it is there. `Err` if it is not open for writing.
+    /// Deletes the key, if it exists. Fails if the key is not open for writing.
     pub(crate) fn delete(&mut self) -> Result<(), NotWritten> {
         if self.raw.is_null() {
             return Err(NotWritten);
@@ -134,7 +135,7 @@ impl<'a> Key<'a> {
         written(unsafe { (api().DeleteKey)(self.raw) })
     }
 
-    /// When it expires, in milliseconds since 1970; negative if it does not, or there is no such key.
+    /// When the key expires, in milliseconds since 1970; negative if it does not, or there is no such key.
     pub(crate) fn expires(&self) -> i64 {
         if self.raw.is_null() {
             return -1;
@@ -143,7 +144,7 @@ impl<'a> Key<'a> {
         unsafe { (api().GetAbsExpire)(self.raw) }
     }
 
-    /// `Err` if the key is not open for writing, or there is none, or the time is negative.
+    /// Sets when the key expires. Fails if the key is not open for writing or does not exist, or if the time is negative.
     pub(crate) fn set_expires(&mut self, at: i64) -> Result<(), NotWritten> {
         if self.raw.is_null() {
             return Err(NotWritten);

@@ -1,39 +1,40 @@
-//! The module API of Redis, as safe as it gets: the only folder with `unsafe` besides the callbacks that Redis runs.
+//! The module API of Redis behind safe functions. This is the only folder with `unsafe`, besides the callbacks that Redis
+//! calls.
 //!
-//! What each function of the API may answer besides what was asked for, and what is done then. Those that answer a
-//! [`Status`](api::Status) cannot be called without a look at it.
+//! The table has every function of the API that is used: what a failure of it means, and what the module does then.
+//! The [`Status`](api::Status) that a function returns cannot be ignored unnoticed: it is `must_use`.
 //!
 //! | functions | a failure means | what is done |
 //! | --- | --- | --- |
 //! | `CreateCommand`, `GetCommand`, `SetCommandInfo`, `SetCommandACLCategories`, `CreateDataType`, `SubscribeToKeyspaceEvents`, `SubscribeToServerEvent`, `RegisterInfoFunc` | the server does not take the command, the type or the subscription | the module is not loaded, with the reason in the log |
 //! | `IsModuleNameBusy` | another module has the name | the same |
 //! | `SetModuleAttribs`, `SetModuleOptions` | they cannot fail | |
-//! | `WrongArity`, `ReplyWithLongLong`, `ReplyWithError`, `ReplyWithSimpleString`, `ReplyWithArray`, `ReplyWithMap`, `ReplySetArrayLength`, `ReplyWithStringBuffer`, `ReplyWithNull` | they cannot: a client that is gone has no answer | |
-//! | `GetSelectedDb`, `GetContextFlags` | they cannot | |
-//! | `SelectDb` | the server has no such database | [`NoDatabase`](context::NoDatabase): no key of the pool is attached if one is in such a database; a record that waits to be written waits on; a key of a file that is left out is said in the log |
-//! | `OpenKey` | null: there is no such key, and it was opened to be read | the key is empty ([`Key`](key::Key)); a write to it fails as below |
-//! | `KeyType`, `ModuleTypeGetType`, `ModuleTypeGetValue` | 0, null: no key, another type | the command answers as for a missing key, or WRONGTYPE |
-//! | `ModuleTypeSetValue`, `SetAbsExpire`, `DeleteKey` | the key is not open for writing, or not there | the value is taken back and the command fails; at an attach the server ends: some keys are made, and the pool has all |
-//! | `GetAbsExpire` | negative: no time | that is recorded |
-//! | `CloseKey`, `CreateString`, `FreeString`, `StringPtrLen`, `Free`, `Log` | they cannot: without memory the server ends | |
-//! | `SignalModifiedKey` | it cannot | |
-//! | `NotifyKeyspaceEvent` | the context has no client | a line in the log: listeners were not told |
-//! | `GetMyClusterID`, `GetClusterNodeInfo` | null, failure: no cluster, or no such node (an id has no zero at its end) | what `GetContextFlags` says of the role counts |
-//! | `Replicate` | the server has no such command: DEL can be renamed | UNLINK in its place; without that all replicas get all keys anew; a line in the log where it is of the append-only file alone |
-//! | `Call` | null: the server has no such command | as for an error, which `CallReplyType` tells: the caller gets the text |
+//! | `WrongArity`, `ReplyWithLongLong`, `ReplyWithError`, `ReplyWithSimpleString`, `ReplyWithArray`, `ReplyWithMap`, `ReplySetArrayLength`, `ReplyWithStringBuffer`, `ReplyWithNull` | they cannot fail: a client that is gone gets no reply | |
+//! | `GetSelectedDb`, `GetContextFlags` | they cannot fail | |
+//! | `SelectDb` | the server has no such database | [`NoDatabase`](context::NoDatabase): no key of the pool is attached if one of them is in such a database; a record that waits to be written keeps waiting; an empty key of a file that cannot be deleted is logged |
+//! | `OpenKey` | null: the key was opened for reading, and does not exist | [`Key`](key::Key) has no value; a write to it fails as below |
+//! | `KeyType`, `ModuleTypeGetType`, `ModuleTypeGetValue` | 0, null: no key, another type | the command replies as for a missing key, or WRONGTYPE |
+//! | `ModuleTypeSetValue`, `SetAbsExpire`, `DeleteKey` | the key is not open for writing, or does not exist | the value is taken back and the command fails; in an attach the server is ended: some keys have been created, and the pool has all of them |
+//! | `GetAbsExpire` | negative: the key does not expire | that is recorded |
+//! | `CloseKey`, `CreateString`, `FreeString`, `StringPtrLen`, `Free`, `Log` | they cannot fail: without memory the server ends | |
+//! | `SignalModifiedKey` | it cannot fail | |
+//! | `NotifyKeyspaceEvent` | the context has no client | a line in the log: listeners were not notified |
+//! | `GetMyClusterID`, `GetClusterNodeInfo` | null, failure: no cluster, or no such node (an id has no zero at its end) | the role is the one that `GetContextFlags` returns |
+//! | `Replicate` | the server has no such command: DEL may have been renamed | UNLINK is sent in its place; if that is missing too, all replicas get all keys again; a command for the append-only file alone is only logged |
+//! | `Call` | null: the server has no such command | the caller gets a text, as for a reply whose `CallReplyType` is an error |
 //! | `CallReplyStringPtr`, `CallReplyArrayElement` | null: the reply is of another type, or shorter | the text is empty |
-//! | `FreeCallReply`, `CallReplyType`, `CallReplyLength` | they cannot, for a reply that is there | |
-//! | `GetServerInfo`, `FreeServerInfo` | they cannot | |
-//! | `ServerInfoGetFieldC` | null: INFO has no such field | replicas that may have some past are taken for such; a replica without a master's address has no link |
-//! | `EmitAOF`, `SaveUnsigned`, `SaveStringBuffer` | they keep the failure | the server looks for it behind the callback, and throws the file away |
+//! | `FreeCallReply`, `CallReplyType`, `CallReplyLength` | they cannot fail for a reply that is not null | |
+//! | `GetServerInfo`, `FreeServerInfo` | they cannot fail | |
+//! | `ServerInfoGetFieldC` | null: INFO has no such field | without `repl_backlog_active` a backlog is assumed; a replica without the address of its master cannot attach keys that it would have to part for |
+//! | `EmitAOF`, `SaveUnsigned`, `SaveStringBuffer` | the failure is kept | the server checks for it after the callback, and discards the file |
 //! | `LoadUnsigned`, `LoadStringBuffer` | 0 and `IsIOError`; null | the key, and with it the file, cannot be loaded |
-//! | `IsIOError` | it cannot | |
-//! | `GetKeyNameFromIO`, `GetDbIdFromIO` | null, -1: not known | a key that is left out cannot be found again, so the file cannot be loaded; one that is taken over needs neither |
-//! | `DigestAddStringBuffer`, `DigestEndSequence` | they cannot | |
-//! | `BlockClient` | null: the client cannot wait | the command answers at once |
+//! | `IsIOError` | it cannot fail | |
+//! | `GetKeyNameFromIO`, `GetDbIdFromIO` | null, -1: not known | the empty key of a map that is left out could not be deleted later, so the file cannot be loaded; a map that is taken over needs neither |
+//! | `DigestAddStringBuffer`, `DigestEndSequence` | they cannot fail | |
+//! | `BlockClient` | null: the client cannot wait | the command replies at once |
 //! | `UnblockClient` | the client waits for keys, as none of this module does | a line in the log |
-//! | `GetThreadSafeContext`, `FreeThreadSafeContext` | they cannot | |
-//! | `InfoAddSection`, `InfoAddFieldCString`, `InfoAddFieldLongLong` | the section was not asked for | nothing, or nothing further, is said |
+//! | `GetThreadSafeContext`, `FreeThreadSafeContext` | they cannot fail | |
+//! | `InfoAddSection`, `InfoAddFieldCString`, `InfoAddFieldLongLong` | the section was not requested | nothing, or nothing further, is added |
 
 pub(crate) mod api;
 mod blocked;

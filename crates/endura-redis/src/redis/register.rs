@@ -1,4 +1,4 @@
-//! What is registered when the module is loaded: commands with their documentation, the data type, callbacks.
+//! Registrations while the module is loaded: commands with their documentation, the data type, callbacks.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -10,38 +10,38 @@ use super::api::{
 use super::context::Context;
 use super::key;
 
-/// What a command does with its key: `REDISMODULE_CMD_KEY_*`.
+/// What a command does with its key, for `REDISMODULE_CMD_KEY_*`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum KeyUse {
-    /// It has none.
+    /// The command has no key.
     None,
-    /// Reads it.
+    /// Reads the key.
     Reads,
-    /// Writes to it.
+    /// Writes to the key.
     Writes,
-    /// Removes something.
+    /// Removes something from the key.
     Removes,
-    /// Reads and changes it.
+    /// Reads and changes the key.
     Changes,
-    /// Removes something, and says what it was.
+    /// Removes something from the key, and returns it.
     Takes,
-    /// Makes it.
+    /// Creates the key.
     Makes,
 }
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     Key,
     Text,
     Integer,
-    /// A word that is written as it is.
+    /// A keyword.
     Word,
-    /// A word with an argument behind it.
+    /// A keyword, followed by an argument.
     Option(&'static CStr),
-    /// Any of these words.
+    /// One of these keywords.
     OneOf(&'static [&'static CStr]),
-    /// These, one after the other, any number of times.
+    /// These arguments, one after the other.
     Block(&'static [Argument]),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Argument {
     pub(crate) repeats: bool,
 }
 
-/// A command, and what COMMAND DOCS says of it.
+/// A command, with what COMMAND DOCS shows for it.
 pub(crate) struct Command {
     pub(crate) name: &'static CStr,
     pub(crate) run: CommandFn,
@@ -74,7 +74,7 @@ static VERSION: InfoVersion = InfoVersion {
     argument: size_of::<InfoArgument>(),
 };
 
-/// Registers a command; whether that went well.
+/// Registers a command. Returns `false` if the server refuses it.
 pub(crate) fn register(context: &Context<'_>, command: &Command) -> bool {
     let name = command.name.as_ptr();
     let (first, last, step) = match command.key {
@@ -148,7 +148,7 @@ fn with_info<R>(command: &Command, run: impl FnOnce(&Info) -> R) -> R {
     })
 }
 
-/// The arguments as Redis takes them, an empty one behind the last. `kept` owns them.
+/// The arguments in Redis' form: an array that ends with an empty argument. `kept` owns the arrays.
 fn info_of(arguments: &[Argument], kept: &mut Vec<Box<[InfoArgument]>>) -> *mut InfoArgument {
     if arguments.is_empty() {
         return ptr::null_mut();
@@ -199,7 +199,7 @@ fn argument_info(argument: &Argument, kept: &mut Vec<Box<[InfoArgument]>>) -> In
     info
 }
 
-/// Makes the data type; whether that went well.
+/// Registers the data type. Returns `false` if the server refuses it.
 pub(crate) fn register_type(
     context: &Context<'_>,
     name: &CStr,
@@ -212,25 +212,25 @@ pub(crate) fn register_type(
     !made.is_null()
 }
 
-/// Whether this server knows the categories of a module's commands. Redis does from 7.2 on.
+/// Whether a module can declare the categories of its commands to this server: Redis 7.2 and later.
 pub(crate) fn knows_categories() -> bool {
     api().SetCommandACLCategories.is_some()
 }
 
-/// Subscribes to an event of the server; whether that went well.
+/// Subscribes to an event of the server. Returns `false` if the server refuses it.
 pub(crate) fn subscribe(context: &Context<'_>, event: Event, call: EventFn) -> bool {
-    // SAFETY: the callback stays, for the module is never unloaded.
+    // SAFETY: the callback stays valid, because the module is never unloaded.
     unsafe { (api().SubscribeToServerEvent)(context.raw, event, call).is_ok() }
 }
 
 impl Context<'_> {
-    /// Subscribes to what happens to keys; whether that went well.
+    /// Subscribes to events of keys. Returns `false` if the server refuses it.
     pub(crate) fn subscribe_to_keys(&self, call: api::NotificationFn) -> bool {
         // SAFETY: as above.
         unsafe { (api().SubscribeToKeyspaceEvents)(self.raw, api::ALL_NOTIFICATIONS, call).is_ok() }
     }
 
-    /// Adds a section to INFO; whether that went well.
+    /// Adds a section to INFO. Returns `false` if the server refuses it.
     pub(crate) fn subscribe_to_info(
         &self,
         call: unsafe extern "C" fn(*mut api::RawInfo, c_int),
@@ -239,7 +239,7 @@ impl Context<'_> {
         unsafe { (api().RegisterInfoFunc)(self.raw, call).is_ok() }
     }
 
-    /// Names the module; `false` if the server has another of this name.
+    /// Names the module. Returns `false` if the server has another module of this name.
     pub(crate) fn name_module(&self, name: &CStr, version: c_int) -> bool {
         // SAFETY: Redis copies the name.
         unsafe {

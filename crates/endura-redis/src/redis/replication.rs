@@ -1,4 +1,4 @@
-//! What replicas and the append-only file are told.
+//! Commands for replicas and for the append-only file.
 
 use std::ffi::CStr;
 
@@ -7,13 +7,13 @@ use super::context::{Context, Level};
 use super::text::{OwnText, Text};
 
 impl Context<'_> {
-    /// Tells replicas to run this command, with these arguments. The append-only file does not get it: the pool has the
-    /// effect, and a replay would come on top.
+    /// Sends this command to replicas. The append-only file does not get it: the pool already has the effect, and a replay
+    /// would apply it once more.
     pub(crate) fn replicate(&self, command: &CStr, arguments: &[Text]) {
         self.replicate_any(&[command], c"Av", Text::all_raw(arguments));
     }
 
-    /// The same, with bytes behind the key.
+    /// Like [`replicate`](Self::replicate), with the key and then `parts` as the arguments.
     pub(crate) fn replicate_bytes(&self, command: &CStr, key: &Text, parts: &[&[u8]]) {
         let parts: Vec<OwnText> = parts.iter().map(|part| OwnText::new(part)).collect();
         let raw: Vec<*mut RawString> =
@@ -21,7 +21,7 @@ impl Context<'_> {
         self.replicate_any(&[command], c"Av", &raw);
     }
 
-    /// Deletes the key on replicas, and says so to the append-only file.
+    /// Deletes the key on replicas and in the append-only file.
     pub(crate) fn replicate_deletion(&self, key: &Text) {
         self.replicate_any(&[c"DEL", c"UNLINK"], c"v", &[key.raw()]);
     }
@@ -38,7 +38,8 @@ impl Context<'_> {
         self.tell_file(&[c"DEL", c"UNLINK"], &[key.raw()]);
     }
 
-    /// Makes the key an empty string in the append-only file, and nowhere else. `expires`: negative, or when it does.
+    /// Makes the key an empty string in the append-only file, and nowhere else. `expires` is in milliseconds since 1970, or
+    /// negative if the key does not expire.
     pub(crate) fn set_in_file(&self, key: &Text, expires: i64) {
         let time = expires.to_string();
         let rest = [&b""[..], b"PXAT", time.as_bytes()].map(OwnText::new);
@@ -56,15 +57,16 @@ impl Context<'_> {
         }
     }
 
-    /// Replicates the first of these commands that the server has, for others may be renamed; whether it has one.
+    /// Replicates the first of these commands that the server has; others may have been renamed. Returns `false` if it has
+    /// none.
     fn replicate_first(
         &self,
         commands: &[&CStr],
         form: &CStr,
         arguments: &[*mut RawString],
     ) -> bool {
-        // SAFETY: the context is alive; `A`: not to the append-only file; `v`: an array of strings and its length. Redis
-        // counts itself among those who hold the strings.
+        // SAFETY: the context is alive. `A`: not to the append-only file; `v`: an array of strings and its length. Redis
+        // takes references of its own to the strings that it keeps.
         let replicate = |command: &&CStr| unsafe {
             let (name, form) = (command.as_ptr(), form.as_ptr());
             (api().Replicate)(self.raw, name, form, arguments.as_ptr(), arguments.len()).is_ok()
@@ -72,8 +74,8 @@ impl Context<'_> {
         commands.iter().any(replicate)
     }
 
-    /// No replica goes on from what it has: it gets all keys anew. Those that are connected would not notice, so they are
-    /// disconnected.
+    /// Makes all replicas get all keys again, by a new replication id. Replicas that are connected would not notice it, so
+    /// they are disconnected.
     pub(crate) fn part_from_replicas(&self) {
         let parted = self.call(c"DEBUG", &[b"CHANGE-REPL-ID"]).map_err(|why| ("DEBUG", why));
         let parted = parted.and_then(|_| {

@@ -5,7 +5,7 @@ use std::slice;
 
 use super::api::{RawContext, RawString, api};
 
-/// An argument of a command, or a name: Redis owns it, and keeps it as long as the call lasts.
+/// An argument of a command, or the name of a key. Redis owns it, and keeps it as long as the call lasts.
 #[repr(transparent)]
 #[derive(Debug)]
 pub(crate) struct Text(*mut RawString);
@@ -23,7 +23,7 @@ impl Text {
     ///
     /// # Safety
     ///
-    /// `raw` are `len` strings that outlive `'a`.
+    /// `raw` points to `len` strings that outlive `'a`.
     pub(crate) unsafe fn all<'a>(raw: *mut *mut RawString, len: usize) -> &'a [Self] {
         if len == 0 {
             // A module that is loaded without arguments gets a null pointer.
@@ -46,12 +46,12 @@ impl Text {
         let mut len = 0;
         // SAFETY: the string is alive, and `len` has room.
         let from = unsafe { (api().StringPtrLen)(self.0, &raw mut len) };
-        // SAFETY: Redis says how many bytes are there; they stay while the string does.
+        // SAFETY: Redis returned the number of bytes; they are valid as long as the string.
         unsafe { slice::from_raw_parts(from.cast(), len) }
     }
 }
 
-/// A string that was made here.
+/// A string that this module has created.
 #[derive(Debug)]
 pub(crate) struct OwnText(Text);
 
@@ -74,7 +74,8 @@ impl std::ops::Deref for OwnText {
 
 impl Drop for OwnText {
     fn drop(&mut self) {
-        // SAFETY: it was made without a context, and nothing here keeps it; Redis has its own count of who does.
+        // SAFETY: the string was created without a context, so the module frees it, and it is not used again here. Redis
+        // has counted its own references.
         unsafe { (api().FreeString)(std::ptr::null_mut(), self.0.0) };
     }
 }

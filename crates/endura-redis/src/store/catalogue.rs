@@ -1,4 +1,4 @@
-//! The catalogue: which keys there are, and what Redis keeps of each.
+//! The catalogue: a record of each key, and the table of spaces, which says in which database a key is.
 //!
 //! | crash after | the next start sees |
 //! | --- | --- |
@@ -24,14 +24,14 @@ pub(crate) struct Catalogue {
     keys: Map<u64, [u8]>,
     settings: Map<str, [u8]>,
     spaces: Mutex<Spaces>,
-    /// Whether the table of spaces in the pool is the one here: not while a start takes over what is in a file.
+    /// Whether the table of spaces in the pool is the one in `spaces`. It is not while a start takes over the maps of a file.
     is_settled: AtomicBool,
-    /// Whether no start has come to an end with this pool: then there are no keys in it.
+    /// Whether no start has completed with this pool: then it has no keys.
     is_fresh: bool,
-    /// Whether there was no room for the table as it is here.
+    /// Whether the last write of the table of spaces has failed.
     is_behind: AtomicBool,
     sequence: AtomicU64,
-    /// How often the pool had been saved from when the file was that is taken over.
+    /// How often the pool had been saved from, according to the file that is taken over.
     saves_of_file: AtomicU64,
 }
 
@@ -45,7 +45,7 @@ impl Catalogue {
         let bytes = settings.get(SPACES)?;
         let written = bytes.as_deref().and_then(Spaces::decode);
         if bytes.is_some() && written.is_none() {
-            // Not as if there were none: keys that are in no database are swept.
+            // Without a table all keys would be in no database, and would be swept.
             return Err(unreadable("reading the table of databases"));
         }
         Ok(Self {
@@ -60,13 +60,14 @@ impl Catalogue {
         })
     }
 
-    /// Whether no start had come to an end with this pool when it was opened: then there were no keys in it.
+    /// Whether no start had completed with this pool when it was opened: then it had no keys.
     pub(crate) fn is_fresh(&self) -> bool {
         self.is_fresh
     }
 
-    /// From now on records are of another state, which replaces the one in the pool when it is complete: at
-    /// [`settle`](Self::settle). A kill before that leaves the pool as it was. `saves` is what the file says of this pool.
+    /// Starts to take over another state. The records that are written from now on belong to it, and it replaces the state
+    /// of the pool once it is complete, at [`settle`](Self::settle). A kill before that leaves the pool as it was. `saves`
+    /// is how often this pool had been saved from, according to the file.
     pub(crate) fn begin_anew(&self, saves: u64) -> Result<()> {
         self.read()?;
         self.saves_of_file.store(saves, Ordering::Relaxed);
@@ -75,13 +76,13 @@ impl Catalogue {
         Ok(())
     }
 
-    /// What was written since [`begin_anew`](Self::begin_anew) is what there is.
+    /// Completes the state that was written since [`begin_anew`](Self::begin_anew): one write makes it that of the pool.
     pub(crate) fn settle(&self) -> Result<()> {
         if self.is_settled.load(Ordering::Relaxed) {
             return Ok(());
         }
         self.put_table()?;
-        // Behind the table: the pool is no older than the file any more, and goes on from here.
+        // This comes after the table: only now is the pool as new as the file, and counts on from its number.
         let saves = self.saves_of_file.load(Ordering::Relaxed);
         if self.saves()? < saves {
             self.settings.put(SAVES, &saves.to_le_bytes())?;
@@ -90,7 +91,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// The records, each with its number. What is written from now on has a higher sequence than they have.
+    /// All records, each with its number. Records that are written later have a higher sequence.
     pub(crate) fn read(&self) -> Result<Vec<(u64, Record)>> {
         let mut records = Vec::new();
         let mut are_whole = true;
@@ -103,7 +104,8 @@ impl Catalogue {
         }
         let last = records.iter().map(|(_, record)| record.sequence).max().unwrap_or(0);
         self.sequence.fetch_max(last, Ordering::Relaxed);
-        // Also a space that no database has may have records: of a start that was killed, of keys that wait to be swept.
+        // A space that belongs to no database may have records too: of a start that was killed, or of keys that wait to be
+        // swept.
         let mut spaces = self.spaces();
         records.iter().for_each(|(_, record)| spaces.spare(record.space));
         drop(spaces);
@@ -115,7 +117,8 @@ impl Catalogue {
         Ok(self.keys.last_key_value()?.map_or(0, |(id, _)| id))
     }
 
-    /// Says that this number is the key `name` of a database. It is the last word on that name.
+    /// Writes the record which says that this number is the key `name` of a database. It supersedes every earlier record
+    /// of that name.
     pub(crate) fn write(
         &self,
         id: u64,
@@ -140,7 +143,7 @@ impl Catalogue {
         Ok(self.keys.get(id)?.and_then(|bytes| Record::decode(&bytes)))
     }
 
-    /// There is no such key any more.
+    /// Removes the record of a number: the key is gone.
     pub(crate) fn remove(&self, id: u64) -> Result<()> {
         self.keys.delete(id)?;
         step();
@@ -151,7 +154,8 @@ impl Catalogue {
         self.spaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the table of spaces, at once for all databases; later, if it is not [settled](Self::settle).
+    /// Writes the table of spaces, for all databases in one step. While another state is being taken over, nothing is
+    /// written before [`settle`](Self::settle).
     pub(crate) fn put_spaces(&self) -> Result<()> {
         if !self.is_settled.load(Ordering::Relaxed) {
             return Ok(());
@@ -168,17 +172,17 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Writes the table of spaces if there was no room for it.
+    /// Writes the table of spaces if the last write of it has failed.
     pub(crate) fn catch_up(&self) -> Result<()> {
         if self.is_behind.load(Ordering::Relaxed) { self.put_spaces() } else { Ok(()) }
     }
 
-    /// About how many keys there are.
+    /// The approximate number of keys.
     pub(crate) fn keys(&self) -> Result<usize> {
         self.keys.approximate_len()
     }
 
-    /// Whether the keys are some of those that a replica was getting from its master when it was killed.
+    /// Whether a full resync has started and has not ended: the pool has only some of the keys.
     pub(crate) fn is_partial(&self) -> Result<bool> {
         Ok(self.settings.get(PARTIAL)?.is_some())
     }
@@ -191,13 +195,13 @@ impl Catalogue {
         self.settings.delete(PARTIAL).map(drop)
     }
 
-    /// How many files were saved from this pool.
+    /// The number of files that were saved from this pool.
     pub(crate) fn saves(&self) -> Result<u64> {
         let bytes = self.settings.get(SAVES)?;
         Ok(bytes.and_then(|bytes| Some(u64::from_le_bytes(*bytes.first_chunk()?))).unwrap_or(0))
     }
 
-    /// Counts one more, before it is saved: a pool that is older than the file has a smaller number.
+    /// Counts a file before it is saved, and returns the new number. A pool that is older than the file has a smaller one.
     pub(crate) fn count_save(&self) -> Result<u64> {
         let saves = self.saves()? + 1;
         self.settings.put(SAVES, &saves.to_le_bytes())?;

@@ -1,4 +1,4 @@
-//! The entries of one key: in the map that all keys share, or in a map of its own.
+//! The entries of keys. Those of one key are in the map that all keys share, or in a map of its own.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -11,7 +11,7 @@ use super::span::Span;
 use super::steps::{may_fail, step};
 use super::value::{Value, Walk};
 
-/// Entries that a walk that counts takes at a time: some tens of microseconds.
+/// The most entries that a counting walk visits in one step, which takes some tens of microseconds.
 const STEP: usize = 1_000;
 
 /// The maps of entries.
@@ -21,7 +21,7 @@ pub(crate) struct Entries {
     shared: Map<[u8], [u8]>,
 }
 
-/// The lowest or the highest.
+/// The order in which entries are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     Ascending,
@@ -33,13 +33,13 @@ impl Entries {
         Ok(Self { pool: pool.clone(), shared: pool.map("redis:entries")? })
     }
 
-    /// The map of its own of a key: made, if there is none.
+    /// Opens or creates the key's own map. Returns `None` if keys of this form have none.
     pub(crate) fn own(&self, id: u64, form: Form) -> Outcome<Option<Map<i64, i64>>> {
         let Some(kind) = kind_of(form)? else { return Ok(None) };
         Ok(Some(self.pool.map_with(&name_of_own(id), MapOptions::new().kind(kind))?))
     }
 
-    /// The map of its own of a key, if it is there.
+    /// Opens the key's own map. Returns `None` if it does not exist, or if keys of this form have none.
     pub(crate) fn own_that_is_there(&self, id: u64, form: Form) -> Outcome<Option<Map<i64, i64>>> {
         let Some(kind) = kind_of(form)? else { return Ok(None) };
         let options = MapOptions::new().kind(kind).create(false);
@@ -49,7 +49,7 @@ impl Entries {
         }
     }
 
-    /// Looks at the value of a field: `look` gets it where it lies.
+    /// Passes the value of a field to `look`, without a copy if it is in the shared map.
     pub(crate) fn get_with<R>(
         &self,
         of: &Value,
@@ -85,7 +85,7 @@ impl Entries {
         }
     }
 
-    /// The same of a field and its value.
+    /// The same check for a field and its value.
     pub(crate) fn check(form: Form, field: &[u8], value: &[u8]) -> Outcome {
         Self::check_field(form, field)?;
         let (len, max) = (value.len() as u64, endura::LONGEST_VALUE as u64);
@@ -121,7 +121,7 @@ impl Entries {
         })
     }
 
-    /// Passes the entries of a range to `visit`, where they lie, until it breaks.
+    /// Passes the entries of a span to `visit`, without copies, until it breaks.
     pub(crate) fn visit(
         &self,
         of: &Value,
@@ -161,7 +161,7 @@ impl Entries {
         Ok(())
     }
 
-    /// The first entries, or the last, at most so many.
+    /// At most `most` entries, from the first or from the last on.
     pub(crate) fn ends(
         &self,
         of: &Value,
@@ -191,7 +191,8 @@ impl Entries {
         Ok(is_empty)
     }
 
-    /// How many entries there are: at once if that is known, else by a walk, a few entries at a time. Two who walk share it.
+    /// The number of entries: at once if it is known, otherwise by a walk in short steps. Threads that count at the same
+    /// time share one walk.
     pub(crate) fn count(&self, of: &Value) -> Outcome<i64> {
         if let Some(own) = &of.own {
             return len(own);
@@ -204,8 +205,8 @@ impl Entries {
         }
     }
 
-    /// The same in one go, for the thread on which commands run: it takes over what is left of a walk that a thread has
-    /// begun, and waits for one step of it at most.
+    /// Like [`count`](Self::count), but in one step, for the thread on which commands run. It takes over the rest of a walk
+    /// that another thread has started, and waits for at most one step of that thread.
     pub(crate) fn count_now(&self, of: &Value) -> Outcome<i64> {
         if let Some(own) = &of.own {
             return len(own);
@@ -214,13 +215,13 @@ impl Entries {
         Ok(self.walk_on(of, &mut walk, usize::MAX)?.unwrap_or_default())
     }
 
-    /// One step of a walk that counts.
+    /// Makes one step of a counting walk.
     #[cfg(test)]
     pub(super) fn begin_to_count(&self, of: &Value) -> Outcome<Option<i64>> {
         self.walk_on(of, &mut of.count.next_step(), STEP)
     }
 
-    /// Counts at most so many entries more; how many there are, if that is known then.
+    /// Counts at most `most` further entries. Returns the number of all entries if it is known then.
     fn walk_on(&self, of: &Value, walk: &mut Walk, most: usize) -> Outcome<Option<i64>> {
         if let Some(entries) = of.count.known() {
             return Ok(Some(entries));
@@ -243,7 +244,7 @@ impl Entries {
         Ok(None)
     }
 
-    /// Removes all entries of a number that no key has: O(n).
+    /// Removes all entries of a number that belongs to no key, in O(n).
     pub(crate) fn sweep(&self, id: u64) -> Result<()> {
         let (from, to) = (key_of(id, b""), key_of(id + 1, b""));
         self.shared.remove_range(from..to)?;
@@ -278,7 +279,7 @@ fn len(own: &Map<i64, i64>) -> Outcome<i64> {
     Ok(i64::try_from(own.len()?).unwrap_or(i64::MAX))
 }
 
-/// The kind of a map of its own; `None` if the entries are in the shared one.
+/// The kind of the key's own map; `None` if its entries are in the shared one.
 fn kind_of(form: Form) -> Outcome<Option<Kind>> {
     match form {
         Form::Shared => Ok(None),
@@ -289,7 +290,7 @@ fn kind_of(form: Form) -> Outcome<Option<Kind>> {
     }
 }
 
-/// The names of maps of their own start with this.
+/// The name of a key's own map is this and the number of the key.
 const OWN: &str = "redis:map:";
 
 fn name_of_own(id: u64) -> String {
@@ -304,7 +305,7 @@ fn key_of(id: u64, field: &[u8]) -> Vec<u8> {
     key
 }
 
-/// The same, without an allocation where the field is short.
+/// Passes [`key_of`] a field to `run`, without an allocation if the field is short.
 fn with_key<R>(id: u64, field: &[u8], run: impl FnOnce(&[u8]) -> R) -> R {
     let mut short = [0; 128];
     match short.get_mut(..8 + field.len()) {

@@ -1,9 +1,9 @@
 //! Why a command cannot be carried out.
 
-/// The longest field in bytes: the map that all keys share has the number of the key in front of it.
+/// The most bytes of a field. In the map that all keys share it follows the number of its key.
 pub(crate) const LONGEST_FIELD: usize = endura::LONGEST_KEY - size_of::<u64>();
 
-/// What a client is told in place of an answer.
+/// The error that a client gets.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The wrong number of arguments.
@@ -12,13 +12,13 @@ pub(crate) enum Failure {
     WrongType,
     /// A number was expected.
     NotAnInteger,
-    /// A field of so many bytes is longer than fields can be.
+    /// A field of this number of bytes, which is more than [`LONGEST_FIELD`].
     FieldTooLong(usize),
-    /// A sentence with its code in front, as Redis words its errors.
+    /// A sentence after an error code, in the form of Redis' own errors.
     Says(&'static str),
-    /// The keys of the pool are not served, for the reason that is said.
+    /// The keys of the pool are not served, for this reason.
     Unattached(String),
-    /// The pool refused.
+    /// The pool failed.
     Pool(endura::Error),
 }
 
@@ -29,7 +29,8 @@ impl From<endura::Error> for Failure {
 }
 
 impl Failure {
-    /// The text of the error, on one line. Of [`Arity`](Self::Arity) Redis has its own, which names the command.
+    /// The text of the error, on one line. For [`Arity`](Self::Arity) Redis writes a text of its own, which names the
+    /// command.
     pub(crate) fn text(&self) -> String {
         let text = match self {
             Self::Arity => "ERR wrong number of arguments".into(),
@@ -44,14 +45,14 @@ impl Failure {
             Self::Unattached(why) => format!(
                 "ERR endura: no key of the pool is served, and none is changed, for they could not be attached: {why}"
             ),
-            // Clients know this code: it is what Redis answers above `maxmemory`.
+            // Clients know this code: Redis replies with it above `maxmemory`.
             Self::Pool(error @ endura::Error::Full { .. }) => format!("OOM endura: {error}"),
             Self::Pool(error) => format!("ERR endura: {error}"),
         };
         text.replace(['\r', '\n', '\0'], " ")
     }
 
-    /// The same without a code, to be part of another sentence.
+    /// The text without its code, to be part of another sentence.
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Unattached(why) => why.clone(),
@@ -63,5 +64,5 @@ impl Failure {
     }
 }
 
-/// The result of what a command does.
+/// The result of a command, or of a part of one.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;

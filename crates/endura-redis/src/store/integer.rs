@@ -2,7 +2,7 @@
 
 use super::failure::{Failure, Outcome};
 
-/// The integer that `text` is: decimal digits, a minus in front of a negative one, no zeros in front, nothing else.
+/// Parses an integer: decimal digits without leading zeros, after a minus sign if it is negative, and nothing else.
 pub(crate) fn integer(text: &[u8]) -> Outcome<i64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let is_canonical = match digits {
@@ -14,7 +14,7 @@ pub(crate) fn integer(text: &[u8]) -> Outcome<i64> {
     is_canonical.then(parsed).flatten().ok_or(Failure::NotAnInteger)
 }
 
-/// How many: an integer that is not negative.
+/// Parses a number of things: an integer that is not negative.
 pub(crate) fn how_many(text: &[u8]) -> Outcome<usize> {
     usize::try_from(integer(text)?).map_err(|_| Failure::NotAnInteger)
 }

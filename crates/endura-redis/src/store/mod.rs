@@ -1,4 +1,4 @@
-//! What is kept in the pool, without a word of Redis: entries, and a catalogue of the keys they belong to.
+//! The data in the pool: entries, and a catalogue of the keys they belong to. Nothing here calls Redis.
 
 mod catalogue;
 mod entries;

@@ -1,4 +1,4 @@
-//! The pool of a server.
+//! `Store`: the open pool of a server.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use super::record::Form;
 use super::sweeper::Sweeper;
 use super::value::Value;
 
-/// A server that was killed may hold its lock until the kernel has torn it down.
+/// How long an open waits for the lock of the pool. A server that was killed may hold it until the kernel has torn down
+/// the process.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pool of a server: entries, the catalogue of keys, and the thread that sweeps.
@@ -25,8 +26,9 @@ pub(crate) struct Store {
     pub(crate) entries: Arc<Entries>,
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) sweeper: Sweeper,
-    /// The number of the next key, and that of the first which this session makes.
+    /// The number of the next key.
     next: AtomicU64,
+    /// The number of the first key of this session.
     first: u64,
 }
 
@@ -48,7 +50,7 @@ impl Store {
         self.first
     }
 
-    /// A number that no key has, nor any entry.
+    /// A new number, which no key and no entry has.
     pub(crate) fn fresh(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }

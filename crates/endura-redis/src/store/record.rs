@@ -1,15 +1,15 @@
-//! What the catalogue keeps of a key: where it is, what it is called, when it expires.
+//! The record of a key in the catalogue: its database, its name, when it expires, and where its entries are.
 
 use endura::Kind;
 
 /// Where the entries of a key are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// In the map that all keys share, behind the number of the key.
+    /// In the map that all keys share, each field after the number of the key.
     Shared,
     /// In a map of its own, of integers.
     Own(Kind),
-    /// Something that a newer version of the module has made, by its number.
+    /// A form that only a newer version of the module knows, by its number.
     Unknown(u8),
 }
 
@@ -29,7 +29,7 @@ impl Form {
         }
     }
 
-    /// As `EN.CREATE` and `EN.INFO` name it.
+    /// The name of the form in `EN.CREATE` and `EN.INFO`.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Shared => Kind::Roart.name().to_ascii_lowercase(),
@@ -41,15 +41,15 @@ impl Form {
 
 /// The record of a key in the catalogue, under the number of the key.
 ///
-/// Two records may say that they are the same key: a kill came between the one that took the name and the removal of the
-/// one that had it. The one with the higher `sequence` is right.
+/// Two records may have the same name, if a kill came after the write of the new one and before the removal of the old
+/// one. The one with the higher `sequence` counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
     /// The space in which the key is; [`Spaces`](super::spaces::Spaces) says which database that is now, if any.
     pub(crate) space: u64,
-    /// Counts the records that were written to this pool.
+    /// The number of this record in the order in which records were written to this pool.
     pub(crate) sequence: u64,
-    /// When it expires, in milliseconds since 1970; negative if it does not.
+    /// When the key expires, in milliseconds since 1970; negative if it does not.
     pub(crate) expires: i64,
     pub(crate) form: Form,
     pub(crate) name: Vec<u8>,
@@ -68,8 +68,8 @@ impl Record {
         bytes
     }
 
-    /// `None` for bytes that are no record. A form that this version does not know is said, not left out: what is left
-    /// out would be swept.
+    /// Decodes a record; `None` if the bytes are not one. A record of an unknown form is decoded too, because the entries of
+    /// a key without a record are swept.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (head, name) = bytes.split_at_checked(HEAD)?;
         let word = |at: usize| head[at..at + 8].try_into().map(u64::from_le_bytes).ok();

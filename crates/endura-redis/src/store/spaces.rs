@@ -1,8 +1,8 @@
-//! Which database a key is in, by way of a number that the database has now.
+//! Maps database numbers to *spaces*, so that SWAPDB and FLUSHALL are one write.
 //!
-//! A record of the catalogue names a *space*. One small table says which space each database is. So SWAPDB exchanges two
-//! numbers and FLUSHALL gives every database a new one, each by replacing one value of the pool: a kill leaves all keys
-//! where they were, or none. Records whose space no database has are garbage.
+//! A record of the catalogue names a space, not a database. One small table has the space of each database. SWAPDB
+//! exchanges two numbers in it, and FLUSHALL gives every database a new one. Each replaces one value of the pool, so a
+//! kill leaves all of the change or none of it. Records whose space belongs to no database are garbage.
 
 /// The space of each database.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -12,7 +12,7 @@ pub(crate) struct Spaces {
 }
 
 impl Spaces {
-    /// The space of a database, and whether it has just been given one: then the table must be written before a record.
+    /// The space of a database, and whether it is new: then the table must be written before a record that names it.
     pub(crate) fn space(&mut self, database: i32) -> (u64, bool) {
         let database = usize::try_from(database).unwrap_or(0);
         let is_new = database >= self.of.len();
@@ -36,7 +36,7 @@ impl Spaces {
         }
     }
 
-    /// Gives a database a new space, or all if it is negative: their keys are gone.
+    /// Gives a database a new space, or every database if `database` is negative. The keys in the old spaces are then gone.
     pub(crate) fn renew(&mut self, database: i32) {
         let next = &mut self.next;
         let renew = |space: &mut u64| {
@@ -49,7 +49,7 @@ impl Spaces {
         }
     }
 
-    /// No database gets this space from now on: there are records in it.
+    /// Keeps databases from getting this space later, because there are records in it.
     pub(crate) fn spare(&mut self, space: u64) {
         self.next = self.next.max(space.saturating_add(1));
     }

@@ -15,7 +15,7 @@ impl Span {
     pub(crate) const ALL: Self = Self { from: Bound::Unbounded, to: Bound::Unbounded };
 
     /// From `min` to `max`, each `-` (the lowest), `+` (the highest), `[field` (with the field) or `(field` (without).
-    /// `None` if there can be nothing in it: its lower bound is the highest, or its upper bound the lowest.
+    /// `None` if no field can be in the span: `min` is `+`, or `max` is `-`.
     pub(crate) fn between(min: &[u8], max: &[u8]) -> Outcome<Option<Self>> {
         let (from, to) = (End::of(min)?, End::of(max)?);
         Ok(match (from, to) {
@@ -27,7 +27,8 @@ impl Span {
     /// The fields that start with `prefix`.
     pub(crate) fn prefix(prefix: &[u8]) -> Self {
         let mut end = prefix.to_vec();
-        // The next string that does not start with it: its last byte that can grow, grown.
+        // The first string above all that start with `prefix`: the last byte of `prefix` that is below 255 is raised by one,
+        // and what follows it is cut off.
         while end.last() == Some(&u8::MAX) {
             end.pop();
         }
@@ -41,7 +42,7 @@ impl Span {
         Self { from: Bound::Included(prefix.to_vec()), to }
     }
 
-    /// The fields behind `field`.
+    /// The fields after `field`.
     pub(crate) fn behind(field: &[u8]) -> Self {
         Self { from: Bound::Excluded(field.to_vec()), to: Bound::Unbounded }
     }

@@ -1,20 +1,20 @@
-//! Kills and failures at a chosen step, for tests: a build without assertions has none of it.
+//! Kills and failures at a chosen step, for tests. A build without debug assertions has neither.
 
-/// One step of a command is in the pool. If the file that `ENDURA_REDIS_STEPS` names holds a number, it is counted down;
-/// at 0 the process is killed.
+/// Called when one more step of a command is in the pool. Counts down the number in the file that `ENDURA_REDIS_STEPS`
+/// names; at 0 the process is killed.
 #[inline(always)]
 pub(super) fn step() {
     #[cfg(debug_assertions)]
     if chosen::is_at_zero(&chosen::STEPS, "ENDURA_REDIS_STEPS") {
         let own = std::process::id().to_string();
-        // By the program, for a process that aborts itself would write its last words first.
+        // The program `kill` does it. If the process aborted itself, Redis would write a crash report first.
         let _ = std::process::Command::new("kill").args(["-9", &own]).status();
         std::thread::sleep(std::time::Duration::from_secs(60));
     }
 }
 
-/// What follows fails for want of room, if the number in the file that `ENDURA_REDIS_FAILURES` names has come down to 0:
-/// until the file is gone.
+/// Called before a write that tests let fail. Counts down the number in the file that `ENDURA_REDIS_FAILURES` names; at 0
+/// all such writes fail as in a full pool, until the file is gone.
 #[inline(always)]
 #[allow(clippy::unnecessary_wraps, reason = "a build without assertions never fails")]
 pub(super) fn may_fail() -> endura::Result<()> {

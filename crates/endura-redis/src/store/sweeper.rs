@@ -1,4 +1,4 @@
-//! Entries of keys that are gone, removed by a thread behind the commands.
+//! The sweeper: a thread that removes the entries of keys that are gone, while commands continue.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use endura::Result;
 use super::catalogue::Catalogue;
 use super::entries::Entries;
 
-/// The door to the thread that sweeps.
+/// The handle of the thread that sweeps.
 #[derive(Debug)]
 pub(crate) struct Sweeper {
     tasks: Mutex<Sender<Task>>,
@@ -22,20 +22,20 @@ pub(crate) struct Sweeper {
 struct SweeperState {
     pending: AtomicU64,
     readers: Mutex<Readers>,
-    /// One of them has ended.
+    /// Notified when a reader has ended.
     ended: Condvar,
 }
 
 /// Readers of entries whose keys may be removed meanwhile.
 #[derive(Debug, Default)]
 struct Readers {
-    /// How many children are saved from: they read any key.
+    /// The number of children that save. They may read the entries of any key.
     children: u64,
-    /// How many threads answer clients from the entries of a number.
+    /// For each number, how many threads answer clients from its entries.
     threads: HashMap<u64, u64>,
 }
 
-/// A thread reads the entries of one number: they stay until this is dropped.
+/// A thread that reads the entries of one number. They are not swept until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Reading {
     id: u64,
@@ -59,7 +59,7 @@ impl Drop for Reading {
 enum Task {
     /// The entries of one number.
     One(u64),
-    /// Those of all numbers below `below` that are not in `alive`, which is sorted: what a kill left.
+    /// The entries of all numbers below `below` that are not in `alive`, which is sorted: those that a kill left.
     Strays { alive: Vec<u64>, below: u64 },
 }
 
@@ -86,17 +86,17 @@ impl Sweeper {
 
     fn send(&self, task: Task) {
         self.shared.pending.fetch_add(1, Ordering::Relaxed);
-        // The thread ends only with the process, or by a panic: then entries stay until the next start.
+        // If the thread has ended, by a panic or because the pool is closed, the entries stay until the next start.
         let _ = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).send(task);
     }
 
-    /// Keys that wait for it.
+    /// The number of tasks that have not ended: keys, and at a start one for all strays.
     pub(crate) fn pending(&self) -> u64 {
         self.shared.pending.load(Ordering::Relaxed)
     }
 
-    /// Nothing is swept from now on, until [`let_go`](Self::let_go): a saved file has the keys of the moment of its
-    /// fork, and their entries are read after it.
+    /// Keeps everything from being swept until [`let_go`](Self::let_go): the file of a child has the keys as of the fork,
+    /// and their entries are read later.
     pub(crate) fn hold(&self) {
         self.shared.readers().children += 1;
     }
@@ -107,8 +107,8 @@ impl Sweeper {
         self.shared.ended.notify_all();
     }
 
-    /// The entries of a key are not swept until the result is dropped. To be called while there is the key: then no sweep
-    /// of its entries has begun, and readers that come later do not prolong the wait for this one.
+    /// Keeps the entries of a key from being swept until the result is dropped. To be called while the key exists: no sweep
+    /// of its entries has started then, and a sweep that starts later waits for no readers that come after it.
     pub(crate) fn reading(&self, id: u64) -> Reading {
         *self.shared.readers().threads.entry(id).or_default() += 1;
         Reading { id, shared: Arc::clone(&self.shared) }
@@ -120,7 +120,7 @@ impl SweeperState {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until nobody reads the entries of this number.
+    /// Waits until no child is saving and no thread reads the entries of this number.
     fn wait(&self, id: u64) {
         let is_read =
             |readers: &mut Readers| readers.children > 0 || readers.threads.contains_key(&id);
@@ -133,13 +133,13 @@ fn sweep(inbox: &Receiver<Task>, shared: &SweeperState, catalogue: &Catalogue, e
         let swept = match &task {
             Task::One(id) => {
                 shared.wait(*id);
-                // First the record: a number that has one has its entries.
+                // The record goes first, because a number with a record must have its entries.
                 catalogue.remove(*id).and_then(|()| entries.sweep(*id))
             }
             Task::Strays { alive, below } => sweep_strays(entries, shared, alive, *below),
         };
         shared.pending.fetch_sub(1, Ordering::Relaxed);
-        // What could not be swept is a stray at the next start.
+        // Entries that could not be swept are strays at the next start.
         if swept.is_err_and(|error| matches!(error, endura::Error::Closed)) {
             return;
         }

@@ -1,4 +1,4 @@
-//! The store without a server.
+//! Tests of the store without a server.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,8 @@ fn a_count_is_right_while_entries_change() {
     assert_eq!(value.count.known(), Some(there as i64));
 }
 
-/// A thread has begun to count, and does not go on: who cannot wait counts what is left, with what changed meanwhile.
+/// A thread starts to count, and then stands still. A caller that cannot wait counts the rest, including what changed
+/// meanwhile.
 #[test]
 fn a_count_does_not_wait_for_a_thread_that_counts() {
     let (_folder, path) = store();
@@ -106,7 +107,7 @@ fn a_count_does_not_wait_for_a_thread_that_counts() {
     std::thread::scope(|scope| {
         let (began, has_begun) = std::sync::mpsc::channel();
         let (end, has_ended) = std::sync::mpsc::channel();
-        // The first entries of a walk, and then nothing until the count is there.
+        // Counts the first entries, and then nothing until the other count is complete.
         let counts = scope.spawn(move || {
             let counted = store.entries.begin_to_count(value).unwrap();
             began.send(counted).unwrap();
@@ -144,7 +145,7 @@ fn the_catalogue_after_each_step() {
         store.catalogue.write(records[0].0, Form::Shared, 0, -1, b"name").unwrap();
         let again = store.catalogue.read().unwrap();
         assert!(again[0].1.sequence > again[1].1.sequence, "later, in a later session too");
-        // What is taken over from a file is not seen before it is complete.
+        // A state that is taken over from a file must not be visible before it is complete.
         store.catalogue.begin_anew(0).unwrap();
         store.catalogue.write(9, Form::Shared, 0, -1, b"other").unwrap();
     }
@@ -155,7 +156,7 @@ fn the_catalogue_after_each_step() {
         records.iter().filter(|(_, record)| alive(record)).map(|(id, _)| *id).collect();
     assert_eq!(alive.len(), 2, "the records of before: {records:?}");
     assert!(!alive.contains(&9));
-    // Nor later, when a database gets a new space.
+    // The record of that state must not become visible later, when a database gets a new space.
     store.catalogue.spaces().renew(-1);
     assert!(
         records.iter().all(|(_, record)| store.catalogue.spaces().database(record.space).is_none())

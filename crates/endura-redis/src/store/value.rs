@@ -1,4 +1,4 @@
-//! What Redis holds of a key: the number of its entries.
+//! The value that Redis holds for a key: the number of the key, under which its entries are in the pool.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,35 +8,35 @@ use endura::Map;
 
 use super::record::Form;
 
-/// A map, as a key of Redis holds it: 100 bytes or so. Its entries are in the pool.
+/// The value of a key in Redis, which takes about 100 bytes. The entries are in the pool.
 #[derive(Debug)]
 pub(crate) struct Value {
-    /// The number of the key, in front of each of its fields. 0 for a value of a file that is not taken over.
+    /// The number of the key, which precedes each of its fields. 0 for an empty key that stands in for a map of a file.
     pub(crate) id: u64,
     pub(crate) form: Form,
-    /// The map of its own, if it has one.
+    /// The key's own map, if it has one.
     pub(crate) own: Option<Map<i64, i64>>,
     pub(crate) count: Count,
 }
 
-/// How many entries a key has.
+/// The number of entries of a key.
 ///
-/// The pool does not keep it, for that would be a second write for each entry. It is known of a key that this session
-/// made. Of others it is unknown until a client asks: then a walk counts, a thousand entries at a time, while commands go
-/// on; what they add or remove behind the walk is added to what it has counted.
+/// The pool does not store it, because that would be a second write for each entry. For a key that this session has
+/// created it is known. For other keys it is unknown until a client asks: then a walk counts the entries, a thousand at a
+/// time, while commands continue. If a command adds or removes an entry that the walk has passed, it corrects the count.
 #[derive(Debug)]
 pub(crate) struct Count {
     /// Negative: unknown.
     known: AtomicI64,
     walk: Mutex<Walk>,
-    /// Whether the thread on which commands run waits for the walk: nobody takes the next step before it had its turn.
+    /// Whether the thread on which commands run waits for the walk. No other thread makes a step before it had its turn.
     is_wanted: AtomicBool,
 }
 
 /// How far a walk has come.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
-    /// The last field that was counted; `None` if no walk is under way.
+    /// The last field that was counted; `None` if no walk has started.
     pub(crate) behind: Option<Vec<u8>>,
     pub(crate) counted: i64,
 }
@@ -51,12 +51,13 @@ impl Count {
         Self::of(-1)
     }
 
-    /// Relaxed: the commands that write it run on one thread, and what another reads of it is a number.
+    /// Relaxed: this is only a number. A walk stores it under the lock of the walk; after that only commands change it,
+    /// which run on one thread.
     pub(crate) fn known(&self) -> Option<i64> {
         Some(self.known.load(Ordering::Relaxed)).filter(|&entries| entries >= 0)
     }
 
-    /// Runs `change`, which says by how much it changed whether `field` is there, and counts that.
+    /// Runs `change`, which adds or removes `field` and returns by how much the number of entries changed, and counts that.
     pub(crate) fn changing<R, E>(
         &self,
         field: &[u8],
@@ -67,7 +68,7 @@ impl Count {
             self.known.fetch_add(by, Ordering::Relaxed);
             return Ok(result);
         }
-        // Between two steps of a walk: each entry is then either behind it or ahead of it.
+        // The lock keeps this between two steps of a walk, so the walk has either passed the field or will come to it.
         let mut walk = self.walk();
         let (result, by) = change()?;
         if walk.behind.as_deref().is_some_and(|behind| field <= behind) {
@@ -78,8 +79,8 @@ impl Count {
         Ok(result)
     }
 
-    /// The turn of the thread on which commands run: it waits for the step that is under way. Without a word to those who
-    /// walk they would have the lock again before it wakes up.
+    /// Locks the walk for the thread on which commands run, after the step in progress. `is_wanted` holds other threads
+    /// back, which would otherwise take the lock again before this one wakes up.
     pub(crate) fn walk(&self) -> MutexGuard<'_, Walk> {
         // Relaxed: a hint; the lock orders what it guards.
         self.is_wanted.store(true, Ordering::Relaxed);
@@ -88,7 +89,7 @@ impl Count {
         walk
     }
 
-    /// The turn of another thread.
+    /// Locks the walk for the next step of another thread.
     pub(crate) fn next_step(&self) -> MutexGuard<'_, Walk> {
         while self.is_wanted.load(Ordering::Relaxed) {
             thread::yield_now();
@@ -96,7 +97,7 @@ impl Count {
         self.walk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The walk is over: all entries are counted.
+    /// Ends the walk: all entries are counted.
     pub(crate) fn finish(&self, walk: &mut Walk) -> i64 {
         let counted = walk.counted;
         *walk = Walk::default();

@@ -1,4 +1,4 @@
-//! Who may run what: permissions of keys, and categories where the server knows those of a module.
+//! ACLs: permissions of keys, and the categories of commands where a module can declare them to the server.
 
 use super::support::{Client, Reply, Server};
 

@@ -1,5 +1,5 @@
-//! What stands in an append-only file behind its rewritten part: commands of Redis on keys whose maps come from there, or
-//! are left out.
+//! Commands of Redis in an append-only file after its rewritten part, on keys whose maps come from that part, or are left
+//! out.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What each command does, and what it answers to what is wrong.
+//! What each command does, and how it replies to wrong arguments.
 
 use super::support::{Client, Reply, Server};
 

@@ -1,5 +1,5 @@
-//! Random dialogues with maps and keys of all types under the same names, in MULTI and Lua as well, over and over killed:
-//! with no file, an RDB, an append-only file, and both. A model says what may be there.
+//! Random dialogues with maps and keys of all types under the same names, also in MULTI and Lua. The server is killed again
+//! and again, with no file, an RDB, an append-only file, or both. A model says what may be there after each kill.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! Children that save, and what dies meanwhile.
+//! Children that save, and processes that die meanwhile.
 
 use std::fs;
 use std::time::{Duration, Instant};

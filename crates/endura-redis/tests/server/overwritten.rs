@@ -1,5 +1,5 @@
-//! The append-only file beside maps: keys of other types come out of it as they were, and what a map took the place of does
-//! not come back.
+//! The append-only file beside maps: keys of other types come out of it as they were, and a key that a map has replaced
+//! does not come back.
 
 use std::path::Path;
 

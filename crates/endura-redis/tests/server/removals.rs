@@ -1,4 +1,4 @@
-//! Ranges and counts on threads beside the removal of their key: they have all that the key had.
+//! Ranges and counts on worker threads while their key is removed: they have all entries of the key.
 
 use std::time::{Duration, Instant};
 

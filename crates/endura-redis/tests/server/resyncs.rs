@@ -1,5 +1,5 @@
-//! What a replica goes on from: not the offset of its file, nor a link from before its keys were attached, nor the mark of a
-//! resync that has failed.
+//! A replica does not continue from the offset of its file, nor on a link from before its keys were attached; and the mark
+//! of a resync that has failed does not count.
 
 use std::time::{Duration, Instant};
 

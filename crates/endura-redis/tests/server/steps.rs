@@ -1,4 +1,4 @@
-//! The server is killed at each step of a command: the command was carried out, or not at all.
+//! The server is killed at each step of a command: afterwards all of the command has been done, or nothing.
 
 use super::keys::contents;
 use super::support::{Reply, Server};

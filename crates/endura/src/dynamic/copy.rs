@@ -8,12 +8,12 @@ use crate::pool::Pool;
 use crate::{Error, Result};
 
 impl Pool {
-    /// Copies the map `name`, of any kind and any types, into the pool `to`, under the same name and with the same nodes;
-    /// returns the number of entries. Entries are inserted in order, so that a copy takes less space than a map from which much
-    /// was removed. Both pools can be used meanwhile: what is written to the map while it is copied may be in the
-    /// copy or not. O(n).
+    /// Copies the map `name`, of any kind and any types, into the pool `to`, and returns the number of entries. The
+    /// copy has the same name, kind and node layout. Entries are inserted in order, so that the copy takes less space
+    /// than a map from which many entries were removed. Both pools can be used meanwhile; a change that is made to the
+    /// map while it is copied may or may not be in the copy. O(n).
     ///
-    /// With all maps of a pool this compacts it: `endura compact` does that.
+    /// To compact a pool, copy all its maps into a new one; `endura compact` does this.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Pool {
     }
 }
 
-/// Inserts all entries of one map into another one of the same form.
+/// Inserts all entries of `from` into `copy`, a map of the same form. Returns the number of entries.
 fn fill(copy: &UntypedMap, from: &UntypedMap) -> Result<u64> {
     match (copy, from) {
         (UntypedMap::Words(copy), UntypedMap::Words(from)) => {
@@ -77,7 +77,7 @@ fn fill(copy: &UntypedMap, from: &UntypedMap) -> Result<u64> {
             from.check_len(count)?;
             Ok(count)
         }
-        // The copy has the kind of the original.
+        // A copy has the kind of the original, and so the same form.
         _ => Err(Error::Corrupt { offset: 0, what: "a map of words with bytes" }),
     }
 }

@@ -73,13 +73,14 @@ impl Type {
     ///
     /// # Errors
     ///
-    /// [`Error::Encode`] if it is not a value of this type; `out` may then have a part of it.
+    /// [`Error::Encode`] if `datum` is not a value of this type. `out` may then have a part of the encoding.
     pub fn encode(&self, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
         self.encode_in(datum, false, out).map_err(|source| self.encode_error(source))
     }
 
-    /// Appends the encoding that a value has as a field of a tuple, which marks its own end. The encoded first fields
-    /// of a tuple are the prefix of all tuples that start with them.
+    /// Appends the encoding that a value has as a field of a tuple. This encoding marks its own end. The encodings of
+    /// the first fields, one after the other, are a prefix of the encoding of every tuple that starts with these
+    /// fields.
     ///
     /// # Errors
     ///
@@ -101,7 +102,7 @@ impl Type {
         decoded.map_err(|source| Error::Decode { type_name: self.to_string(), source })
     }
 
-    /// `part`: encode as a field of a tuple.
+    /// Appends the encoding of a value, or with `part` the encoding that it has as a field of a tuple.
     fn encode_in(&self, datum: &Datum<'_>, part: bool, out: &mut Vec<u8>) -> Result<(), BoxError> {
         match (self, datum) {
             (&Self::Int { width: width @ 1..=16, signed: false }, &Datum::Unsigned(value)) => {
@@ -200,7 +201,7 @@ impl Type {
         let bits = bytes.iter().fold(0, |bits: u128, &byte| bits << 8 | u128::from(byte));
         Ok(match *self {
             Self::Int { width, signed: true } => {
-                // The sign bit is stored flipped. Flipped back, it is extended to the sign of the number.
+                // The sign bit is stored flipped. It is flipped back, and then extended to 128 bits.
                 let unused = 128 - 8 * width as u32;
                 Datum::Signed(((bits ^ sign(width)) << unused) as i128 >> unused)
             }
@@ -217,12 +218,12 @@ impl Type {
     }
 }
 
-/// The sign bit of a number of so many bytes.
+/// The sign bit of a number of `width` bytes.
 fn sign(width: usize) -> u128 {
     1 << (8 * width - 1)
 }
 
-/// The bits of a float, changed so that they sort as its numbers do.
+/// The bits of a float, changed so that they sort as numbers in the order of the floats.
 fn ordered(bits: u64, width: usize) -> u64 {
     let sign = sign(width) as u64;
     if bits & sign == 0 { bits | sign } else { !bits }

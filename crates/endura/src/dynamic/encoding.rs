@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// A key or a value as it is stored: bytes. In a map of words it is on the stack, in any other map on the heap.
+/// The bytes of a key or a value, as a map stores it. They are on the stack if they come from a map of words, otherwise
+/// on the heap.
 #[derive(Clone)]
 pub struct Encoding(Storage);
 

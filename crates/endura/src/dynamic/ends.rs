@@ -30,20 +30,20 @@ impl DynamicMap {
         in_form!(&self.map, map => self.entry(map.pop_last()))
     }
 
-    /// Removes the entry with the smallest key if it still is this one; returns whether it did. For a caller that must know
-    /// that it can use an entry before it removes it: it reads the entry ([`first_key_value`](Self::first_key_value)), and
-    /// repeats both until the removal succeeds. Together they are one [`pop_first`](Self::pop_first), at the moment of the
-    /// removal.
+    /// Removes the entry with the smallest key, if it has this key and this value. Returns whether it was removed. This
+    /// is for a caller that must know that it can use an entry before it removes the entry. Such a caller reads the
+    /// entry with [`first_key_value`](Self::first_key_value), calls this method, and repeats both until the entry is
+    /// removed. Together the two calls are one [`pop_first`](Self::pop_first), at the moment of the removal.
     ///
     /// # Errors
     ///
-    /// Those of [`pop_first`](Self::pop_first), and of [`put`](Self::put) if the key or the value is no encoding of the map's
-    /// types.
+    /// Those of [`pop_first`](Self::pop_first), and [`Error::Encode`](crate::Error::Encode) if the key or the value is
+    /// not an encoding of the map's types.
     pub fn pop_first_if(&self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.pop_entry(true, key, value)
     }
 
-    /// The same for the entry with the largest key.
+    /// As [`pop_first_if`](Self::pop_first_if), for the entry with the largest key.
     pub fn pop_last_if(&self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.pop_entry(false, key, value)
     }

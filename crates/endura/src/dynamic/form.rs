@@ -1,13 +1,13 @@
 //! The two forms of a map, and what is written once for both.
 //!
-//! A map of words and a map of byte strings have the same methods, with arguments of other types. [`in_form!`] expands an
-//! expression once for each, and the traits here convert what goes in and what comes out, whichever type it has.
+//! A map of words and a map of byte strings have the same methods, with arguments of different types. [`in_form!`]
+//! expands an expression once for each form. The traits here convert the arguments and results of both.
 
 use std::ops::Deref;
 
 use super::encoding::{Encoding, word};
 
-/// Something that exists for maps of words, or for maps of byte strings.
+/// Something that has one form for maps of words, and another for maps of byte strings.
 #[derive(Debug, Clone)]
 pub enum Form<W, B> {
     /// Encodings of at most 8 bytes as big-endian numbers.
@@ -16,7 +16,8 @@ pub enum Form<W, B> {
     Bytes(B),
 }
 
-/// Evaluates an expression about what is in a [`Form`], in either form. `=> Form` wraps the results in a form again.
+/// Evaluates an expression for the contents of a [`Form`], whichever form they have. `=> Form` wraps the result in a
+/// [`Form`] again.
 macro_rules! in_form {
     ($form:expr, $inner:pat => Form: $call:expr) => {
         match $form {
@@ -33,11 +34,11 @@ macro_rules! in_form {
 }
 pub(super) use in_form;
 
-/// How many bytes of a word belong to an encoding. Byte strings need no such thing.
+/// The number of bytes of a word that belong to an encoding. Byte strings ignore it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WordWidth(pub(super) usize);
 
-/// An argument of a map, from an encoding that was checked.
+/// An argument of a map's method, made of an encoding that was checked.
 pub(super) trait Argument<'a> {
     fn of(encoding: &'a [u8]) -> Self;
 }
@@ -56,7 +57,7 @@ impl<'a> Argument<'a> for &'a [u8] {
     }
 }
 
-/// What a map lends to a closure.
+/// A key or a value that a map lends to a closure.
 pub(super) trait Lent {
     fn lent(self, width: WordWidth) -> impl Deref<Target = [u8]>;
 }
@@ -75,7 +76,7 @@ impl Lent for &[u8] {
     }
 }
 
-/// What a map returns, and what a closure returns to it.
+/// A key or a value that a map returns, or that a closure returns to the map.
 pub(super) trait Owned {
     fn encoding(self, width: WordWidth) -> Encoding;
     fn of(encoding: Vec<u8>) -> Self;

@@ -36,8 +36,8 @@ impl DynamicMap {
         failed.map_or(Ok(count), Err)
     }
 
-    /// [`Map::range`](crate::Map::range). Bounds are any bytes, compared with the keys' encodings: also the first bytes of
-    /// keys.
+    /// [`Map::range`](crate::Map::range). A bound may be any bytes, for example the first bytes of some keys: it is
+    /// compared with the encodings of the keys, byte by byte.
     pub fn range(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> DynamicRange {
         DynamicRange::of(
             self,
@@ -53,8 +53,8 @@ impl DynamicMap {
         DynamicRange::of(self, in_form!(&self.map, map => Form: map.iter()))
     }
 
-    /// The entries whose encoded keys start with these bytes: the first bytes of keys that are `str` or `[u8]`, or the
-    /// fields of a tuple that [`Type::encode_part`](super::Type::encode_part) has appended.
+    /// The entries whose encoded keys start with `prefix`. It may have the first bytes of keys that are `str` or
+    /// `[u8]`, or the first fields of tuples, each appended by [`Type::encode_part`](super::Type::encode_part).
     pub fn prefix(&self, prefix: &[u8]) -> DynamicRange {
         let end = behind(prefix);
         let to = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
@@ -82,16 +82,18 @@ impl DynamicMap {
         })
     }
 
-    /// The keys of a map of words from one bound to the other: those whose encodings are, byte by byte.
+    /// The bounds, as words, of the keys whose encodings are between `from` and `to`, compared byte by byte.
     fn word_bounds(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> (Bound<u64>, Bound<u64>) {
         let WordWidth(width) = self.key.word_width();
-        // The first bytes of a bound as a word, filled up with zeros; and how its length compares with a key's.
+        // The first bytes of a bound as a word, filled up with zeros, and the comparison of its length with that of a
+        // key.
         let cut = |bound: &[u8]| {
             let bytes = bound.iter().copied().chain(std::iter::repeat(0)).take(width);
             let word = bytes.fold(0, |word, byte| word << 8 | u64::from(byte));
             (word, bound.len().cmp(&width))
         };
-        // A key that begins with a shorter bound comes behind it. A bound that is longer comes behind the key.
+        // A key that starts with a shorter bound is greater than the bound. A longer bound is greater than a key with
+        // which it starts.
         let start = |bound: &[u8], is_in: bool| match cut(bound) {
             (word, Ordering::Less) => Bound::Included(word),
             (word, Ordering::Equal) if is_in => Bound::Included(word),

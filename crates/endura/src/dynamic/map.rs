@@ -1,4 +1,4 @@
-//! A map of any types: how it is opened, and how its input is checked.
+//! [`DynamicMap`]: how it is opened, and how it checks its input.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,11 +12,12 @@ use crate::pool::Pool;
 use crate::types::Types;
 use crate::{BoxError, Error, Result};
 
-/// A map whose types are known only at run time. It has the operations of a [`Map`](crate::Map), with its promises, its
-/// complexity and its errors, for keys and values as they are stored.
+/// A map whose types are known only at run time. It has the operations of a [`Map`](crate::Map), with the same
+/// guarantees, complexity and errors. Keys and values are passed as they are stored.
 ///
-/// Each method checks its arguments ([`Type::check`]). It fails with [`Error::Encode`] if one is not an encoding of the
-/// map's types, and then changes nothing. Handles are cheap to clone, and any number of threads may use them.
+/// Each method checks the keys and values that it gets ([`Type::check`]). If one is not an encoding of the map's types,
+/// the method fails with [`Error::Encode`] and changes nothing, except that [`extend`](Self::extend) has inserted the
+/// entries before it. Handles are cheap to clone, and any number of threads may use them.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -43,35 +44,36 @@ struct Schema {
     value: Type,
 }
 
-/// How keys, or values, are checked and converted to words.
+/// How the keys, or the values, of a map are checked and converted to words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conversion {
-    /// Bytes of an encoding, if all encodings have the same length.
+    /// The number of bytes of an encoding, if all encodings have the same length.
     width: Option<usize>,
-    /// Whether any bytes of that length are an encoding.
+    /// Whether any bytes of that length are an encoding; any bytes at all, if lengths differ.
     is_any_bytes: bool,
-    /// Whether the encodings are all texts.
+    /// Whether the encodings are all texts, that is whether the type is `str`.
     is_text: bool,
-    /// Bytes of the encoding that a word represents.
+    /// The number of bytes of the encoding that a word represents.
     word_width: usize,
 }
 
 impl Conversion {
     fn of(kind: &Type, are_words: bool) -> Self {
-        // For a type unknown to this build, the encoding has all 8 bytes of the word.
+        // In a map of words, a type that this build does not know has encodings of 8 bytes.
         let width = kind.width().or(are_words.then_some(8));
         let word_width = width.unwrap_or(8).min(8);
         let is_text = *kind == Type::Str;
         Self { width, is_any_bytes: kind.is_any_bytes(), is_text, word_width }
     }
 
-    /// Bytes of the encoding that a word represents.
+    /// The number of bytes of the encoding that a word represents.
     #[inline]
     pub(super) fn word_width(self) -> WordWidth {
         WordWidth(self.word_width)
     }
 
-    /// Whether these bytes are an encoding, of the types for which that is quickly said. `false` says nothing.
+    /// Whether these bytes are an encoding, for the types for which this is quick to find out. If `false`, the caller
+    /// has to check them in full.
     #[inline]
     fn is_good(self, encoded: &[u8]) -> bool {
         if self.is_any_bytes {
@@ -82,7 +84,7 @@ impl Conversion {
 }
 
 impl DynamicMap {
-    /// Opens the map `name` with the types that it has.
+    /// Opens the map `name` with the types that the pool records for it.
     ///
     /// # Errors
     ///
@@ -111,37 +113,38 @@ impl DynamicMap {
         Self { map, key: sides.0, value: sides.1, schema }
     }
 
-    /// The map below, which checks nothing: for callers that have words, or bytes that they know to be valid.
+    /// The map below this one, which checks nothing. It is for callers that have words, or bytes that they know to be
+    /// valid.
     pub fn map(&self) -> &UntypedMap {
         &self.map
     }
 
-    /// The name it was opened by.
+    /// The name by which the map was opened.
     pub fn name(&self) -> &str {
         in_form!(&self.map, map => map.name())
     }
 
-    /// The kind of its index.
+    /// The kind of the map's index.
     pub fn kind(&self) -> Kind {
         in_form!(&self.map, map => map.kind())
     }
 
-    /// Its types, by name.
+    /// The types of the map, by name.
     pub fn types(&self) -> &Types {
         &self.schema.types
     }
 
-    /// The type of its keys.
+    /// The type of the keys.
     pub fn key_type(&self) -> &Type {
         &self.schema.key
     }
 
-    /// The type of its values.
+    /// The type of the values.
     pub fn value_type(&self) -> &Type {
         &self.schema.value
     }
 
-    /// The key, if it is an encoding of the key type.
+    /// Checks that `key` is an encoding of the key type, and returns it.
     #[inline]
     fn checked_key<'k>(&self, key: &'k [u8]) -> Result<&'k [u8]> {
         match self.key.is_good(key) {
@@ -150,7 +153,7 @@ impl DynamicMap {
         }
     }
 
-    /// The value, if it is an encoding of the value type.
+    /// Checks that `value` is an encoding of the value type, and returns it.
     #[inline]
     pub(super) fn checked_value<'v>(&self, value: &'v [u8]) -> Result<&'v [u8]> {
         match self.value.is_good(value) {
@@ -159,20 +162,20 @@ impl DynamicMap {
         }
     }
 
-    /// The key as the map below takes it, if it is an encoding of the key type.
+    /// Checks `key`, and converts it to an argument of the map below.
     #[inline]
     pub(super) fn key<'k, A: Argument<'k>>(&self, key: &'k [u8]) -> Result<A> {
         self.checked_key(key).map(A::of)
     }
 
-    /// The value as the map below takes it, if it is an encoding of the value type.
+    /// Checks `value`, and converts it to an argument of the map below.
     #[inline]
     pub(super) fn value<'v, A: Argument<'v>>(&self, value: &'v [u8]) -> Result<A> {
         self.checked_value(value).map(A::of)
     }
 }
 
-/// The bytes, if they are an encoding of this type.
+/// The check in full: returns the bytes if they are an encoding of the type `kind`.
 #[inline(never)]
 fn check<'b>(kind: &Type, side: Conversion, bytes: &'b [u8]) -> Result<&'b [u8]> {
     if let Some(width) = side.width.filter(|&width| width != bytes.len()) {

@@ -73,15 +73,15 @@ impl DynamicMap {
         })
     }
 
-    /// [`Map::alter`](crate::Map::alter). If `change` returns bytes that are not an encoding of the type, the value
-    /// stays.
+    /// [`Map::alter`](crate::Map::alter). If `change` returns bytes that are not an encoding of the value type, the
+    /// value stays, and the call fails with [`Error::Encode`].
     pub fn alter(
         &self,
         key: &[u8],
         mut change: impl FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
     ) -> Result<Option<Encoding>> {
         let mut failed = None;
-        // The new value, if it is an encoding of the type.
+        // The new value, if it is an encoding of the value type; otherwise the old one.
         let mut next = |old: Option<&[u8]>| {
             failed = None;
             let new = change(old);
@@ -103,8 +103,8 @@ impl DynamicMap {
         failed.map_or(Ok(old), Err)
     }
 
-    /// [`Map::update`](crate::Map::update). If `make` returns bytes that are not an encoding of the type, the value
-    /// stays.
+    /// [`Map::update`](crate::Map::update). If `make` returns bytes that are not an encoding of the value type, the
+    /// value stays, and the call fails with [`Error::Encode`].
     pub fn update(
         &self,
         key: &[u8],
@@ -118,8 +118,8 @@ impl DynamicMap {
         Ok(made)
     }
 
-    /// [`Map::insert_from`](crate::Map::insert_from), for values that are `[u8]`: a value written in pieces is not
-    /// checked.
+    /// [`Map::insert_from`](crate::Map::insert_from), for values of type `[u8]`, which need no check. Other types are
+    /// [`Error::Unsupported`], because a value that is written in pieces cannot be checked.
     pub fn insert_from(
         &self,
         key: &[u8],
@@ -132,7 +132,7 @@ impl DynamicMap {
         }
     }
 
-    /// [`Map::read_with`](crate::Map::read_with), for values that are not words.
+    /// [`Map::read_with`](crate::Map::read_with), for maps of byte strings. A map of words is [`Error::Unsupported`].
     #[inline]
     pub fn read_with<R>(&self, key: &[u8], look: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>> {
         match &self.map {

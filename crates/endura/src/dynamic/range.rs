@@ -1,4 +1,4 @@
-//! Live ranges, from both ends.
+//! Live ranges of a [`DynamicMap`], from both ends.
 
 use std::iter::FusedIterator;
 use std::ops::ControlFlow;
@@ -10,7 +10,8 @@ use super::map::DynamicMap;
 use crate::Result;
 use crate::map::{Keys, Range, Values};
 
-/// The entries of a [`DynamicMap`] with keys between two bounds, as of a [`Range`]. It pins nothing between two calls.
+/// The entries of a [`DynamicMap`] with keys between two bounds, in the order of the keys. Like a [`Range`], it pins
+/// nothing between two calls.
 #[must_use = "a range does nothing before it is asked for entries"]
 #[derive(Debug)]
 pub struct DynamicRange {
@@ -48,7 +49,7 @@ impl DynamicRange {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`Range::visit`].
     pub fn visit(
         self,
         upwards: bool,

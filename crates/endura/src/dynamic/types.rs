@@ -5,7 +5,7 @@ use std::fmt;
 use crate::tree::LONGEST_VALUE;
 use crate::{BoxError, Error};
 
-/// The compiler's own limit: no program has types nested deeper.
+/// The deepest nesting of types that is parsed. It is the compiler's own limit, so that no program has deeper ones.
 const DEEPEST: usize = 128;
 
 /// A type of keys or values that is known only at run time.
@@ -22,14 +22,14 @@ const DEEPEST: usize = 128;
 pub enum Type {
     /// `u8` to `u128`, `i8` to `i128`.
     Int {
-        /// Its bytes: 1, 2, 4, 8 or 16.
+        /// The number of bytes: 1, 2, 4, 8 or 16.
         width: usize,
-        /// Whether it has negative numbers.
+        /// Whether the type has negative numbers.
         signed: bool,
     },
     /// `f32`, `f64`.
     Float {
-        /// Its bytes: 4 or 8.
+        /// The number of bytes: 4 or 8.
         width: usize,
     },
     /// `bool`
@@ -46,18 +46,18 @@ pub enum Type {
     Array(usize),
     /// `Option<T>`
     Option(Box<Type>),
-    /// `Reverse<T>`: sorts from the largest down.
+    /// `Reverse<T>`, whose values sort from the largest down.
     Reverse(Box<Type>),
     /// A tuple of two to four fields.
     Tuple(Vec<Type>),
     /// JSON text, whatever type the program decodes it to.
     Json,
-    /// Any other name. Only the program that wrote its encodings can decode them.
+    /// Any other name. Only the program that wrote the encodings can decode them.
     Unknown(String),
 }
 
 impl Type {
-    /// The type of this name. A newtype (`UserId: u64`) is the type that it is stored as.
+    /// The type with this name. For a newtype (`UserId: u64`) it is the type as which the newtype is stored.
     pub fn named(name: &str) -> Self {
         if name == "json" || name.starts_with("json<") && name.ends_with('>') {
             return Self::Json;
@@ -69,7 +69,7 @@ impl Type {
         }
     }
 
-    /// Bytes of an encoding, if all encodings have the same length.
+    /// The number of bytes of an encoding, if all encodings have the same length.
     pub fn width(&self) -> Option<usize> {
         match self {
             Self::Int { width, .. } | Self::Float { width } | Self::Array(width) => Some(*width),
@@ -85,7 +85,7 @@ impl Type {
         }
     }
 
-    /// Whether an index of words can hold its encodings: all have the same length, at most 8 bytes.
+    /// Whether an index of words can hold the encodings: whether all have the same length, of at most 8 bytes.
     pub fn is_word(&self) -> bool {
         self.width().is_some_and(|width| width <= 8)
     }
@@ -107,7 +107,8 @@ impl Type {
     }
 }
 
-/// The name that a pool records for it. The names of newtypes, and of the types behind JSON, are not kept.
+/// The name that a pool records for the type. A [`Type`] does not keep the names of newtypes, or of types that are
+/// stored as JSON.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! The two maps below a [`DynamicMap`](super::DynamicMap), which check nothing.
+//! [`UntypedMap`]: the map below a [`DynamicMap`](super::DynamicMap), which checks nothing.
 
 use super::form::Form;
 use super::types::Type;
@@ -10,11 +10,11 @@ use crate::types::Types;
 use crate::{Error, Result};
 
 /// A map of any types, whose keys and values are passed as they are stored ([`Value::encode`](crate::Value::encode)).
-/// It does not check that they are encodings of the map's types.
+/// The map does not check that they are encodings of its types.
 pub type UntypedMap = Form<Map<u64, u64>, Map<[u8], [u8]>>;
 
-/// Opens the map `name` with the types that it has, and returns these as well. A map of words whose types are known to
-/// have other encodings is damaged.
+/// Opens the map `name` with the types that the pool records for it, and returns these too. If it is a map of words,
+/// and one of the types is known not to be stored as words, the map is damaged.
 pub(super) fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
     let Some(map) = pool.space().find_map(name)? else {
         return Err(Error::NoSuchMap { name: name.to_owned() });
@@ -29,8 +29,8 @@ pub(super) fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
     Ok((UntypedMap::over(handle), types))
 }
 
-/// Opens the map `name` with these types, or creates it. `are_words`: all encodings of its keys have one length of at
-/// most 8 bytes, and so have those of its values.
+/// Opens the map `name` with these types, or creates it. `are_words` says that the encodings of all keys have the same
+/// length, of at most 8 bytes, and so have those of all values.
 pub(super) fn open_as(
     pool: &Pool,
     name: &str,

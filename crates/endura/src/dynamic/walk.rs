@@ -5,7 +5,7 @@ use crate::encoding::value::take_part;
 use crate::{BoxError, Result};
 
 impl Type {
-    /// Checks that bytes are an encoding of this type. O(bytes).
+    /// Checks that `bytes` are an encoding of this type. O(bytes).
     ///
     /// ```
     /// use endura::dynamic::Type;
@@ -26,7 +26,7 @@ impl Type {
         walked.map_err(|source| self.encode_error(source))
     }
 
-    /// Removes an encoding from the front of `bytes`. `part`: it is a field of a tuple.
+    /// Checks the encoding at the front of `bytes`, and removes it. `part`: it is that of a field of a tuple.
     fn walk(&self, bytes: &mut &[u8], part: bool) -> Result<(), BoxError> {
         match self {
             Self::Bool => match take(bytes, 1)? {
@@ -66,7 +66,7 @@ impl Type {
     }
 }
 
-/// Removes so many bytes from the front.
+/// Removes `count` bytes from the front of `bytes`, and returns them.
 pub(super) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], BoxError> {
     bytes.split_off(..count).ok_or_else(|| format!("fewer than {count} bytes").into())
 }

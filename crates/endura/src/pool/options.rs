@@ -1,4 +1,4 @@
-//! Options of an open.
+//! [`PoolOptions`]: options for opening a pool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,12 +38,12 @@ impl fmt::Debug for Listener {
 }
 
 impl PoolOptions {
-    /// The largest size in bytes to which the pool may grow while it is open; 1 TiB by default, at most 64 TiB. It
-    /// counts in steps of 64 KiB, and reserves address space, not memory or disk. It may differ between opens, and is never less than the size of the
-    /// file.
+    /// The largest size in bytes to which the pool may grow while it is open; 1 TiB by default, at most 64 TiB. The
+    /// size counts in steps of 64 KiB, and reserves address space, not memory or disk. It may differ between opens, and
+    /// is never less than the size of the file.
     ///
-    /// The default takes at most an eighth of the largest gap in the address space. If 1 TiB does not fit, it is less,
-    /// down to 1 GiB: [`Stats::warnings`](crate::Stats::warnings) then says so, and
+    /// The default takes at most an eighth of the largest gap in the address space. If 1 TiB does not fit, the default
+    /// is smaller, down to 1 GiB. [`Stats::warnings`](crate::Stats::warnings) then says so, and
     /// [`max_bytes`](crate::Stats::max_bytes) has the size. A program that opens more than about a hundred pools at
     /// once should choose a size.
     #[must_use]
@@ -59,9 +59,9 @@ impl PoolOptions {
         self
     }
 
-    /// Whether to write nothing at all. Any number of processes may read a pool at once, while none writes it. The file
-    /// is mapped shared and read-only: the session copies no page of it, and limits on data (`ulimit -d`) do not count
-    /// it.
+    /// Whether to open the pool only for reading, and to write nothing at all. Any number of processes may do this at
+    /// once, while none has the pool open for writing. The file is mapped shared and read-only: the session copies no
+    /// page of it, and limits on data (`ulimit -d`) do not count it.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.session.read_only = read_only;
@@ -69,26 +69,28 @@ impl PoolOptions {
     }
 
     /// Whether to open a pool that would be refused with [`Error::NeedsRestore`](crate::Error::NeedsRestore), if a
-    /// verification of everything in it finds no damage. This reads the whole pool. The last writes may still be
-    /// missing.
+    /// verification of everything in it finds no damage. The verification reads the whole pool. The last writes may be
+    /// missing even if it finds no damage.
     #[must_use]
     pub fn accept_unclean(mut self, accept: bool) -> Self {
         self.session.accept_unclean = accept;
         self
     }
 
-    /// When and where checkpoints are made, from this session on: the pool keeps it, but not the path. By default as the pool
-    /// was left; a new pool has one each 30 seconds beside it, but none on tmpfs and on persistent memory.
+    /// When and where checkpoints are made, from this session on. The pool records this choice, except for the path. By
+    /// default the recorded choice stays. If the pool has none, because it is new or was made in memory, a checkpoint
+    /// is made every 30 seconds in a file beside the pool. On tmpfs and on persistent memory, none is made then.
     #[must_use]
     pub fn checkpoints(mut self, how: Checkpoints) -> Self {
         self.session.checkpoints = Some(how);
         self
     }
 
-    /// Whether an open takes a pool that a power loss has torn back to its last checkpoint, and makes a pool anew that is
-    /// missing beside its checkpoint; `true` by default. Otherwise the first is
-    /// [`Error::NeedsRestore`](crate::Error::NeedsRestore), and the second is not there
-    /// ([`Error::BadCheckpoint`](crate::Error::BadCheckpoint) where an empty pool would come over the checkpoint).
+    /// Whether an open restores a pool from its last checkpoint; `true` by default. It does so if a power loss has torn
+    /// the pool, or if the pool is missing and its checkpoint is not. With `false`, a torn pool is refused with
+    /// [`Error::NeedsRestore`](crate::Error::NeedsRestore). A missing pool is then not found, and creating a new one in
+    /// its place is refused with [`Error::BadCheckpoint`](crate::Error::BadCheckpoint), because the checkpoint of the
+    /// empty pool would replace the old checkpoint.
     #[must_use]
     pub fn restore(mut self, restore: bool) -> Self {
         self.session.restore = restore;
@@ -115,36 +117,38 @@ impl PoolOptions {
         self
     }
 
-    /// The number of threads that look for the space stranded by an unclean end; 1 by default. They end when all of it
-    /// is found, or with the pool. With 0 the search runs only when a write finds no free space, and in
-    /// [`Pool::recover_leaks`](crate::Pool::recover_leaks); its first half, which verifies the maps, also before the first
-    /// checkpoint.
+    /// The number of threads that look for the space stranded by an unclean end; 1 by default. The threads end when all
+    /// of it is found, or with the pool. With 0, the search runs only when a write finds no free space, and in
+    /// [`Pool::recover_leaks`](crate::Pool::recover_leaks). Its first half, which verifies the maps, also runs before
+    /// the first checkpoint.
     #[must_use]
     pub fn recovery_threads(mut self, threads: usize) -> Self {
         self.session.recovery_threads = threads;
         self
     }
 
-    /// How long to wait for a pool that is open elsewhere before failing with [`Error::Locked`](crate::Error::Locked);
-    /// by default it does not wait. The wait includes handles of this process: a thread that waits while it has the
-    /// pool open itself waits in vain. Waiters are not served in order.
+    /// How long an open waits for a pool that is open elsewhere, before it fails with
+    /// [`Error::Locked`](crate::Error::Locked); by default it does not wait. Handles of this process count too: a
+    /// thread that itself has the pool open waits in vain. Waiters are not served in order.
     #[must_use]
     pub fn lock_timeout(mut self, timeout: Duration) -> Self {
         self.session.lock_timeout = timeout;
         self
     }
 
-    /// Calls `listen` with the events of the pool while it is open: earlier unclean ends, collections, growth, memory
-    /// that waits for a thread, poisoning ([`Event`]). Without a listener events cost nothing.
+    /// Calls `listen` with the events of the pool while it is open, for example an earlier unclean end, a leak
+    /// recovery, growth, a checkpoint, memory that waits for a thread, or poisoning ([`Event`]). Without a listener
+    /// events cost nothing.
     ///
     /// `listen` runs in a thread of its own, which ends with the last handle of the pool and of its maps. It may use
     /// the pool; a handle that it owns keeps the pool open until [`Pool::close`](crate::Pool::close). No operation
-    /// waits for it: if more than 1,024 events wait for it, later ones are lost. [`Pool::close`](crate::Pool::close) waits
-    /// until `listen` has returned from all events that happened before, for a second at the most. What still waits then,
-    /// or when the last handle is dropped, is delivered as well, unless the process ends before.
+    /// waits for `listen`: if more than 1,024 events are in the queue, later ones are lost.
+    /// [`Pool::close`](crate::Pool::close) waits, for at most a second, until `listen` has returned from all earlier
+    /// events. Events that are still in the queue then, or when the last handle is dropped, are delivered too, unless
+    /// the process ends first.
     ///
-    /// If the closure panics, its thread ends and receives no further event; neither does the feature `tracing`. The
-    /// pool continues to work, and can be closed.
+    /// If the closure panics, its thread ends. Neither the closure nor the feature `tracing` then receives a further
+    /// event. The pool continues to work, and can be closed.
     ///
     /// With the feature `tracing` of this crate all pools also report these events to `tracing`, under the target
     /// `endura`.

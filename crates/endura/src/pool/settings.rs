@@ -56,7 +56,7 @@ const SETTINGS: [Setting; 12] = [
     }),
 ];
 
-/// The most recovery threads. A larger number is taken for a mistake.
+/// The most recovery threads. A larger number is refused, because it is probably a mistake.
 const MOST_THREADS: usize = 1_024;
 
 impl PoolOptions {
@@ -77,7 +77,8 @@ impl PoolOptions {
     ///
     /// # Errors
     ///
-    /// A sentence that names the option and the flaw of the value, or lists the options if there is none of this name.
+    /// A sentence that names the option and says what is wrong with the value, or that lists the options if none has
+    /// this name.
     ///
     /// # Example
     ///

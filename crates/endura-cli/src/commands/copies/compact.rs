@@ -18,7 +18,7 @@ use crate::pool::pool_args::PoolArgs;
 use crate::pool::uncounted::counted as counted_entries;
 use crate::values::json::path_json;
 
-/// Between two looks at how far the copy is.
+/// The time between two updates of the progress bar.
 const LOOK: Duration = Duration::from_millis(100);
 
 const ABOUT: &str = "\
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     pub(crate) json: bool,
 }
 
-/// What was done.
+/// The result of a compaction.
 struct Done {
     maps: u64,
     entries: u64,
@@ -78,7 +78,7 @@ fn open(args: &Args) -> Result<Pool> {
     Ok(pool)
 }
 
-/// What ends a copy.
+/// Why a copy has failed.
 enum Ended {
     /// An error of the new pool.
     There(Error),
@@ -91,7 +91,7 @@ impl From<Error> for Ended {
     }
 }
 
-/// Makes the copy, which appears when it is whole.
+/// Makes the copy, which appears when it is complete.
 fn copy(args: &Args, old: &Pool, before: u64) -> Result<Done> {
     let maps = old.maps().map_err(|error| args.pool.at(&error))?;
     let copied = args.pool.options().create_from(old, &args.to, |new| {
@@ -144,7 +144,7 @@ fn begin_checkpoints(args: &Args) -> Result<()> {
     let options = args.pool.options();
     let options = match args.checkpoints.choice() {
         Some(how) => options.checkpoints(how),
-        // As the old pool was left, but beside the new one.
+        // At the times that the old pool had, but in a file beside the new one.
         None => options,
     };
     let opened = options.open_existing(&args.to);

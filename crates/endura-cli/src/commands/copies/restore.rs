@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let was_there = is_there(&args.pool);
-    // A signal ends it when both files are what they are to be.
+    // If the torn file is kept, a signal ends the process only once both files are complete.
     let section = (args.keep_torn && was_there).then(interrupt::section);
     let spinner = progress::spinner();
     let restored = Pool::restore(&args.pool, args.from.as_deref(), args.keep_torn);

@@ -226,7 +226,7 @@ fn wrong(args: &Args, line: u64, flaw: Flaw, columns: bool) -> Failure {
     })
 }
 
-/// The same, for the line that was read last.
+/// Like [`wrong`], for the line that was read last.
 fn wrong_in(args: &Args, source: &Source, flaw: Flaw) -> Failure {
     wrong(args, source.line(), flaw, source.has_columns())
 }

@@ -86,7 +86,7 @@ fn value(args: &Args, schema: &Schema, content: Option<Vec<u8>>) -> Result<Vec<u
     }
 }
 
-/// The contents of a file, up to a little more than a value can have: some files have no end.
+/// The contents of a file. It reads at most one byte more than a value can have, because some files have no end.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let failure = |error: io::Error| Failure::at_path("cannot read", path, &error);
     let mut bytes = Vec::new();

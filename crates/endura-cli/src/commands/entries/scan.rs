@@ -79,7 +79,7 @@ fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
     let mut is_of_one_session = true;
     loop {
         let more = fill(args, &map, &mut rest, &mut sink, &mut part)?;
-        // Compared before the pool is closed, and told when all is printed.
+        // The numbers are compared before the pool is closed, and the result is reported once all is printed.
         let compared = match more || !is_of_one_session {
             true => Ok(()),
             false => check_whole(args, &map, &rest),

@@ -35,7 +35,7 @@ struct Finding {
     damage: Option<String>,
     /// Why the pool may be torn, if it may be.
     doubt: Option<String>,
-    /// When the checkpoint was made to which it can be taken back.
+    /// When the checkpoint was made that the pool can be taken back to.
     checkpoint: Option<SystemTime>,
 }
 
@@ -82,7 +82,7 @@ fn look(args: &Args) -> Result<Finding> {
             Ok(Finding { report: Some(report), damage: None, doubt, checkpoint })
         }
         Err(Error::Corrupt { offset, what }) => {
-            // The library's text advises to run this command.
+            // The library's own text would advise to run this command.
             let damage = format!(
                 "the pool is damaged at byte {offset}: {what}; restore it from a backup, or `endura export` the maps \
                  that can still be read"
@@ -93,7 +93,7 @@ fn look(args: &Args) -> Result<Finding> {
             Ok(Finding { report: None, damage: Some(error.to_string()), doubt, checkpoint })
         }
         Err(error @ Error::NeedsRecovery) => Err(Failure::at(path, &error).noted(match doubt {
-            // Nothing is written to a doubtful pool unasked.
+            // Without --accept nothing is written to a doubtful pool.
             Some(doubt) => format!(
                 "it may be torn ({doubt}): --accept verifies it, and then opens it for writing"
             ),
@@ -103,8 +103,8 @@ fn look(args: &Args) -> Result<Finding> {
     }
 }
 
-/// Records in the pool how many entries its maps have, which an unclean end lost. A pool that this process may not
-/// write, or that another process has opened meanwhile, is not changed.
+/// Records the numbers of entries, which an unclean end lost, in the pool. A pool that this process may not write, or
+/// that another process has opened meanwhile, is not changed.
 fn record_counts(args: &Args) {
     let options = with_checkpoints(args.pool.options(), args.checkpoints.choice());
     if let Ok(pool) = options.lock_timeout(Duration::ZERO).open_existing(&args.pool.pool) {

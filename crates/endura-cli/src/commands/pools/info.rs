@@ -112,7 +112,7 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
     Ok(out.flush()?)
 }
 
-/// What a power loss while the pool is open leaves of it.
+/// What a power loss would leave of the pool while it is open.
 fn after_power_loss(pool: &Path, stats: &Stats) -> String {
     match &stats.checkpoints {
         _ if stats.power_safe => "survived".into(),
@@ -148,7 +148,7 @@ fn is_in_memory(stats: &Stats) -> bool {
     matches!(stats.filesystem, "tmpfs" | "ramfs")
 }
 
-/// The same for programs: one word.
+/// The same for programs, as one word.
 fn power_loss_word(stats: &Stats) -> &'static str {
     match &stats.checkpoints {
         _ if stats.power_safe => "survived",
@@ -171,7 +171,7 @@ fn checkpoints_json(kept: &CheckpointStats) -> serde_json::Value {
     })
 }
 
-/// What the bytes in use are.
+/// The parts of the bytes in use.
 struct Space {
     payload: u64,
     structure: u64,

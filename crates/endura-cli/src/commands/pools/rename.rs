@@ -24,7 +24,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result {
     let pool = args.pool.open(args.checkpoints.choice())?;
     must_exist(&pool, &args.pool.pool, &args.map, "")?;
-    // The step that may fail is first: a command that fails changes nothing.
+    // The count comes first, because a command that fails must not change anything, and a count may fail.
     let renamed = count_unknown(&pool).and_then(|()| pool.rename(&args.map, &args.name));
     renamed.and_then(|()| close(&pool, &args.pool.pool)).map_err(|error| match error {
         Error::MapExists { .. } if args.map == args.name => {

@@ -1,4 +1,4 @@
-//! What one client knows of its keys.
+//! The model of one client: what it knows of its keys.
 
 use std::collections::BTreeMap;
 use std::io::Result;

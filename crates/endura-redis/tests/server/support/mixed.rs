@@ -1,4 +1,4 @@
-//! What a server must hold that has maps and keys of other types under the same names: commands, carried out by a model.
+//! A model of a server that has maps and keys of other types under the same names. It executes the same commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,14 +4,14 @@
 //! lists the corrections, each with its reason, and the sections of the paper.
 //!
 //! Here live the [`Tree`] with its nodes, leaf arrays and records (`nodes`), the search for the place of a key
-//! (`path`), scans, ends and batches of lookups (`read`), writes with splits and cleanup (`write`), and the walks over
-//! a whole tree (`upkeep`). [`Techniques`] selects among the techniques of the paper. This module may use what `tree`
-//! may use, and of `tree` what all trees share; not FAST & FAIR or NBTree.
+//! (`path`), reads of many entries (`read`), writes with splits and cleanup (`write`), and walks over a whole tree
+//! (`upkeep`). [`Techniques`] selects among the techniques of the paper. This module may use what `tree` may use, and
+//! the parts of `tree` that all trees share, but not FAST & FAIR or NBTree.
 //!
 //! | after a change of | run |
 //! | --- | --- |
 //! | anything here | `cargo test -p endura --test roart`, then `.ci/quick` |
-//! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation --test nbtree --test roart killed` |
+//! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test roart killed` |
 //!
 //! A change of the order of stores also updates the table below.
 //!
@@ -20,30 +20,31 @@
 //! A node branches on one byte of the key; all its keys share the bytes before that one, which are its *prefix*. A
 //! child is a node, a record, or a leaf array of up to 128 unsorted records (the paper's leaf compaction, 3.2). A key
 //! that ends at a node has its own word there, so that any key may be a prefix of another. A word that leads to a child
-//! has the kind of the child, so that a search can continue before the child's first line has arrived. The root is a
-//! node of 256 children that branches on the first byte; it is never replaced.
+//! contains the kind of the child, so that a search can continue before the child's first line has arrived. The root is
+//! a node of 256 children that branches on the first byte; it is never replaced.
 //!
 //! # Who may write what, and when it is durable
 //!
 //! Records never change once they are reachable, and neither do the prefix and the depth of a node. A tree changes one
 //! word at a time: a child of a node, or a slot of an array. The writer holds the lock of the node or array, and stores
-//! the word by link and persist (`publish`): the chunk to which the word leads is durable before the store, and the
-//! word carries a tag until it is durable itself. A writer that also has to change the parent's word locks the parent
-//! while it holds the child, never the other way round. A node or array that is replaced keeps its contents and is
-//! obsolete: no thread can lock it any more.
+//! the word by link and persist (`publish`): the chunk to which the word leads is durable before the store. The word
+//! carries a tag until it is durable itself. A writer that also has to change the parent's word locks the parent while
+//! it holds the child, never the other way round. A node or array that is replaced keeps its contents and is obsolete:
+//! no thread can lock it any more.
 //!
 //! Fingerprints, the index of a node of 48, locks and counts are volatile words, though they are stored in the pool.
 //! They are never flushed, and the first thread of a session that locks a chunk rebuilds them (the paper's selective
-//! persistence, 3.3.1, without its per-node recovery). That is a writer, or a scan that has sorted an array.
+//! persistence, 3.3.1, without its per-node recovery). That thread is a writer, the count after an unclean end, or a
+//! reader that has sorted an array.
 //!
 //! # What a reader may see
 //!
 //! Readers wait for no lock, and searches check no version. Each word that a search loads was valid at a moment of the
 //! search: a node or array that is replaced keeps its contents, and no chunk is reused while the reader is pinned. (A
-//! scan that has sorted an array takes the array's lock, if that is free, to store the order there: for a few stores,
-//! or for as many as it takes to make the array ready.) A reader that meets the tag makes the line durable first, even
-//! if the word is empty, because its result may be that a key is absent. In a chunk that no thread has locked in this
-//! session, readers search without fingerprints and index.
+//! scan, or a search for the first or last entry, that has sorted an array stores the order there. For this it takes
+//! the array's lock, if that is free: for a few stores, or for as many as it takes to make the array ready.) A reader
+//! that meets the tag makes the line durable first, even if the word is empty, because its result may be that a key is
+//! absent. In a chunk that no thread has locked in this session, readers search without fingerprints and index.
 //!
 //! # Crash after store k: what recovery sees
 //!

@@ -42,7 +42,7 @@ pub(crate) const PARAMETERS: u64 = 1;
 /// ```
 pub struct Tree<M: Media, T = Full> {
     pub(crate) open: OpenMap<M>,
-    /// The root is never replaced.
+    /// The word that leads to the root, which is never replaced.
     pub(crate) root: Link,
     pub(crate) techniques: PhantomData<T>,
 }
@@ -79,7 +79,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     /// Opens the tree of an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
         if map.kind() == KIND && map.parameters() == PARAMETERS {
-            // Pinned, as in every operation: the space of a dropped map may belong to another one by now.
+            // Pinned, as in every operation: the space of a dropped map may belong to another map by now.
             let guard = space.pin()?;
             let root = match map.is_dropped() {
                 true => Link::NONE,

@@ -100,7 +100,7 @@ impl<'m, M: Media> Array<'m, M> {
         LockWord::read(&self.words)
     }
 
-    /// The word of slot `i`.
+    /// The index of the word of slot `i`.
     #[inline]
     pub(crate) fn place(&self, i: usize) -> usize {
         head(self.kind) + i
@@ -169,7 +169,7 @@ impl<'m, M: Media> Array<'m, M> {
             let mut hits = matches(word, fingerprint.0 as u8);
             while hits != 0 {
                 let i = 8 * group + hits.trailing_zeros() as usize / 8;
-                // In an array of 4 the upper half of the word has other contents.
+                // In an array of 4, the upper half of the word has the order instead of fingerprints.
                 if i < capacity
                     && let Some(at) = self.record_at(i, fingerprint)
                     && let Some(found) = look(i, at)?
@@ -264,7 +264,7 @@ impl<'m, M: Media> Array<'m, M> {
         (!slot.is_empty()).then(|| slot.at())
     }
 
-    /// An empty slot, searched from number `from` on. For the holder of the lock.
+    /// The number of an empty slot, searched for from slot `from` on. For the holder of the lock.
     pub(crate) fn vacancy(&self, from: usize) -> Option<usize> {
         let capacity = self.kind.capacity();
         let is_empty =
@@ -283,7 +283,7 @@ impl<'m, M: Media> Array<'m, M> {
         word
     }
 
-    /// All records. For the holder of the lock.
+    /// All slots that are occupied. For the holder of the lock.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         let slots =
             (0..self.kind.capacity()).map(|i| self.words.load(self.place(i), Ordering::Relaxed));

@@ -5,9 +5,9 @@
 //! | generation 20 | version 31 | ordered | live 9 | ready | obsolete | locked |
 //! ```
 //!
-//! A word of an earlier generation than the session's also means that the volatile words of the chunk are invalid. The
-//! first thread of a session that locks the chunk makes it ready. [`lock_word`] has the part that is common to the lock
-//! words of FAST & FAIR and ROART.
+//! [`lock_word`] has the part that is common to the lock words of FAST & FAIR and ROART, and says what a word of an
+//! earlier generation than the session's means. Here such a word also means that the volatile words of the chunk are
+//! invalid. The first thread of a session that locks the chunk makes it ready.
 //!
 //! The bit `ordered` says that an array has the order of its keys ([`order`](crate::tree::roart::nodes::order)); a
 //! writer that inserts a key clears it.
@@ -47,7 +47,7 @@ impl LockWord {
         lock_word::first_stamp(guard.space(), at) | READY | (live as u64) << LIVE_SHIFT
     }
 
-    /// A void word.
+    /// A word that the session of this generation treats as void, as after any crash.
     pub(crate) fn void(generation: u64) -> u64 {
         lock_word::void_stamp(generation)
     }
@@ -276,8 +276,8 @@ impl<M: Media> Drop for Locked<'_, M> {
     fn drop(&mut self) {
         self.panics.end(self.guard.space());
         // Pairs with the Acquire of readers and of the next lock. As a full fence after all changes under the lock, it
-        // also pairs with that of every other write: of two threads that each write and then look up, at least one sees
-        // the write of the other. SeqCst: on x86-64 an exchange.
+        // also pairs with that of every other write. So of two threads that each write and then look up, at least one
+        // sees the write of the other. SeqCst: on x86-64 an exchange.
         self.words.store(LOCK, self.word & !LOCKED, Ordering::SeqCst);
         fence_behind_exchange();
     }

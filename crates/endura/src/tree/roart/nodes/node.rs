@@ -242,7 +242,8 @@ impl<'m, M: Media> Node<'m, M> {
         }
     }
 
-    /// Searches all children.
+    /// The word of the child under `byte`, as for [`child`](Self::child), from a search of all words. An emptied word
+    /// counts only if no child has this byte.
     #[track_caller]
     fn search(&self, byte: u8) -> Option<(usize, Link)> {
         let mut emptied = None;
@@ -266,7 +267,7 @@ impl<'m, M: Media> Node<'m, M> {
         word.to_le_bytes()[usize::from(byte % 8)]
     }
 
-    /// The words of the children.
+    /// The indices of the words of the children.
     pub(crate) fn places(&self) -> std::ops::Range<usize> {
         CHILDREN..CHILDREN + self.kind.children()
     }
@@ -279,8 +280,8 @@ impl<'m, M: Media> Node<'m, M> {
         }
     }
 
-    /// The child with the smallest byte from `byte` on; for `UP` = false the child with the largest byte down from
-    /// there.
+    /// The child with the smallest byte from `byte` on: its byte, the index of its word, and the word. For `UP` =
+    /// false, the child with the largest byte down from there.
     #[track_caller]
     pub(crate) fn next_child<const UP: bool>(&self, byte: u8) -> Option<(u8, usize, Link)> {
         let found = |i: usize| {
@@ -332,7 +333,7 @@ impl<'m, M: Media> Node<'m, M> {
         Ok(Some(at))
     }
 
-    /// A word for a new child under `byte`; `None` if the node is full. For the holder of the lock.
+    /// The index of a word for a new child under `byte`; `None` if the node is full. For the holder of the lock.
     pub(crate) fn vacancy(&self, byte: u8) -> Option<usize> {
         if self.kind == NodeKind::N256 {
             return Some(CHILDREN + usize::from(byte));
@@ -340,8 +341,8 @@ impl<'m, M: Media> Node<'m, M> {
         self.places().find(|&i| Link(self.words.load(i, Ordering::Relaxed)).is_empty())
     }
 
-    /// Records in the index that word `i` will hold the child under `byte`. Returns the word of the index, or that of
-    /// the lock if there is no index.
+    /// Records in the index that word `i` will hold the child under `byte`. Returns the number of the word that this
+    /// changes, or that of the lock word if the node has no index.
     ///
     /// Called before the word itself is stored. Otherwise one reader, which searches, could see the child, and the next
     /// one, which uses the index, could miss it.
@@ -357,7 +358,7 @@ impl<'m, M: Media> Node<'m, M> {
         word
     }
 
-    /// All children present, with their bytes. For the holder of the lock.
+    /// The words of all children, each with its byte. For the holder of the lock.
     pub(crate) fn children(&self) -> Vec<Link> {
         let link = |i| (i, Link(self.words.load(i, Ordering::Relaxed)));
         let present = self.places().map(link).filter(|(_, link)| !link.is_empty());

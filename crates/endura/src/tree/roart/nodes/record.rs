@@ -107,8 +107,9 @@ impl<'m, M: Media> Record<'m, M> {
         }
     }
 
-    /// The length of the value in the record at `at`, if that is the record of `key`. As [`enter`](Self::enter) and
-    /// [`is_of`](Self::is_of), with fewer checks of its place.
+    /// The length of the value in the record at `at`, if that is the record of `key`. Cheaper than
+    /// [`enter`](Self::enter) and [`is_of`](Self::is_of): if the key matches, nothing checks that the value is within
+    /// the medium.
     #[inline(always)]
     pub(crate) fn value_for(media: &'m M, at: u64, key: &[u8]) -> Result<Option<usize>> {
         if let Some(words) = Region::within(media, at, HEADER + key.len().div_ceil(8)) {
@@ -129,7 +130,7 @@ impl<'m, M: Media> Record<'m, M> {
         Ok(record.is_of(key).then_some(record.value))
     }
 
-    /// The record at `at` with a key and a value of these lengths, which was checked before.
+    /// The record at `at` with a key and a value of these lengths, which the caller has checked.
     #[inline(always)]
     pub(crate) fn of_lengths(media: &'m M, at: u64, key: usize, value: usize) -> Result<Self> {
         let words = Region::new(media, at, bytes_for(key, value) as usize / 8)?;

@@ -6,15 +6,15 @@
 //! node sees them too. So a record read below a node counts only with proof that neither the node nor a copy of it had
 //! been collapsed when the record was read. Either of these is proof:
 //!
-//! * The node is not obsolete, read after the record: a thread that replaces or collapses a node says so in the node's
-//!   lock word before it publishes the word that leads past the node
-//!   ([`Locked::leave`](crate::tree::roart::nodes::lock::Locked::leave)).
+//! * The node is not obsolete, read after the record. A thread that replaces or collapses a node marks it as obsolete
+//!   ([`Locked::leave`](crate::tree::roart::nodes::lock::Locked::leave)) before it publishes the word that leads past
+//!   the node.
 //! * The node above still leads to the node, read after the record, and the node above is not obsolete itself, read
-//!   last: the node is about to be left, and has not been left yet.
+//!   last. Then the node has not been left yet, even if it is about to be.
 //!
-//! A reader that sees a foreign key in the array also sees what happened before that key was inserted: the mark of the
-//! node, if a copy of the node was collapsed, or else the changed word above, or the mark of the node above. A locked
-//! node proves nothing, because most holders of a lock change a record.
+//! A reader that sees a foreign key in the array also sees what happened before that key was inserted. If a copy of the
+//! node was collapsed, this is the mark of the node. Otherwise it is the changed word above, or the mark of the node
+//! above. A locked node proves nothing, because most holders of a lock change a record.
 //!
 //! If there is no proof, the node was left after the search reached it, and a new search from the root does not reach
 //! it. So a retry waits for no other thread, and fails again only if another writer has changed the tree again.

@@ -37,7 +37,7 @@ impl NodeKind {
         Self::ALL.into_iter().find(|kind| kind.children() >= children).unwrap_or(Self::N256)
     }
 
-    /// The most children.
+    /// The most children of a node of this kind.
     #[inline(always)]
     pub(crate) fn children(self) -> usize {
         match self {
@@ -80,7 +80,7 @@ impl ArrayKind {
         Self::all().find(|kind| kind.capacity() >= records)
     }
 
-    /// The most records.
+    /// The most records of an array of this kind.
     #[inline(always)]
     pub(crate) fn capacity(self) -> usize {
         Self::CAPACITIES[usize::from(self.0)].into()

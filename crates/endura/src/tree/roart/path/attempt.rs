@@ -2,10 +2,10 @@
 //!
 //! Their number has no limit, because an attempt fails only if another write has made progress: other writers may win
 //! any number of times. Only damage makes an attempt fail while no thread changes anything, and this code detects that.
-//! After an attempt has failed it records the chunks that the attempt used: up to three, each with its lock word.
-//! Suppose that the next attempt fails over the same chunks with the same words, and none is locked. Then no thread has
-//! changed them since before that attempt started its search: a thread that changes one takes the lock, and leaves
-//! another version (a holder that changes nothing leaves the same version).
+//! After an attempt has failed, the chunks that it used are recorded: up to three, each with its lock word. Suppose
+//! that the next attempt fails over the same chunks with the same words, and none is locked. Then no thread has changed
+//! them since before that attempt started its search: a thread that changes one takes the lock, and leaves another
+//! version (a holder that changes nothing leaves the same version). So the attempt has failed because of damage.
 
 use crate::media::Media;
 use crate::tree::roart::nodes::array::Array;

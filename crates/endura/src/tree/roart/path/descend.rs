@@ -1,8 +1,8 @@
 //! The descent from the root to the place of a key, without locks.
 //!
-//! A node stores eight bytes of its prefix. If there are more between it and its parent, a lookup skips them
-//! optimistically, and the record at the end decides. An insert must be sure: it reads any record below the node, which
-//! has the whole prefix.
+//! A node stores eight bytes of its prefix. If the prefix has more bytes below the parent, a lookup skips those
+//! optimistically, and the record at the end decides. An insert must be sure: it reads any record below the node,
+//! because that has the whole prefix.
 
 use crate::Result;
 use crate::media::{Mark, Media};

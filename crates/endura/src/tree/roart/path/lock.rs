@@ -122,7 +122,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 
     /// Whether no pop comes before an insert of `key`. Called under the lock of a chunk that stays on the path to the
-    /// key while it is locked, so that a pop announced later finds it locked; and called before anything is published.
+    /// key while it is locked, so that a pop announced later finds this chunk locked. Also called before anything is
+    /// published.
     #[inline(always)]
     pub(crate) fn admits(&self, key: &Sought<'_>) -> bool {
         self.open.map().pops().admit(key.bytes)

@@ -68,8 +68,8 @@ pub(crate) fn lookup<'g, M: Media>(
     }
 }
 
-/// The word that leads to the only record that may be that of `key`, or to the array that may have it, and the offset
-/// of that record, or of the first one in the array with the fingerprint of `key`.
+/// A word and an offset. The offset is that of the only record that may be that of `key`, or of the first record in an
+/// array with the fingerprint of `key`. The word leads to that record, or to the array.
 #[inline(always)]
 fn candidate<M: Media>(
     guard: &Guard<'_, M>,

@@ -68,7 +68,8 @@ impl Batch {
     }
 
     /// The number of records to show before the next ones are noted: all but [`DISTANCE`], so that some are left to
-    /// show while the next ones arrive, but at least half, because a visitor that has seen few may soon want no more.
+    /// show while the next ones arrive. It is at least half of all, because a visitor that has seen few may soon want
+    /// no more.
     #[inline]
     pub(crate) fn look_ahead(&self) -> usize {
         let all = self.records.len();

@@ -1,11 +1,11 @@
 //! The first and the last entry, at one moment.
 //!
-//! A descent along the edge of the tree notes everything on which the result rests: for each node which child came
-//! next, or that none did, for each array its slots, and for both the version, read before. Then it checks all of it
-//! again. The version counts locks. If it is the same, only a writer that held the lock at the first look can have
-//! changed the chunk, and the holder of one lock changes one word, once (or only its tag): so a word that reads the
-//! same twice was the same all the time. At the moment between the two looks all of it was true together, from the root
-//! on: the result is that of this moment.
+//! A descent along the edge of the tree notes everything on which the result rests. For each node, this is which child
+//! came next, or that none did. For each array, it is the slots. For both it is also the version, which is read first.
+//! Then the search checks all of this again. The version counts locks. If it is the same, only a writer that held the
+//! lock at the first look can have changed the chunk. The holder of one lock changes one word, once (or only its tag).
+//! So a word that reads the same twice was the same all the time. At the moment between the two looks all of it was
+//! true together, from the root on: the result is that of this moment.
 //!
 //! If the second look differs, a writer has taken a lock since the first, or has stored a word under one. So the search
 //! is lock-free, and does not wait for a writer that is suspended with a lock.

@@ -237,8 +237,8 @@ mod tests {
         keys
     }
 
-    /// A session that only reads sorts an array once. Its first scan shows all of it in one walk: the version that it
-    /// begins is the one under which it has noted the records.
+    /// A session that only reads sorts an array once. Its first scan stores the order, and so begins a version of the
+    /// array. It notes the records under that version, so that one walk shows all of them.
     #[test]
     fn a_scan_leaves_the_order_of_an_array_that_no_writer_of_the_session_has_locked() {
         let heap = Arc::new(Heap::new(16 * PAGE));

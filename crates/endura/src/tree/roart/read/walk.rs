@@ -245,10 +245,10 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
     ///
     /// If the node was collapsed, the array may have moved up, and may have got keys without the node's prefix
     /// ([`sample`](crate::tree::roart::nodes::sample)). Then the walk compares whole keys, their order must not be
-    /// stored in the array, and only the first of the noted entries may be shown: the next walk finds the array in its
-    /// new place. So the node is validated twice: after the array's version was read, because the stored order depends
-    /// on that version, and after the slots were read, because the first entry is shown whatever the version is by
-    /// then.
+    /// stored in the array, and only the first of the noted entries may be shown. The next walk finds the array in its
+    /// new place. So the node is validated twice. The first time is after the array's version was read, because the
+    /// stored order depends on that version. The second time is after the slots were read, because the first entry is
+    /// shown whatever the version is by then.
     fn note_child_array(
         &mut self,
         node: &Node<'g, M>,

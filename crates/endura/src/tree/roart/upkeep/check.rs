@@ -1,4 +1,5 @@
-//! Walks over all chunks of a tree that no thread is changing: they check all invariants of its structure.
+//! Walks over all chunks of a tree that no thread is changing: one checks all invariants of the structure, another
+//! voids all locks.
 
 use crate::media::{LINE, Media, Ordering};
 use crate::space::Guard;
@@ -33,8 +34,7 @@ enum Claim {
 ///
 /// # Errors
 ///
-/// Those of `visit`; [`Error::Corrupt`] if words lead nowhere, or if nodes are met more often than the pool has space
-/// for.
+/// Those of `visit`; [`Error::Corrupt`] if words lead nowhere, or if more nodes are met than the pool has space for.
 fn walk<'m, M: Media>(
     root: Node<'m, M>,
     visit: &mut dyn FnMut(Met<'m, M>) -> Result<()>,
@@ -141,7 +141,7 @@ pub(crate) fn check_tree<M: Media>(
     Ok(found)
 }
 
-/// Checks that the order of an array's keys, if it is stored, is ascending and complete.
+/// Checks that the stored order of an array's keys, if there is one, is ascending and complete.
 fn check_order<M: Media>(guard: &Guard<'_, M>, array: &Array<'_, M>) -> Result<()> {
     let (mut records, media) = (Vec::new(), guard.media());
     let note = |slot: Slot| records.push(slot.at());

@@ -2,9 +2,9 @@
 //!
 //! Writers count their own inserts and removes, in counters that no two cores share. After an unclean close the
 //! counters start from zero, and the entries of earlier sessions are added when they are found. The thread that first
-//! locks a node or array in this session adds them, which is before anything in it changes. A thread visits all chunks
-//! ([`tour`](crate::tree::roart::upkeep::tour)), some in each pin, and locks them all. So the entries of a node or
-//! array are counted exactly once, wherever they move later.
+//! locks a node or array in this session adds the entries of that chunk, before anything in the chunk changes. To find
+//! all entries, one thread visits all chunks ([`tour`](crate::tree::roart::upkeep::tour)), some in each pin, and locks
+//! each. So the entries of a node or array are counted exactly once, wherever they move later.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -22,7 +22,8 @@ use crate::tree::roart::upkeep::tour::{Chunk, Tour};
 const BITE: usize = 512;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Counts, in this thread: locks every chunk once. Other threads may write meanwhile, and count as well. O(n).
+    /// Counts the entries of earlier sessions, in this thread, by locking every chunk. Other threads may write
+    /// meanwhile, and add the entries of the chunks that they lock first. O(n).
     ///
     /// # Errors
     ///

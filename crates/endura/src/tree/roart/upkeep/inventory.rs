@@ -14,7 +14,7 @@ use crate::tree::roart::upkeep::tour::Chunk;
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
     has_begun: bool,
-    /// Words of enumerated nodes whose chunks are still to come.
+    /// Words of enumerated nodes whose targets are still to be enumerated.
     left: Vec<Link>,
 }
 

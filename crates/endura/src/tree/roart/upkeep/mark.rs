@@ -2,8 +2,8 @@
 //! [`tour`](crate::tree::roart::upkeep::tour), whose page says why it meets every chunk that stays.
 //!
 //! A word that is empty and marked as not durable counts as empty: either its writer is inside a pin and will retire
-//! the old target, or it was killed. The walk flushes all words that it reads, because those of a killed process may
-//! not be durable.
+//! the old target, or the writer was killed. The walk flushes all words that it reads, because those of a killed
+//! process may not be durable.
 
 use crate::Result;
 use crate::media::Media;

@@ -4,12 +4,12 @@
 //!
 //! First, inside one pin. A word was valid when it was loaded, and its target does not go away before the pin ends. A
 //! node or array that is replaced keeps its words. A chunk that stays in the tree moves only along its own path from
-//! the root: from a node to the one that replaces it, or to one above it when the node between is replaced. The tour
-//! has loaded the word of that node, and still finds the chunk there.
+//! the root: from a node to the one that replaces it, or to one above it when the node between is replaced. If the tour
+//! has loaded the word that leads to the node which the chunk leaves, it still finds the chunk there.
 //!
 //! A later pin continues by key. The tour goes in key order: the key that ends at a node, then its children by their
 //! bytes. It remembers the key of the last record met, and then skips all chunks that are entirely before that key. A
-//! chunk that is entirely before the key now was also before it when the tour passed: records and prefixes never
+//! chunk that is entirely before the key now was also before it when the tour passed. Records and prefixes never
 //! change, and a chunk that moves up in the tree covers more keys than before, not others. The chunks on the path of
 //! the key itself are met again.
 //!
@@ -17,7 +17,7 @@
 //!
 //! The remembered key never decreases, and a step does not end before it has met a larger one. (If a damaged tree has
 //! many nodes side by side without any record, the step ends, and the next one goes twice as far.) If a node does not
-//! store all of its prefix, a record below it says whether it is before or after the key
+//! store all of its prefix, a record below the node says whether the node is before or after the key
 //! ([`sample`](crate::tree::roart::nodes::sample)). If another thread has left the node meanwhile, the step ends
 //! without progress, and the next one searches for the path again, in a pin of its own.
 

@@ -10,7 +10,7 @@ use crate::tree::roart::nodes::publish::in_order;
 use crate::tree::roart::nodes::word::{ArrayKind, Link, Slot};
 use crate::tree::roart::techniques::Techniques;
 
-/// The smallest array for `records` records. `None` if no array holds that many.
+/// The smallest kind of array for `records` records. `None` if no array holds that many.
 pub(crate) fn array_for<T: Techniques>(records: usize) -> Option<ArrayKind> {
     ArrayKind::for_records(records).filter(|_| records <= T::LARGEST_ARRAY)
 }

@@ -18,7 +18,7 @@ impl NewRecord {
         Slot::new(self.at, key.fingerprint)
     }
 
-    /// The word for it as the child of a node that branches on byte `depth`, or as the key that ends there.
+    /// The word for the record as the child of a node that branches on byte `depth`, or as the key that ends there.
     pub(crate) fn link(&self, key: &Sought<'_>, depth: usize) -> Link {
         Link::record(self.at, key.fingerprint, key.bytes.get(depth).copied().unwrap_or(0))
     }
@@ -64,7 +64,7 @@ impl Draft {
         Ok(NewRecord { at })
     }
 
-    /// Where to write another value; `None` if the value is the same.
+    /// The offset at which to write a record with this value; `None` if the one written before has it.
     #[cold]
     fn another<'g, M: Media>(
         &self,

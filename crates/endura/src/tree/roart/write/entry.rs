@@ -64,7 +64,7 @@ impl Basis {
     ) -> Option<ByteChange<'v>> {
         let (old, change) = kept.take()?;
         let holds = match (old, now) {
-            // A record that another has replaced stays as it was until the pin ends.
+            // A record that was replaced stays as it was until the pin ends.
             (Some(old), Some(now)) => {
                 old.at() == now.at() || self != Self::Record && old.value() == now.value()
             }
@@ -295,7 +295,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Attempt::Done)
     }
 
-    /// Locks the array or node that holds `old`, and finds its word, if it is still there.
+    /// Locks the array or node that holds `old`, and finds the word that leads to `old`. `None` if `old` is no longer
+    /// there.
     fn lock_holder<'g>(
         &self,
         guard: &'g Guard<'g, M>,

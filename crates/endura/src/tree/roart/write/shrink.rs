@@ -1,8 +1,8 @@
 //! Cleanup after removes: empty arrays are unlinked, sparse ones are replaced with smaller ones, and a node with one
 //! child is collapsed: the child takes its place.
 //!
-//! Each of these replaces one word of the parent, under the locks of both, the child's first. They affect only the
-//! shape of the tree.
+//! Each of these changes replaces one word of the parent, under the locks of the child and of the parent, taken in this
+//! order. They affect only the shape of the tree.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -21,9 +21,9 @@ use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::write::arrays::create_array;
 
-/// The number of records at or below which an array is replaced with a smaller one: half the capacity of the smaller
-/// one, so that a key that is inserted and removed repeatedly does not replace the array each time. The smallest array
-/// is unlinked when it is empty.
+/// The number of records at or below which an array is replaced with a smaller one. It is half the capacity of the
+/// smaller one, so that a key that is inserted and removed repeatedly does not replace the array each time. The
+/// smallest array is unlinked when it is empty.
 pub(crate) fn sparse(kind: ArrayKind) -> usize {
     kind.smaller().map_or(0, |smaller| smaller.capacity() / 2)
 }

@@ -32,7 +32,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         for slot in slots {
             records.push(Record::enter(guard.media(), slot.at())?);
         }
-        // The bytes that all share with one of them are shared by all.
+        // The bytes that every record shares with one of them are shared by all.
         let common = |record: &Record<'_, M>| record.common_with(key.bytes, from);
         let others = &records[..records.len() - 1];
         let depth = others.iter().map(common).min().unwrap_or(from);
