@@ -288,19 +288,24 @@ fn instructions_are_counted_and_the_same_twice() {
         return;
     }
     assert_eq!(code, Some(0), "{out}{err}");
-    let counts: Value = serde_json::from_str(out).expect("JSON");
-    let counts = counts.as_array().expect("counts");
-    assert_eq!(counts.len(), 3 * 6);
     let count = |one: &Value| one["count"].as_f64().expect("a number");
+    let counts_of = |text: &str| -> Vec<f64> {
+        let counts: Value = serde_json::from_str(text).expect("JSON");
+        counts.as_array().expect("counts").iter().map(count).collect()
+    };
+    let counts = counts_of(out);
+    assert_eq!(counts.len(), 3 * 6);
     // This build is not optimised: a scan takes 122,000.
-    assert!(counts.iter().all(|one| (50.0..500_000.0).contains(&count(one))), "{out}");
-    assert_eq!(code_and_texts(&second).1, out);
+    assert!(counts.iter().all(|count| (50.0..500_000.0).contains(count)), "{out}");
+    // Where addresses may not be fixed, the C library copies in a few instructions more or less.
+    let again = counts_of(code_and_texts(&second).1);
+    let are_close = |(a, b): (&f64, &f64)| (a - b).abs() <= a / 1_000.0;
+    assert!(counts.len() == again.len() && counts.iter().zip(&again).all(are_close), "{out}");
     let narrowest = Vectors::available().next().expect("vectors").name();
     let scans = count_with("1", &["--strings", "--vectors", narrowest]);
     let (code, out, err) = code_and_texts(&scans);
     assert_eq!(code, Some(0), "{out}{err}");
-    let counts: Value = serde_json::from_str(out).expect("JSON");
-    let counts: Vec<f64> = counts.as_array().expect("counts").iter().map(count).collect();
+    let counts = counts_of(out);
     for scans in counts.as_chunks::<4>().0 {
         let [lent, lent_later, owned, owned_later] = scans;
         assert!(lent >= lent_later && owned >= owned_later && owned > lent, "{out}");
