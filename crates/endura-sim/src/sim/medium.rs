@@ -262,6 +262,10 @@ impl Sim {
 // SAFETY: every access is one of the thread that owns the state, to words that are looked up by their
 // offset; those beyond the length read as zero, also after a cut.
 unsafe impl Media for Sim {
+    fn is_modelled(&self) -> bool {
+        true
+    }
+
     fn len(&self) -> u64 {
         // Pairs with `grow`.
         self.0.len.load(Ordering::Acquire)

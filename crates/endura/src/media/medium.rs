@@ -218,6 +218,12 @@ pub unsafe trait Media: Send + Sync + 'static {
         let _ = mark;
     }
 
+    /// Whether the medium is a model, whose accesses take so long that a fence is nothing beside them. Both sides of a
+    /// barrier then fence, and no system call interrupts other processors for the sake of the frequent side.
+    fn is_modelled(&self) -> bool {
+        false
+    }
+
     /// Makes all stores so far durable on the disk, where the domain does not do so by itself (`msync` of a mapped
     /// file).
     ///

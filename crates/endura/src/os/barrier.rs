@@ -30,7 +30,6 @@ impl Barriers {
     }
 
     /// Full fences on both sides, which is also the pair where the kernel refuses `membarrier`.
-    #[cfg(test)]
     pub(crate) fn symmetric() -> Self {
         Self { asymmetric: false }
     }

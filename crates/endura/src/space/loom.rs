@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::media::loom::Modelled;
 use crate::media::{Media, Ordering, Region};
-use crate::os::barrier::Barriers;
 use crate::runtime::thread::be;
 use crate::space::PAGE;
 use crate::space::directory::map_state::{MapFacts, MapState};
@@ -22,7 +21,7 @@ fn space() -> Arc<Space<Modelled>> {
     let medium = Modelled::new(2 * PAGE);
     Space::format(&medium).unwrap();
     let session = Session { generation: 1, clean: true, read_only: false };
-    Arc::new(Space::mount_with(medium, session, Barriers::symmetric()).unwrap())
+    Arc::new(Space::mount(medium, session).unwrap())
 }
 
 fn word<M: Media>(space: &Space<M>, at: u64) -> Region<'_, M> {

@@ -127,11 +127,8 @@ impl<M: Media> Space<M> {
     /// [`Error::Truncated`](crate::Error::Truncated) if the pool cannot have come from a correct
     /// run.
     pub fn mount(media: M, session: Session) -> Result<Self> {
-        Self::mount_with(media, session, Barriers::cheapest())
-    }
-
-    /// As [`mount`](Self::mount), with a choice of barriers.
-    pub(crate) fn mount_with(media: M, session: Session, barriers: Barriers) -> Result<Self> {
+        let barriers =
+            if media.is_modelled() { Barriers::symmetric() } else { Barriers::cheapest() };
         let allocator = Allocator::load(&media, session)?;
         let directory = Directory::load(&media, session, allocator.pages())?;
         Ok(Self {
