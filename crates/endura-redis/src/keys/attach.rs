@@ -113,16 +113,17 @@ impl Session {
         }
         // From here on the maps that were taken over have replaced those of the pool.
         self.store.catalogue.settle()?;
-        if !took_over && self.store.catalogue.is_partial()? {
-            // No file has the other keys, and the master will send all of them again.
-            context.log(Level::Warning, PARTIAL);
-        }
-        self.store.catalogue.set_partial(false)?;
+        let is_partial = !took_over && self.store.catalogue.is_partial()?;
         let keys = if took_over { keys } else { opened.len() };
         if !took_over && (keys > 0 || self.start().has_loaded) {
             self.waits_for_turn.store(!is_turn, Ordering::Relaxed);
             self.part(context, is_turn)?;
         }
+        if is_partial {
+            // No file has the other keys, and the master will send all of them again.
+            context.log(Level::Warning, PARTIAL);
+        }
+        self.store.catalogue.set_partial(false)?;
         opened.into_iter().for_each(|opened| make(context, opened));
         for id in gone {
             self.store.sweeper.one(id);

@@ -41,10 +41,15 @@ impl Session {
                 return Err(Failure::Says(text));
             }
             (Some(host), Some(port)) if is_turn => part_from_master(context, &host, &port),
-            _ => {
+            (Some(_), Some(_)) => {
                 // The client of this command may be the master, whose link must not be closed now.
                 return Err(Failure::Says(
                     "ERR endura: the keys are about to be attached: try again",
+                ));
+            }
+            _ => {
+                return Err(Failure::Says(
+                    "ERR endura: INFO replication does not name the master, which has to send all keys again: use REPLICAOF",
                 ));
             }
         }

@@ -19,7 +19,7 @@ impl Pool {
     ///
     /// [`Error::NoSuchMap`]; [`Error::MapExists`] if `to` has a map of this name; [`Error::UnknownNodes`]; those of
     /// [`Map`](crate::Map) for methods that read, and in `to` for methods that write and need space. After an error there is
-    /// no copy.
+    /// no copy, unless `to` can no longer be written.
     ///
     /// # Example
     ///

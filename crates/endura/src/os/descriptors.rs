@@ -15,11 +15,14 @@ use super::slots::Slots;
 /// One place for a descriptor.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    /// 0 = free, else a ticket in the upper half and descriptor + 1 in the lower.
+    /// 0 = free, [`NOT_OURS`], or a ticket in the upper half and descriptor + 1 in the lower.
     taken: AtomicU64,
     /// Device and inode of the file; zeros where they are not known yet.
     file: [AtomicU64; 2],
 }
+
+/// Of a slot that is about to be free, and whose number other code has closed and used again.
+const NOT_OURS: u64 = u64::MAX;
 
 pub(super) static SLOTS: Slots<Slot> = Slots::new(
     [const { Slot { taken: AtomicU64::new(0), file: [const { AtomicU64::new(0) }; 2] } }; 64],
@@ -66,14 +69,17 @@ impl Kept {
         descriptor(self.taken)
     }
 
-    /// Removes the descriptor from the list and closes it, if it is still in the list.
+    /// Removes the descriptor from the list and closes it, if it is still in the list and still ours.
     pub(super) fn close(&self) {
         let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
         let is_own = self.is_own();
-        if self.is_there() {
-            self.slot.file.iter().for_each(|word| word.store(0, relaxed));
+        // A child that is forked before the slot is free closes the descriptor without a look at the file.
+        let last = if is_own { self.taken } else { NOT_OURS };
+        if self.slot.taken.compare_exchange(self.taken, last, order, relaxed).is_err() {
+            return;
         }
-        if self.slot.taken.compare_exchange(self.taken, 0, order, relaxed).is_ok() && is_own {
+        self.slot.file.iter().for_each(|word| word.store(0, relaxed));
+        if self.slot.taken.compare_exchange(last, 0, order, relaxed).is_ok() && is_own {
             // SAFETY: the slot carried our ticket until this moment, and `is_own` has found our file, so the descriptor
             // is open in this process and ours; no other thread uses it again.
             unsafe { libc::close(self.descriptor()) };
@@ -105,7 +111,8 @@ pub(super) fn let_go_in_child() {
     for slot in SLOTS.iter() {
         let taken = slot.taken.swap(0, Ordering::AcqRel);
         let file = slot.file.each_ref().map(|word| word.swap(0, Ordering::Relaxed));
-        if taken != 0 && (file == [0; 2] || is_of(descriptor(taken), file)) {
+        let is_kept = ![0, NOT_OURS].contains(&taken);
+        if is_kept && (file == [0; 2] || is_of(descriptor(taken), file)) {
             // SAFETY: the descriptor was kept here and is the child's own copy; the handles that refer to it will find
             // another ticket or none.
             unsafe { libc::close(descriptor(taken)) };

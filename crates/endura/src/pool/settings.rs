@@ -7,7 +7,7 @@ use crate::settings::{number, seconds, size, switch};
 /// The name of an option, and the function that reads its value.
 type Setting = (&'static str, fn(PoolOptions, &str) -> Result<PoolOptions, String>);
 
-const SETTINGS: [Setting; 12] = [
+const SETTINGS: &[Setting] = &[
     ("max-size", |options, text| Ok(options.max_size(size(text)?))),
     ("media", |options, text| Ok(options.media(text.parse()?))),
     ("read-only", |options, text| Ok(options.read_only(switch(text)?))),
@@ -22,39 +22,36 @@ const SETTINGS: [Setting; 12] = [
     ("lock-timeout", |options, text| Ok(options.lock_timeout(seconds(text)?))),
     ("checkpoint-every", |options, text| {
         let when: Checkpoints = text.parse()?;
-        match options.session.checkpoints.clone() {
-            Some(_) if when == Checkpoints::off() => {
-                Err("no checkpoints, where others are asked for".into())
+        match when == Checkpoints::off() {
+            true if options.session.checkpoints.is_some() => {
+                Err("`off` excludes all other options about checkpoints".into())
             }
-            Some(chosen) if chosen == Checkpoints::off() => {
-                Err("where there are to be none (`off`)".into())
-            }
-            chosen => {
-                Ok(options.checkpoints(chosen.map_or(when.clone(), |file| file.scheduled_as(when))))
-            }
+            true => Ok(options.checkpoints(when)),
+            false => with_checkpoints(options, |chosen| chosen.scheduled_as(when)),
         }
     }),
-    ("checkpoint-file", |options, text| match options.session.checkpoints.clone() {
-        _ if text.is_empty() => Err("the name of a file is expected".into()),
-        Some(chosen) if chosen == Checkpoints::off() => {
-            Err("where there are to be no checkpoints (`off`)".into())
-        }
-        chosen => {
-            Ok(options.checkpoints(chosen.unwrap_or_else(Checkpoints::as_left).in_file(text)))
-        }
+    ("checkpoint-file", |options, text| match text {
+        "" => Err("the name of a file is expected".into()),
+        _ => with_checkpoints(options, |chosen| chosen.in_file(text)),
     }),
-    ("checkpoint-must-exist", |options, text| {
-        match (switch(text)?, options.session.checkpoints.clone()) {
-            (false, _) => Ok(options),
-            (true, Some(chosen)) if chosen == Checkpoints::off() => {
-                Err("where there are to be no checkpoints (`off`)".into())
-            }
-            (true, chosen) => {
-                Ok(options.checkpoints(chosen.unwrap_or_else(Checkpoints::as_left).must_exist()))
-            }
-        }
+    ("checkpoint-must-exist", |options, text| match switch(text)? {
+        true => with_checkpoints(options, Checkpoints::must_exist),
+        false => Ok(options),
     }),
 ];
+
+/// Adds to what earlier options have said about checkpoints.
+fn with_checkpoints(
+    options: PoolOptions,
+    add: impl FnOnce(Checkpoints) -> Checkpoints,
+) -> Result<PoolOptions, String> {
+    match options.session.checkpoints.clone() {
+        Some(chosen) if chosen == Checkpoints::off() => {
+            Err("`checkpoint-every off` excludes this option".into())
+        }
+        chosen => Ok(options.checkpoints(add(chosen.unwrap_or_else(Checkpoints::as_left)))),
+    }
+}
 
 /// The most recovery threads. A larger number is refused, because it is probably a mistake.
 const MOST_THREADS: usize = 1_024;
@@ -97,14 +94,15 @@ impl PoolOptions {
     pub fn set(self, name: &str, value: &str) -> Result<Self, String> {
         let found = SETTINGS.iter().find(|(known, _)| *known == name);
         let Some((_, set)) = found else {
-            return Err(format!("`{name}` is no option: {}", Self::settings().join(", ")));
+            let names: Vec<_> = Self::settings().collect();
+            return Err(format!("`{name}` is no option; the options are {}", names.join(", ")));
         };
         set(self, value).map_err(|flaw| format!("`{name} {value}`: {flaw}"))
     }
 
     /// The names that [`set`](Self::set) knows.
-    pub fn settings() -> [&'static str; 12] {
-        SETTINGS.map(|(name, _)| name)
+    pub fn settings() -> impl Iterator<Item = &'static str> {
+        SETTINGS.iter().map(|&(name, _)| name)
     }
 }
 

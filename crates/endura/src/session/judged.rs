@@ -98,8 +98,8 @@ impl<'o> Locked<'o> {
         let (options, file) = (self.options, &self.file);
         let is_written_back = !placement.direct && !file.filesystem().is_in_memory();
         // A pool that was made in memory, or copied from one, comes to a disk for the first time.
-        let default =
-            (file.superblock().schedule.is_open() && is_written_back).then(Checkpoints::default);
+        let default = (file.superblock().schedule.is_unchosen_off() && is_written_back)
+            .then(Checkpoints::default);
         let choice = options.checkpoints.as_ref().or(default.as_ref());
         let most = options.max_size.unwrap_or(DEFAULT_MAX_SIZE).max(file.len()?);
         let search = Search {

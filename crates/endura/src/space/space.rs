@@ -129,6 +129,11 @@ impl<M: Media> Space<M> {
     pub fn mount(media: M, session: Session) -> Result<Self> {
         let barriers =
             if media.is_modelled() { Barriers::symmetric() } else { Barriers::cheapest() };
+        Self::mount_with(media, session, barriers)
+    }
+
+    /// As [`mount`](Self::mount), with a choice of barriers.
+    pub(crate) fn mount_with(media: M, session: Session, barriers: Barriers) -> Result<Self> {
         let allocator = Allocator::load(&media, session)?;
         let directory = Directory::load(&media, session, allocator.pages())?;
         Ok(Self {

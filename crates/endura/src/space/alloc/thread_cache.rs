@@ -171,7 +171,8 @@ impl ThreadCache {
         result.map(|()| freed)
     }
 
-    /// Takes at most a bite of what has expired at epoch `now` out of limbo, for the caller to free.
+    /// Takes what has expired at epoch `now` out of limbo, for the caller to free: at most a bite, and no more chunks than
+    /// make `expired` a bite.
     pub(crate) fn take_expired(&mut self, now: u64, bite: Bite, expired: &mut Vec<(u64, u64)>) {
         let mut taken_bytes = 0_u64;
         while expired.len() < bite.chunks

@@ -46,8 +46,8 @@ impl Schedule {
     pub const OFF: Self =
         Self { is_on: false, every: None, after_bytes: None, is_elsewhere: false, is_chosen: true };
 
-    /// Whether no program has ever chosen a schedule for a pool without checkpoints.
-    pub(crate) fn is_open(&self) -> bool {
+    /// Whether the pool has no checkpoints and no program has chosen that.
+    pub(crate) fn is_unchosen_off(&self) -> bool {
         !self.is_on && !self.is_chosen
     }
 
