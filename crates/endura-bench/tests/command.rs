@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use endura::lab::cpu::Vectors;
+use endura_engine::cpu::vectors::Vectors;
 use serde_json::Value;
 
 fn bench(dir: &Path, arguments: &[&str]) -> Output {

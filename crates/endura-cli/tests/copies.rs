@@ -10,8 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use endura::lab::pool::superblock::Superblock;
 use endura::{Checkpoints, Pool};
+use endura_engine::space::superblock::Superblock;
 use rustix::process::{Pid, Signal, kill_process};
 use support::{Place, code, command, ended, ends_with, endura, in_foreground, json, text, works};
 

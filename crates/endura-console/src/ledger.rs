@@ -9,7 +9,9 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use endura::lab::media::{Domain, FlushInstruction, Mapped, Mapping, Ordering, Reservation, Span};
+use endura_engine::media::{
+    Domain, FlushInstruction, Mapped, Mapping, Ordering, Reservation, Span,
+};
 
 use crate::child::Child;
 use crate::outcome::{Failure, Result};

@@ -1,7 +1,7 @@
 //! A log in persistent memory, the classic way to get it wrong, and the explorer that finds it:
 //! `cargo run --release -p endura-sim --example log`.
 
-use endura::lab::media::{Media, Ordering, Span};
+use endura_engine::media::{Media, Ordering, Span};
 use endura_sim::choose::Random;
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
@@ -22,16 +22,16 @@ struct Log<M> {
 }
 
 impl<M: Media> Log<M> {
-    fn length(&self) -> endura::Result<Span<'_, M, 1>> {
+    fn length(&self) -> endura_engine::Result<Span<'_, M, 1>> {
         Span::new(&self.medium, 0)
     }
 
-    fn records(&self) -> endura::Result<Span<'_, M, CAPACITY>> {
+    fn records(&self) -> endura_engine::Result<Span<'_, M, CAPACITY>> {
         Span::new(&self.medium, RECORDS)
     }
 
     /// Appends a record and returns its place, durably; `None` if the log is full.
-    fn append(&self, record: u64) -> endura::Result<Option<usize>> {
+    fn append(&self, record: u64) -> endura_engine::Result<Option<usize>> {
         let (length, records) = (self.length()?, self.records()?);
         let place = length.load(0, Ordering::Acquire) as usize;
         if place == CAPACITY {
@@ -51,7 +51,7 @@ impl<M: Media> Log<M> {
         Ok(Some(place))
     }
 
-    fn read(&self) -> endura::Result<Vec<u64>> {
+    fn read(&self) -> endura_engine::Result<Vec<u64>> {
         let count = self.length()?.load(0, Ordering::Acquire) as usize;
         let records = self.records()?;
         Ok((0..count.min(CAPACITY)).map(|i| records.load(i, Ordering::Acquire)).collect())
@@ -64,7 +64,7 @@ struct Logs {
     is_ordered: bool,
 }
 
-fn told<T>(result: endura::Result<T>) -> Result<T, Finding> {
+fn told<T>(result: endura_engine::Result<T>) -> Result<T, Finding> {
     result.map_err(|error| error.to_string())
 }
 

@@ -10,8 +10,8 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use endura::lab::pool::PAGE;
-use endura::lab::tree::roart::Techniques;
+use endura_engine::space::PAGE;
+use endura_engine::tree::roart::Techniques;
 use endura_sim::model::Model;
 use endura_sim::schedule::{Campaign, Family, Figures};
 use endura_sim::subjects::{FastFair, LIMIT, NbTree, NumberTree, Numbers, SPELLINGS, Spellings};

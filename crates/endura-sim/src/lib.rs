@@ -7,7 +7,7 @@
 //!
 //! # Method
 //!
-//! 1. **Record once.** The structure runs on a [`Sim`](sim::Sim), a [`Media`](endura::lab::media::Media) that
+//! 1. **Record once.** The structure runs on a [`Sim`](sim::Sim), a [`Media`](endura_engine::media::Media) that
 //!    logs every store, flush and fence with its place in the source. What happens before a crash does
 //!    not depend on where the crash is, so one run serves all of its crashes.
 //! 2. **Crash where it matters.** What a crash leaves earlier, it can also leave just before the next
@@ -70,8 +70,8 @@
 //!   wrong goes wrong in a few. All short sequences from all small states find more than long random
 //!   ones; do both.
 //! - *Let recycled memory be poison.* Announce what an allocator hands out with
-//!   [`Mark::Fresh`](endura::lab::media::Mark::Fresh): whoever relies on zeros is then found.
-//! - *Name the steps* of a protocol with [`Mark::Step`](endura::lab::media::Mark::Step), and look in the
+//!   [`Mark::Fresh`](endura_engine::media::Mark::Fresh): whoever relies on zeros is then found.
+//! - *Name the steps* of a protocol with [`Mark::Step`](endura_engine::media::Mark::Step), and look in the
 //!   [`Tally`](tally::Tally) whether all were cut through.
 //! - *Break it.* Plant a [`Mutant`](mutant::Mutant) at each flush, fence and `Release`: whatever
 //!   nobody notices is not needed, or not tested.

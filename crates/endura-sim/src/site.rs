@@ -5,7 +5,7 @@ use std::panic::Location;
 
 /// A call of a medium's method: file, line and column of the code that made it.
 ///
-/// Views that pass an access on ([`Span`](endura::lab::media::Span), [`Region`](endura::lab::media::Region))
+/// Views that pass an access on ([`Span`](endura_engine::media::Span), [`Region`](endura_engine::media::Region))
 /// are seen through: the site is that of the structure.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site(&'static Location<'static>);

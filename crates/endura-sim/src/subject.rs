@@ -131,7 +131,7 @@ pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use endura::lab::media::{Media, Ordering, Region};
+    use endura_engine::media::{Media, Ordering, Region};
 
     use super::*;
     use crate::model::Model;

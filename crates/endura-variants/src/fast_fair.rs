@@ -2,8 +2,8 @@
 
 use std::hint::select_unpredictable;
 
-use endura::lab::media::Media;
-use endura::lab::tree::fast_fair::{Keys, STRIDE, Search, Tree};
+use endura_engine::media::Media;
+use endura_engine::tree::fast_fair::{Keys, STRIDE, Search, Tree};
 
 /// The paper's tree: nodes of 512 bytes on all levels, searched from the left unless told otherwise.
 pub type Paper<M, S = Linear> = Tree<M, 64, 64, S>;
@@ -41,7 +41,7 @@ impl Search for Binary {
     }
 }
 
-/// What the tree announces with [`Mark::Step`](endura::lab::media::Mark::Step), in the order of the alphabet; the
+/// What the tree announces with [`Mark::Step`](endura_engine::media::Mark::Step), in the order of the alphabet; the
 /// documentation of the modules says what each is. Tests stop threads there, and crash.
 pub const STEPS: [&str; 27] = [
     "fast_delete.commit",

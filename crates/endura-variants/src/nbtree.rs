@@ -2,16 +2,16 @@
 //!
 //! | design | what it lacks |
 //! | --- | --- |
-//! | [`TwoLayers`](endura::lab::tree::nbtree::TwoLayers) | nothing: the product |
+//! | [`TwoLayers`](endura_engine::tree::nbtree::TwoLayers) | nothing: the product |
 //! | [`SingleLayer`] | fingerprints in DRAM: a search reads all claimed slots of a block in the pool |
 //! | [`LockedWriters`] | writers that do not wait: one at a time in a leaf |
 //! | [`LockedReaders`] | besides, readers that do not wait: none in a leaf beside a writer |
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use endura::lab::tree::nbtree::Design;
+use endura_engine::tree::nbtree::Design;
 
-/// What the tree announces with [`Mark::Step`](endura::lab::media::Mark::Step), in the order of the alphabet; the
+/// What the tree announces with [`Mark::Step`](endura_engine::media::Mark::Step), in the order of the alphabet; the
 /// documentation of the modules says what each is. Tests stop threads there, and crash.
 pub const STEPS: [&str; 24] = [
     "alter.durable",
@@ -118,9 +118,9 @@ mod tests {
     use std::sync::Arc;
     use std::thread;
 
-    use endura::lab::media::Heap;
-    use endura::lab::pool::{Session, Space};
-    use endura::lab::tree::nbtree::{Tree, TwoLayers};
+    use endura_engine::media::Heap;
+    use endura_engine::space::{Session, Space};
+    use endura_engine::tree::nbtree::{Tree, TwoLayers};
 
     use super::*;
     use crate::handles::WordMap;

@@ -1,7 +1,7 @@
 //! ROART with other choices of techniques than the product's. All leave pools of one format: any tree reads
 //! and changes what any other wrote.
 
-use endura::lab::tree::roart::Techniques;
+use endura_engine::tree::roart::Techniques;
 
 /// Leaf arrays of up to 4 records: every corner of the algorithm is reached with a few keys.
 #[derive(Debug, Clone, Copy)]

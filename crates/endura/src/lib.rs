@@ -53,37 +53,18 @@
 //!
 //! Only the first four contain `unsafe`.
 //!
-//! Tests and experiments reach the layers below through the hidden module `lab`, which promises no stability.
+//! All below `encoding` is the crate `endura-engine`, for this one alone: it promises no stability.
 
 #[cfg(not(all(target_os = "linux", target_endian = "little", target_pointer_width = "64")))]
 compile_error!("endura runs on 64-bit little-endian Linux");
 
 #[doc(hidden)]
-pub mod lab;
-
-#[doc(hidden)]
 pub mod dynamic;
 
-pub mod settings;
-
-mod checkpoint;
-mod cpu;
 mod encoding;
-mod error;
-mod index;
-mod kind;
 mod map;
-mod media;
-mod os;
 mod pool;
-mod runtime;
-mod session;
-mod space;
-mod sync;
-mod tree;
-mod types;
 
-pub use checkpoint::{Checkpoint, CheckpointFailure, CheckpointStats, Checkpoints, Restored};
 pub use encoding::bound::KeyRange;
 #[cfg(feature = "json")]
 pub use encoding::codecs::Json;
@@ -91,16 +72,15 @@ pub use encoding::codecs::Json;
 pub use encoding::codecs::Postcard;
 pub use encoding::newtype::Newtype;
 pub use encoding::value::{Key, KeyBound, PrefixKey, Value};
-pub use error::{BoxError, Error, Result};
-pub use index::NodeLayout;
-pub use kind::Kind;
+#[doc(inline)]
+pub use endura_engine::{
+    BoxError, Bytes, Checkpoint, CheckpointFailure, CheckpointStats, Checkpoints, Closed, Domain,
+    Error, Event, FORMAT, Kind, LONGEST_KEY, LONGEST_VALUE, LeakRecovery, LeakRecoveryState,
+    MapInfo, MapReport, MediaChoice, NodeLayout, Repairs, Report, Restored, Result, Shares,
+    SizeUse, Stats, Types, explain_bus_errors, settings,
+};
 pub use map::{Keys, Map, MapOptions, Range, Values, Visit};
-pub use media::{Domain, MediaChoice, explain_bus_errors};
 pub use pool::{Pool, PoolOptions};
-pub use session::{Closed, MapInfo, MapReport, Report, Stats};
-pub use space::{Event, FORMAT, LeakRecovery, LeakRecoveryState, Shares, SizeUse};
-pub use tree::{Bytes, LONGEST_KEY, LONGEST_VALUE, Repairs};
-pub use types::Types;
 
 /// The README's example is a test.
 #[cfg(doctest)]

@@ -203,7 +203,7 @@ fn perform(
 
 #[cfg(test)]
 mod tests {
-    use endura::lab::media::Heap;
+    use endura_engine::media::Heap;
 
     use super::*;
 

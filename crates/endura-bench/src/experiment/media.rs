@@ -4,8 +4,8 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use endura::lab::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
-use endura::lab::pool::{self, Space};
+use endura_engine::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
+use endura_engine::space::{self, Space};
 
 use crate::store::Shape;
 use crate::{Error, Result};

@@ -7,13 +7,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use endura::lab::NbTree;
-use endura::lab::media::Media;
-use endura::lab::pool::{self, Space};
-use endura::lab::tree::nbtree::{Design, TwoLayers};
-use endura::lab::tree::roart::Techniques;
-use endura::lab::tree::{Index, fast_fair, nbtree, roart};
 use endura::{Kind, Map, MapOptions, MediaChoice};
+use endura_engine::index::NbTree;
+use endura_engine::media::Media;
+use endura_engine::space::{self, Space};
+use endura_engine::tree::nbtree::{Design, TwoLayers};
+use endura_engine::tree::roart::Techniques;
+use endura_engine::tree::{Index, fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
 
 use super::media::space;
@@ -79,7 +79,7 @@ impl Subject {
             client = Box::new(move || Box::new(map.clone()));
         }
         if kind == Kind::NbTree {
-            let tree = NbTree::open(pool::space(&pool), "subject")?;
+            let tree = NbTree::open(pool.space(), "subject")?;
             dram_bytes = Box::new(move || tree.stats().metadata_bytes);
         }
         let name = kind.name();

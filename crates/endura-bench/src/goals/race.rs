@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use endura::Kind;
-use endura::lab::media::MediaChoice;
+use endura_engine::media::MediaChoice;
 
 use crate::contender::Contender;
 use crate::figures::{Median, grouped};

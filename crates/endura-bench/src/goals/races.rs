@@ -1,7 +1,7 @@
 //! The goals themselves.
 
 use endura::Kind;
-use endura::lab::media::MediaChoice;
+use endura_engine::media::MediaChoice;
 
 use super::race::{Goal, Measure, Race};
 use crate::contender::Contender;

@@ -1,7 +1,7 @@
 //! What the rows share: loaded indexes, timed points, curves.
 
-use endura::lab::media::{Heap, Media};
 use endura::{Kind, MediaChoice};
+use endura_engine::media::{Heap, Media};
 use endura_variants::media::{Emulated, Pace, Slow};
 
 use super::scale::PaperScale;

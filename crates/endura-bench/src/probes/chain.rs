@@ -19,8 +19,8 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use endura::lab::Arena;
-use endura::lab::media::{Domain, LINE, Mapped, Media, Ordering, Region};
+use endura_engine::media::{Domain, LINE, Mapped, Media, Ordering, Region};
+use endura_engine::runtime::arena::Arena;
 
 use super::floor::time;
 use crate::Result;
@@ -217,9 +217,9 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use endura::lab::NbTree;
-    use endura::lab::media::Heap;
-    use endura::lab::tree::{Change, Index};
+    use endura_engine::index::NbTree;
+    use endura_engine::media::Heap;
+    use endura_engine::tree::{Change, Index};
 
     use super::*;
     use crate::experiment::space;

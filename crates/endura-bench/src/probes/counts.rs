@@ -3,11 +3,11 @@
 //! One thread, keys in a fixed order: the same figures on every run and every machine. (Timing-dependent
 //! is only what the pool's epochs free, and when; counts of an index do not hang on it.)
 
-use endura::lab::media::{Domain, Heap};
-use endura::lab::tree::fast_fair::LineBinary;
-use endura::lab::tree::roart;
-use endura::lab::{NarrowLeaves, NbTree, Wide, default_layout};
 use endura::{Kind, NodeLayout};
+use endura_engine::index::{NarrowLeaves, NbTree, Wide, default_layout};
+use endura_engine::media::{Domain, Heap};
+use endura_engine::tree::fast_fair::LineBinary;
+use endura_engine::tree::roart;
 use endura_variants::fast_fair::Paper;
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::media::{Counting, Counts};

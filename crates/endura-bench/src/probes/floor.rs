@@ -1,7 +1,7 @@
 //! What the hardware takes for the least that an index can do: a load that waits for one before it, a
 //! store that is made durable, a pass over all of it, records that lie anywhere read in a given order.
 
-use endura::lab::media::{Domain, Heap, LINE, Media, Ordering, Region};
+use endura_engine::media::{Domain, Heap, LINE, Media, Ordering, Region};
 
 use crate::experiment::mapped;
 use crate::figures::{Median, thread_cpu_time};

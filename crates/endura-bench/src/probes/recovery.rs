@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use endura::lab::media::Media;
-use endura::lab::pool::{self, LeakRecoverer, Space};
-use endura::lab::tree::roart::Tree;
+use endura_engine::media::Media;
+use endura_engine::space::{self, LeakRecoverer, Space};
+use endura_engine::tree::roart::Tree;
 use endura_variants::handles::ByteMap;
 
 use crate::keys::{key, value};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use endura::lab::cpu::Vectors;
+use endura_engine::cpu::vectors::Vectors;
 
 use crate::results::Machine;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use endura::lab::media::Domain;
+use endura_engine::media::Domain;
 
 use super::contents::{BenchReport, CountTable, describe};
 use super::extent::Extent;

@@ -10,11 +10,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
-use endura::lab::pool::superblock::Superblock;
 use endura::{Checkpoints, Error, Kind, Pool, Restored};
 use endura_console::args::MediaArgs;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::{Table, bold, bytes, counted, duration, grouped, verdict};
+use endura_engine::space::superblock::Superblock;
 
 use super::maps::Maps;
 use super::power_writer::{Written, write_until_killed};

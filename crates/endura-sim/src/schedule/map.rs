@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use endura::lab::pool::{LeakStep, Space};
-use endura::lab::tree::{Change, Index, Len};
+use endura_engine::space::{LeakStep, Space};
+use endura_engine::tree::{Change, Index, Len};
 use endura_linear::{Answer, Op};
 
 use super::history::Scribe;
@@ -15,7 +15,7 @@ use crate::subjects::{NumberTree, Numbers, OpenNumbers, Recovery};
 fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
     match space.relieve() {
         // Another thread is inside an operation.
-        Ok(_) | Err(endura::Error::ReclaimStalled { .. }) => {}
+        Ok(_) | Err(endura_engine::Error::ReclaimStalled { .. }) => {}
         Err(error) => return Err(format!("{error:?}")),
     }
     let guard = told(space.pin_mut())?;
@@ -104,7 +104,7 @@ pub enum Task {
     Collect,
 }
 
-fn told<T>(result: endura::Result<T>) -> Result<T, Finding> {
+fn told<T>(result: endura_engine::Result<T>) -> Result<T, Finding> {
     result.map_err(|error| format!("{error:?}"))
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use endura::lab::media::{Mark, Media, Ordering};
-use endura::{Error, Result};
+use endura_engine::media::{Mark, Media, Ordering};
+use endura_engine::{Error, Result};
 
 use crate::aftermath::Aftermath;
 use crate::choose::Chooser;

@@ -13,7 +13,7 @@ use crate::model::Domain;
 use crate::mutant::Calls;
 use crate::mutant::{Call, Mutant, Use};
 use crate::site::Site;
-use endura::lab::media::{Mark, Ordering};
+use endura_engine::media::{Mark, Ordering};
 
 /// A line of which a crash left several contents, and what was stored to it since.
 pub(super) struct Open {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use endura::Result;
-use endura::lab::pool::{LeakWalk, Space};
-use endura::lab::tree::Len;
-use endura::lab::tree::fast_fair::{LineBinary, Tree};
+use endura_engine::Result;
+use endura_engine::space::{LeakWalk, Space};
+use endura_engine::tree::Len;
+use endura_engine::tree::fast_fair::{LineBinary, Tree};
 
 use super::numbers::{NumberTree, Numbers, node_bytes};
 use crate::sim::Sim;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use endura::lab::pool::{LeakRecoverer, LeakStep, LeakWalk, Shares, Space};
+use endura_engine::space::{LeakRecoverer, LeakStep, LeakWalk, Shares, Space};
 
 use crate::sim::Sim;
 use crate::subject::Finding;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use endura::lab::pool::{Session, Space};
-use endura::lab::tree::{Change, Index, Popped};
+use endura_engine::space::{Session, Space};
+use endura_engine::tree::{Change, Index, Popped};
 
 use super::leak_recovery::Recovery;
 use super::op::{Key, MapOp};
@@ -92,7 +92,7 @@ pub(super) fn observe(index: &impl Index, keys: &[u64]) -> Result<BTreeMap<u64, 
 pub(super) fn verify(
     space: &Space<Sim>,
     leak_recovery: &Recovery,
-    check: impl FnOnce(&mut dyn FnMut(u64, u64)) -> endura::Result<u64>,
+    check: impl FnOnce(&mut dyn FnMut(u64, u64)) -> endura_engine::Result<u64>,
     entries: usize,
 ) -> Result<(), Finding> {
     let mut nodes = Vec::new();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use endura::Result;
-use endura::lab::pool::{LeakWalk, Space};
-use endura::lab::tree::nbtree::Tree;
+use endura_engine::Result;
+use endura_engine::space::{LeakWalk, Space};
+use endura_engine::tree::nbtree::Tree;
 
 use super::numbers::{NumberTree, Numbers, OpenNumbers, node_bytes};
 use crate::sim::Sim;

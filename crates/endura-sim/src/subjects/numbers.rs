@@ -5,8 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use endura::lab::pool::{LeakWalk, Space};
-use endura::lab::tree::{Index, Len};
+use endura_engine::space::{LeakWalk, Space};
+use endura_engine::tree::{Index, Len};
 
 use super::leak_recovery::Recovery;
 use super::maps;
@@ -39,13 +39,13 @@ pub trait NumberTree: Index + Sized + Send + Sync + 'static {
     /// # Errors
     ///
     /// What the pool says; so for the others.
-    fn open(space: &Arc<Space<Sim>>) -> endura::Result<Self>;
+    fn open(space: &Arc<Space<Sim>>) -> endura_engine::Result<Self>;
 
     /// What a leak recovery walks.
     fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>>;
 
     /// Checks all of it, tells of each chunk, and gives the number of entries.
-    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> endura::Result<u64>;
+    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> endura_engine::Result<u64>;
 
     /// Whether the word at `at`, in this line, may be lost by a crash.
     fn is_volatile(at: u64, line: &[u64; 8]) -> bool {
@@ -54,15 +54,20 @@ pub trait NumberTree: Index + Sized + Send + Sync + 'static {
     }
 
     /// Counts the entries, if nobody else does.
-    fn count(&self) -> endura::Result<()>;
+    fn count(&self) -> endura_engine::Result<()>;
 
     /// How many were counted.
-    fn counted(&self) -> endura::Result<Len> {
+    fn counted(&self) -> endura_engine::Result<Len> {
         self.len()
     }
 
     /// Shows all entries from a key on, to larger ones or to smaller ones, in one call, where the index can.
-    fn show(&self, up: bool, from: u64, see: impl FnMut(u64, u64)) -> Option<endura::Result<()>> {
+    fn show(
+        &self,
+        up: bool,
+        from: u64,
+        see: impl FnMut(u64, u64),
+    ) -> Option<endura_engine::Result<()>> {
         let _ = (up, from, see);
         None
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::Hash;
 
-use endura::lab::pool::PAGE;
+use endura_engine::space::PAGE;
 
 /// Bytes that a pool of a few tiny trees needs.
 pub const LIMIT: u64 = 12 * PAGE;

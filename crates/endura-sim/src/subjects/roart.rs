@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use endura::lab::pool::Space;
-use endura::lab::tree::roart::{Techniques, Tree};
+use endura_engine::space::Space;
+use endura_engine::tree::roart::{Techniques, Tree};
 use endura_variants::handles::ByteMap;
 
 use super::leak_recovery::Recovery;

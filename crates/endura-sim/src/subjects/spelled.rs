@@ -4,9 +4,9 @@
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use endura::lab::pool::{LeakWalk, Space};
-use endura::lab::tree::roart::{Cursor, Techniques, Tree};
-use endura::lab::tree::{ByteChange, ByteIndex, Bytes, Change, Entry, Index, Len, Popped};
+use endura_engine::space::{LeakWalk, Space};
+use endura_engine::tree::roart::{Cursor, Techniques, Tree};
+use endura_engine::tree::{ByteChange, ByteIndex, Bytes, Change, Entry, Index, Len, Popped};
 
 use super::numbers::{NumberTree, Numbers};
 use super::roart;
@@ -61,16 +61,16 @@ fn value(bytes: Bytes<'_>) -> u64 {
 pub struct Spelled<T>(pub Tree<Sim, T>);
 
 /// A number that stands for nothing.
-const STRAY: endura::Error = endura::Error::BadName;
+const STRAY: endura_engine::Error = endura_engine::Error::BadName;
 
 impl<T: Techniques> Index for Spelled<T> {
     type Cursor = Cursor;
 
-    fn get(&self, key: u64) -> endura::Result<Option<u64>> {
+    fn get(&self, key: u64) -> endura_engine::Result<Option<u64>> {
         self.0.get_with(spell(key).ok_or(STRAY)?, value)
     }
 
-    fn get_many(&self, keys: &[u64]) -> endura::Result<Vec<Option<u64>>> {
+    fn get_many(&self, keys: &[u64]) -> endura_engine::Result<Vec<Option<u64>>> {
         let keys: Option<Vec<&[u8]>> = keys.iter().map(|&key| spell(key)).collect();
         let word = |value: Vec<u8>| value.try_into().map_or(u64::MAX, u64::from_le_bytes);
         let values = self.0.get_many(&keys.ok_or(STRAY)?)?;
@@ -81,7 +81,7 @@ impl<T: Techniques> Index for Spelled<T> {
         &self,
         key: u64,
         mut decide: impl FnMut(Option<u64>) -> Change,
-    ) -> endura::Result<Option<u64>> {
+    ) -> endura_engine::Result<Option<u64>> {
         let mut old = None;
         self.0.modify(spell(key).ok_or(STRAY)?, |present| {
             old = present.map(value);
@@ -94,35 +94,39 @@ impl<T: Techniques> Index for Spelled<T> {
         Ok(old)
     }
 
-    fn scan_up(&self, cursor: &mut Cursor, key: u64) -> endura::Result<Option<(u64, u64)>> {
+    fn scan_up(&self, cursor: &mut Cursor, key: u64) -> endura_engine::Result<Option<(u64, u64)>> {
         let Some(from) = spell(key.max(1).next_multiple_of(10)) else { return Ok(None) };
         self.step(cursor, (Bound::Included(from), Bound::Unbounded), true)
     }
 
-    fn scan_down(&self, cursor: &mut Cursor, key: u64) -> endura::Result<Option<(u64, u64)>> {
+    fn scan_down(
+        &self,
+        cursor: &mut Cursor,
+        key: u64,
+    ) -> endura_engine::Result<Option<(u64, u64)>> {
         let Some(to) = spell((key / 10 * 10).min(10 * SPELLINGS.len() as u64)) else {
             return Ok(None);
         };
         self.step(cursor, (Bound::Unbounded, Bound::Included(to)), false)
     }
 
-    fn first(&self) -> endura::Result<Option<(u64, u64)>> {
+    fn first(&self) -> endura_engine::Result<Option<(u64, u64)>> {
         self.0.first(|key, bytes| (number(key).unwrap_or(1), value(bytes)))
     }
 
-    fn last(&self) -> endura::Result<Option<(u64, u64)>> {
+    fn last(&self) -> endura_engine::Result<Option<(u64, u64)>> {
         self.0.last(|key, bytes| (number(key).unwrap_or(1), value(bytes)))
     }
 
-    fn pop(&self, smallest: bool, (key, value): (u64, u64)) -> endura::Result<Popped> {
+    fn pop(&self, smallest: bool, (key, value): (u64, u64)) -> endura_engine::Result<Popped> {
         self.0.pop(smallest, spell(key).ok_or(STRAY)?, &value.to_le_bytes())
     }
 
-    fn len(&self) -> endura::Result<Len> {
+    fn len(&self) -> endura_engine::Result<Len> {
         self.0.len()
     }
 
-    fn exact_len(&self) -> endura::Result<u64> {
+    fn exact_len(&self) -> endura_engine::Result<u64> {
         self.0.exact_len()
     }
 }
@@ -134,7 +138,7 @@ impl<T: Techniques> Spelled<T> {
         cursor: &mut Cursor,
         keys: (Bound<&[u8]>, Bound<&[u8]>),
         upwards: bool,
-    ) -> endura::Result<Option<(u64, u64)>> {
+    ) -> endura_engine::Result<Option<(u64, u64)>> {
         let mut entry = Entry::default();
         let found = self.0.next_entry(cursor, keys, upwards, true, &mut entry)?;
         let value = |entry: &Entry| entry.value().try_into().map_or(u64::MAX, u64::from_le_bytes);
@@ -186,7 +190,7 @@ impl<T: Techniques> NumberTree for Spelled<T> {
 
     const NOTES_AHEAD: bool = true;
 
-    fn open(space: &Arc<Space<Sim>>) -> endura::Result<Self> {
+    fn open(space: &Arc<Space<Sim>>) -> endura_engine::Result<Self> {
         Tree::open(space, "t").map(Self)
     }
 
@@ -194,7 +198,7 @@ impl<T: Techniques> NumberTree for Spelled<T> {
         vec![self.0.marking()]
     }
 
-    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> endura::Result<u64> {
+    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> endura_engine::Result<u64> {
         Ok(self.0.check(visit)?.entries)
     }
 
@@ -202,7 +206,7 @@ impl<T: Techniques> NumberTree for Spelled<T> {
         roart::is_volatile(at, line)
     }
 
-    fn count(&self) -> endura::Result<()> {
+    fn count(&self) -> endura_engine::Result<()> {
         self.0.count_all()
     }
 
@@ -211,7 +215,7 @@ impl<T: Techniques> NumberTree for Spelled<T> {
         up: bool,
         from: u64,
         mut see: impl FnMut(u64, u64),
-    ) -> Option<endura::Result<()>> {
+    ) -> Option<endura_engine::Result<()>> {
         let visit = |key: Bytes<'_>, bytes: Bytes<'_>| {
             see(number(key).unwrap_or(1), value(bytes));
             ControlFlow::Continue(())

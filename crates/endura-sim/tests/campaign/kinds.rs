@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use endura::lab::pool::PAGE;
-use endura::lab::tree::roart::Techniques;
+use endura_engine::space::PAGE;
+use endura_engine::tree::roart::Techniques;
 use endura_sim::choose::Chooser;
 use endura_sim::event::Trace;
 use endura_sim::explore::visible;

@@ -1,7 +1,7 @@
 //! Crashes of pools: how they are made, how they grow, chunks and runs of pages that come and go, maps
 //! that are made, renamed and dropped, and the close.
 
-use endura::lab::pool::PAGE;
+use endura_engine::space::PAGE;
 use endura_sim::explore::Explorer;
 use endura_sim::model::{Domain, Model};
 use endura_sim::sim::Sim;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use endura::lab::tree::roart::Techniques;
+use endura_engine::tree::roart::Techniques;
 use endura_sim::explore::{Explorer, Next};
 use endura_sim::model::Model;
 use endura_sim::subjects::{ByteOp, Roart};

@@ -5,10 +5,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use endura::Error;
-use endura::lab::media::{Ordering, Region};
-use endura::lab::pool::{LeakRecoverer, PAGE, Session, Space};
-use endura::lab::tree::{Change, fast_fair, nbtree};
+use endura_engine::Error;
+use endura_engine::media::{Ordering, Region};
+use endura_engine::space::{LeakRecoverer, PAGE, Session, Space};
+use endura_engine::tree::{Change, fast_fair, nbtree};
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::{Chooser, Random};
 use endura_sim::event::Trace;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 
-use endura::lab::pool::PAGE;
+use endura_engine::space::PAGE;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::event::{Action, Event};
 use endura_sim::explore::{Next, visible};

@@ -8,7 +8,7 @@
 //! | 2, root | offset of the value, with its length in the upper half; the length alone (flawed) |
 //! | 18, 20 | two places for values, of 8 or 16 words that all are the same |
 
-use endura::lab::media::{Media, Ordering};
+use endura_engine::media::{Media, Ordering};
 use endura_sim::choose::Random;
 use endura_sim::sim::{Sim, act_as};
 use endura_sim::subject::{Finding, Subject};

@@ -9,7 +9,7 @@
 
 use std::cell::Cell;
 
-use endura::lab::media::{Media, Ordering, Span};
+use endura_engine::media::{Media, Ordering, Span};
 use endura_sim::choose::Random;
 use endura_sim::sim::{Sim, act_as};
 use endura_sim::subject::{Finding, Subject};

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use endura::lab::media::{Media, Ordering};
+use endura_engine::media::{Media, Ordering};
 use endura_sim::choose::Random;
 use endura_sim::sim::{Sim, act_as};
 use endura_sim::subject::{Finding, Subject};

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use endura::lab::media::Span;
+use endura_engine::media::Span;
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;

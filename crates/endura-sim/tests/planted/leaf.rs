@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use endura::lab::media::{Media, Ordering, Span};
+use endura_engine::media::{Media, Ordering, Span};
 use endura_sim::choose::Random;
 use endura_sim::sim::Sim;
 use endura_sim::subject::{Finding, Subject};

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use endura::lab::media::{Media, Ordering};
+use endura_engine::media::{Media, Ordering};
 use endura_sim::choose::Random;
 use endura_sim::sim::Sim;
 use endura_sim::subject::{Finding, Subject};

@@ -6,7 +6,7 @@ mod mutation;
 mod stopped;
 mod threads;
 
-use endura::lab::pool::PAGE;
+use endura_engine::space::PAGE;
 use endura_sim::subjects::ByteOp;
 
 /// Every session after a crash takes new spans, one for each size of chunk.

@@ -1,8 +1,8 @@
 //! Two or three threads on trees with arrays of four, under many schedules, each crashed at a few moments:
 //! what was answered before the crash and after it must fit into one order.
 
-use endura::lab::pool::PAGE;
-use endura::lab::tree::roart::Techniques;
+use endura_engine::space::PAGE;
+use endura_engine::tree::roart::Techniques;
 use endura_sim::model::Model;
 use endura_sim::schedule::{Campaign, Family, Figures};
 use endura_sim::subjects::Spellings;

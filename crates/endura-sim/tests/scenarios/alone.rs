@@ -1,6 +1,6 @@
 //! One thread, and the power fails.
 
-use endura::lab::tree::TreeCheck;
+use endura_engine::tree::TreeCheck;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::explore::Explorer;

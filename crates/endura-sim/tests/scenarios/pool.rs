@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use endura::Error;
-use endura::lab::media::{Media, Ordering, Region};
-use endura::lab::pool::{PAGE, Session, Space};
+use endura_engine::Error;
+use endura_engine::media::{Media, Ordering, Region};
+use endura_engine::space::{PAGE, Session, Space};
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::event::Action;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use endura::lab::media::{Ordering, Region};
-use endura::lab::pool::{PAGE, Session, Space, Worker};
-use endura::lab::tree::fast_fair::{Cursor, LineBinary, Tree};
-use endura::lab::tree::{Change, Index};
+use endura_engine::media::{Ordering, Region};
+use endura_engine::space::{PAGE, Session, Space, Worker};
+use endura_engine::tree::fast_fair::{Cursor, LineBinary, Tree};
+use endura_engine::tree::{Change, Index};
 use endura_sim::model::Model;
 use endura_sim::schedule::{Strategy, Thread, pause, run};
 use endura_sim::sim::Sim;
@@ -93,7 +93,7 @@ fn nothing_is_written_after_the_close() {
         let drops: Thread = {
             let space = Arc::clone(&space);
             Box::new(move || match space.drop_map("m", |_| Ok(Box::new(|_, _, _, _| Ok(true)))) {
-                Ok(true) | Err(endura::Error::Closed) => Ok(()),
+                Ok(true) | Err(endura_engine::Error::Closed) => Ok(()),
                 other => Err(format!("{other:?}")),
             })
         };

@@ -8,11 +8,11 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use endura::lab::media::{Heap, Media, Ordering, Region};
-use endura::lab::pool::{PAGE, Session, Space, superblock};
-use endura::lab::tree::fast_fair::LineBinary;
-use endura::lab::tree::{Index, fast_fair, nbtree};
 use endura::{Kind, Map, MapOptions, NodeLayout, Pool, Result};
+use endura_engine::media::{Heap, Media, Ordering, Region};
+use endura_engine::space::{PAGE, Session, Space, superblock};
+use endura_engine::tree::fast_fair::LineBinary;
+use endura_engine::tree::{Index, fast_fair, nbtree};
 use endura_variants::handles::WordMap;
 
 use crate::choices::{Choices, EXTREMES};

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use endura::lab::pool::superblock::Superblock;
 use endura::{Checkpoints, Error};
+use endura_engine::space::superblock::Superblock;
 
 use crate::power_loss::*;
 use crate::process::*;

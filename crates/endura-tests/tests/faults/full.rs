@@ -7,11 +7,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use endura::lab::media::{
+use endura::{Error, Pool};
+use endura_engine::media::{
     Domain, FlushInstruction, Mapped, Mapping, Media, Ordering, Region, Reservation, STEP,
 };
-use endura::lab::pool::PAGE;
-use endura::{Error, Pool};
+use endura_engine::space::PAGE;
 
 use crate::mounts::beside_others;
 use crate::process::*;

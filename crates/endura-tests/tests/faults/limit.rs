@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use endura::lab::media::STEP;
-use endura::lab::pool::PAGE;
 use endura::{Error, Pool};
+use endura_engine::media::STEP;
+use endura_engine::space::PAGE;
 
 use crate::identity::writer_of;
 use crate::process::*;

@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 
-use endura::lab::media::STEP;
-use endura::lab::pool::PAGE;
 use endura::{Error, Pool};
+use endura_engine::media::STEP;
+use endura_engine::space::PAGE;
 
 use crate::process::*;
 
@@ -135,11 +135,11 @@ fn versions_and_features_to_come() {
     }
 }
 
-fn patch_page(superblock: &mut endura::lab::pool::superblock::Superblock, bytes: u32) {
+fn patch_page(superblock: &mut endura_engine::space::superblock::Superblock, bytes: u32) {
     superblock.page_bytes = bytes;
 }
 
-fn patch_line(superblock: &mut endura::lab::pool::superblock::Superblock, bytes: u32) {
+fn patch_line(superblock: &mut endura_engine::space::superblock::Superblock, bytes: u32) {
     (superblock.page_bytes, superblock.line_bytes) = (PAGE as u32, bytes);
 }
 

@@ -8,8 +8,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use endura::lab::media::STEP;
 use endura::{Checkpoints, Error, Pool, PoolOptions};
+use endura_engine::media::STEP;
 
 use crate::load::*;
 use crate::mounts::run;

@@ -8,8 +8,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use endura::lab::pool::superblock::Superblock;
 use endura::{Checkpoints, Error, Pool, PoolOptions};
+use endura_engine::space::superblock::Superblock;
 use tempfile::TempDir;
 
 /// Says why a test could not do what it is for. In CI (`CI=true`) that is a failure: what passes there has run.

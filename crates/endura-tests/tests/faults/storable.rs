@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use endura::lab::pool::PAGE;
 use endura::{Checkpoints, Error, Map, Pool, PoolOptions};
+use endura_engine::space::PAGE;
 use rustix::fs::{FallocateFlags, XattrFlags, fallocate, setxattr};
 
 use crate::mounts::*;

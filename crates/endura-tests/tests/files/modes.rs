@@ -4,8 +4,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
-use endura::lab::pool::superblock::Superblock;
 use endura::{Checkpoints, Pool};
+use endura_engine::space::superblock::Superblock;
 
 use crate::process::*;
 

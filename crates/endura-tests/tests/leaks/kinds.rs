@@ -1,6 +1,6 @@
 //! What is found, in every kind of map.
 
-use endura::lab::pool::{LeakRecoveryState, LeakStep, PAGE};
+use endura_engine::space::{LeakRecoveryState, LeakStep, PAGE};
 
 use crate::World;
 

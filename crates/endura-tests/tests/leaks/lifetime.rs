@@ -1,11 +1,11 @@
 //! When it runs, waits, is given up, and begins again.
 
-use endura::lab::pool::{LeakRecoveryState, LeakStep, PAGE, Worker};
+use endura_engine::space::{LeakRecoveryState, LeakStep, PAGE, Worker};
 
 use crate::World;
 
 fn run_to(
-    recoverer: &endura::lab::pool::LeakRecoverer<std::sync::Arc<endura::lab::media::Heap>>,
+    recoverer: &endura_engine::space::LeakRecoverer<std::sync::Arc<endura_engine::media::Heap>>,
     world: &World,
     state: LeakRecoveryState,
 ) {
@@ -197,15 +197,15 @@ fn nothing_is_looked_for_where_nothing_was_lost() {
     assert_eq!(world.space.leak_recovery().state, LeakRecoveryState::NotNeeded);
     assert!(world.recoverer(1).finish().unwrap());
     assert_eq!(world.recoverer(1).step().unwrap(), LeakStep::Ended);
-    let session = endura::lab::pool::Session { generation: 9, clean: false, read_only: true };
-    let reader = endura::lab::pool::Space::mount(world.heap, session).unwrap();
+    let session = endura_engine::space::Session { generation: 9, clean: false, read_only: true };
+    let reader = endura_engine::space::Space::mount(world.heap, session).unwrap();
     assert_eq!(reader.leak_recovery().state, LeakRecoveryState::NotNeeded);
 }
 
 /// Damage ends it, and frees nothing.
 #[test]
 fn damage_ends_it_and_frees_nothing() {
-    use endura::lab::media::{Media, Ordering, Region};
+    use endura_engine::media::{Media, Ordering, Region};
     let world = World::new(32);
     world.fill(0..500, 1);
     // The header of the first span.
@@ -279,13 +279,14 @@ const MOST: u64 = 256 << 10;
 /// By how many bytes a pool of strings grows in fifty sessions that are killed before their leak recovery has
 /// ended. Each updates 40 entries and makes 40 new ones, with values of these lengths.
 fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u64 {
-    let heap = std::sync::Arc::new(endura::lab::media::Heap::new(1_000 * PAGE));
-    endura::lab::pool::Space::format(&heap).unwrap();
+    let heap = std::sync::Arc::new(endura_engine::media::Heap::new(1_000 * PAGE));
+    endura_engine::space::Space::format(&heap).unwrap();
     let mount = |generation, clean| {
-        let session = endura::lab::pool::Session { generation, clean, read_only: false };
-        let space = endura::lab::pool::Space::mount(std::sync::Arc::clone(&heap), session).unwrap();
+        let session = endura_engine::space::Session { generation, clean, read_only: false };
+        let space =
+            endura_engine::space::Space::mount(std::sync::Arc::clone(&heap), session).unwrap();
         let space = std::sync::Arc::new(space);
-        let tree = endura::lab::tree::roart::Tree::<_>::open(&space, "m").unwrap();
+        let tree = endura_engine::tree::roart::Tree::<_>::open(&space, "m").unwrap();
         (space, tree)
     };
     let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes().repeat(3);
@@ -296,7 +297,7 @@ fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u
     drop((space, map));
     for round in 0..50 {
         let (space, tree) = mount(2 + round, false);
-        let recoverer = endura::lab::pool::LeakRecoverer::new(&space, vec![tree.marking()], 64);
+        let recoverer = endura_engine::space::LeakRecoverer::new(&space, vec![tree.marking()], 64);
         (0..=round).for_each(|_| _ = recoverer.step().unwrap());
         let map = endura_variants::handles::ByteMap::over(tree);
         std::thread::scope(|scope| {
@@ -316,7 +317,7 @@ fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u
     let (space, tree) = mount(52, false);
     let grown = space.stats().length - before;
     println!("{grown} bytes after 50 kills of {THREADS} writing threads");
-    let recoverer = endura::lab::pool::LeakRecoverer::new(&space, vec![tree.marking()], 512);
+    let recoverer = endura_engine::space::LeakRecoverer::new(&space, vec![tree.marking()], 512);
     assert!(recoverer.finish().unwrap());
     let mut chunks = Vec::new();
     tree.check(&mut |at, bytes| chunks.push((at, bytes))).unwrap();

@@ -13,9 +13,9 @@ mod together;
 
 use std::sync::Arc;
 
-use endura::lab::media::Heap;
-use endura::lab::pool::{LeakRecoverer, LeakWalk, PAGE, Session, Shares, Space};
-use endura::lab::tree::{fast_fair, nbtree, roart};
+use endura_engine::media::Heap;
+use endura_engine::space::{LeakRecoverer, LeakWalk, PAGE, Session, Shares, Space};
+use endura_engine::tree::{fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::roart::Tiny;
 
@@ -137,7 +137,7 @@ pub(crate) trait Numbers {
     fn all(&self) -> Vec<(u64, u64)>;
 }
 
-impl<I: endura::lab::tree::Index> Numbers for WordMap<I> {
+impl<I: endura_engine::tree::Index> Numbers for WordMap<I> {
     fn put(&self, key: u64, value: u64) {
         self.insert(key, value).unwrap();
     }

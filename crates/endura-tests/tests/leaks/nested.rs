@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use endura::lab::media::Heap;
-use endura::lab::pool::{LeakRecoverer, LeakRecoveryState, LeakStep, PAGE, Session, Space};
-use endura::lab::tree::roart;
+use endura_engine::media::Heap;
+use endura_engine::space::{LeakRecoverer, LeakRecoveryState, LeakStep, PAGE, Session, Space};
+use endura_engine::tree::roart;
 use endura_variants::handles::ByteMap;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
@@ -132,7 +132,7 @@ fn a_map_is_made_where_only_stranded_space_is_left() {
 /// `append_span`) is given back, and the list of the next close is one.
 #[test]
 fn a_directory_span_that_was_never_linked_does_not_spoil_the_list() {
-    use endura::lab::media::{Ordering, Region};
+    use endura_engine::media::{Ordering, Region};
     let heap = Arc::new(Heap::new(16 * PAGE));
     Space::format(&heap).unwrap();
     let space = mount(&heap, 1, true);

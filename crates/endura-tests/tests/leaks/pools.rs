@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use endura::lab::pool::LeakRecoveryState;
 use endura::{Kind, MapOptions, MediaChoice, Pool};
+use endura_engine::space::LeakRecoveryState;
 
 use crate::killed_file::leave_as_killed;
 

@@ -35,7 +35,7 @@ fn writers_and_collectors() {
                     scope.spawn(|| {
                         let most = if round % 3 == 2 { 40 } else { usize::MAX };
                         for _ in 0..most {
-                            if recoverer.step().unwrap() == endura::lab::pool::LeakStep::Ended {
+                            if recoverer.step().unwrap() == endura_engine::space::LeakStep::Ended {
                                 return;
                             }
                             thread::yield_now();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use endura::lab::pool::superblock::{BYTES, Superblock};
+use endura_engine::space::superblock::{BYTES, Superblock};
 
 /// Has `close` close the pool, and leaves the file as it was before, and its checkpoint if it had one. The close has removed the
 /// mark that the file had, so its superblock says that it has none.

@@ -6,11 +6,11 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
 use super::byte_range::{ByteEntry, ByteRange};
-use endura::Result;
-use endura::lab::tree::behind;
-use endura::lab::tree::{ByteChange, ByteIndex, Bytes, Len, Popped};
+use endura_engine::Result;
+use endura_engine::tree::byte_range::behind;
+use endura_engine::tree::{ByteChange, ByteIndex, Bytes, Len, Popped};
 
-/// A map from byte strings to byte strings, sorted as `memcmp` sorts, over any index: what a [`Map`](endura::Map) is
+/// A map from byte strings to byte strings, sorted as `memcmp` sorts, over any index: what a `Map` is
 /// over the trees of a pool, and with its promises. Cheap to clone; the caller keeps the pool open.
 ///
 /// What closures are shown is worth nothing in a process that they fork: who forks uses a `Map`.

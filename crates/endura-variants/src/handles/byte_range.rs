@@ -4,8 +4,8 @@ use std::iter::FusedIterator;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use endura::Result;
-use endura::lab::tree::{self, ByteIndex};
+use endura_engine::Result;
+use endura_engine::tree::{self, ByteIndex};
 
 /// A key with its value.
 pub type ByteEntry = (Vec<u8>, Vec<u8>);

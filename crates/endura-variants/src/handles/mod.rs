@@ -1,4 +1,4 @@
-//! Maps over a tree on any medium: for the lab, and for tests of what lies below a [`Map`](endura::Map).
+//! Maps over a tree on any medium: for the lab, and for tests of what lies below a `Map`.
 
 mod byte_map;
 mod byte_range;

@@ -4,10 +4,10 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use super::word_range::WordRange;
-use endura::Result;
-use endura::lab::tree::{Change, Index, Len, Popped};
+use endura_engine::Result;
+use endura_engine::tree::{Change, Index, Len, Popped};
 
-/// A map from `u64` to `u64` over any index: what a [`Map`](endura::Map) is over the trees of a pool, and with its
+/// A map from `u64` to `u64` over any index: what a `Map` is over the trees of a pool, and with its
 /// promises. Cheap to clone; the caller keeps the pool open.
 pub struct WordMap<I> {
     index: Arc<I>,

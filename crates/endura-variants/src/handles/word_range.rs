@@ -4,8 +4,8 @@ use std::iter::FusedIterator;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use endura::Result;
-use endura::lab::tree::{self, Index};
+use endura_engine::Result;
+use endura_engine::tree::{self, Index};
 
 /// The entries of a map with keys between two bounds; see [`WordMap::range`](super::WordMap::range).
 ///

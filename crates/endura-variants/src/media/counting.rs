@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use endura::Result;
-use endura::lab::media::{LINE, Mark, Media, Ordering};
+use endura_engine::Result;
+use endura_engine::media::{LINE, Mark, Media, Ordering};
 
 /// What a [`Counting`] medium has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -251,7 +251,7 @@ unsafe impl<M: Media> Media for Counting<M> {
 
 #[cfg(test)]
 mod tests {
-    use endura::lab::media::{Heap, Region};
+    use endura_engine::media::{Heap, Region};
 
     use super::*;
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use endura::Result;
-use endura::lab::media::{Mark, Media, Ordering, Region};
+use endura_engine::Result;
+use endura_engine::media::{Mark, Media, Ordering, Region};
 
 /// Passes everything on to the medium inside, and stops a thread where the test wants it to stand.
 ///
@@ -19,7 +19,7 @@ use endura::lab::media::{Mark, Media, Ordering, Region};
 /// ```
 /// use std::thread::{self, Builder};
 /// use std::time::Duration;
-/// use endura::lab::media::{Heap, Mark, Media};
+/// use endura_engine::media::{Heap, Mark, Media};
 /// use endura_variants::media::{Staged, Stop};
 ///
 /// let medium = Staged::new(Heap::new(64));

@@ -1,11 +1,11 @@
 //! Copies of maps from one pool to another.
 
 use super::untyped::{self, UntypedMap};
-use crate::index::table;
 use crate::map::MapOptions;
-use crate::media::Mapped;
 use crate::pool::Pool;
 use crate::{Error, Result};
+use endura_engine::index::table;
+use endura_engine::media::Mapped;
 
 impl Pool {
     /// Copies the map `name`, of any kind and any types, into the pool `to`, and returns the number of entries. The

@@ -8,7 +8,7 @@ use super::form::{Form, Lent, Owned, WordWidth, in_form};
 use super::map::DynamicMap;
 use super::range::DynamicRange;
 use crate::Result;
-use crate::tree::byte_range::behind;
+use endura_engine::tree::byte_range::behind;
 
 /// The operations of [`Map`](crate::Map), with its errors.
 impl DynamicMap {

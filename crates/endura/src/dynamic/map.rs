@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::form::{Argument, WordWidth, in_form};
 use super::types::Type;
 use super::untyped::{self, UntypedMap};
-use crate::kind::Kind;
 use crate::map::MapOptions;
 use crate::pool::Pool;
-use crate::types::Types;
 use crate::{BoxError, Error, Result};
+use endura_engine::Kind;
+use endura_engine::Types;
 
 /// A map whose types are known only at run time. It has the operations of a [`Map`](crate::Map), with the same
 /// guarantees, complexity and errors. Keys and values are passed as they are stored.

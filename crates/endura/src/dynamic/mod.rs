@@ -26,9 +26,9 @@ mod types;
 mod untyped;
 mod walk;
 
-pub use crate::tree::byte_range::behind;
 pub use datum::Datum;
 pub use encoding::{Encoding, word};
+pub use endura_engine::tree::byte_range::behind;
 pub use form::Form;
 pub use map::DynamicMap;
 pub use range::{DynamicKeys, DynamicRange, DynamicValues};

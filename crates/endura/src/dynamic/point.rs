@@ -6,8 +6,8 @@ use super::encoding::Encoding;
 use super::form::{Form, Lent, Owned, in_form};
 use super::map::DynamicMap;
 use super::types::Type;
-use crate::tree::Bytes;
 use crate::{Error, Result};
+use endura_engine::tree::Bytes;
 
 /// The operations of [`Map`](crate::Map), with its errors.
 impl DynamicMap {

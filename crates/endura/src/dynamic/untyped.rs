@@ -2,12 +2,12 @@
 
 use super::form::Form;
 use super::types::Type;
-use crate::index::Tree;
 use crate::map::handle::Handle;
 use crate::map::{Map, MapOptions, check_names};
 use crate::pool::pool::Pool;
-use crate::types::Types;
 use crate::{Error, Result};
+use endura_engine::Types;
+use endura_engine::index::Tree;
 
 /// A map of any types, whose keys and values are passed as they are stored ([`Value::encode`](crate::Value::encode)).
 /// The map does not check that they are encodings of its types.

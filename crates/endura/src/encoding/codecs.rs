@@ -13,7 +13,7 @@ use crate::encoding::readable::{self, Reading};
 use crate::encoding::serde_names;
 use crate::encoding::value::{KeyBound, Value};
 #[cfg(feature = "json")]
-use crate::tree::Bytes;
+use endura_engine::tree::Bytes;
 
 /// Values of type `T`, stored as JSON: readable, and open to new fields with `#[serde(default)]`.
 ///

@@ -1,7 +1,7 @@
 //! Numbers, and other types of a fixed width.
 use std::borrow::Cow;
 
-use crate::tree::Bytes;
+use endura_engine::tree::Bytes;
 
 use crate::BoxError;
 use crate::encoding::value::{Key, Value};

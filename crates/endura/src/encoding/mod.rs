@@ -1,6 +1,6 @@
 //! The types of keys and values, and their encodings.
 //!
-//! This module may use `tree`, whose [`Bytes`](crate::tree::Bytes) it reads, and the modules below. After a change run
+//! This module may use `tree`, whose [`Bytes`](endura_engine::tree::Bytes) it reads, and the modules below. After a change run
 //! `.ci/quick` and `cargo test -p endura-tests`. An encoding must not change for a type name that pools may have
 //! recorded; a type in the table has the same encoding in `dynamic`, in the command and in Python.
 //!

@@ -1,7 +1,7 @@
 //! [`Newtype`]: types of a program that are stored as a type of this crate.
 use std::borrow::Cow;
 
-use crate::tree::Bytes;
+use endura_engine::tree::Bytes;
 
 use crate::BoxError;
 use crate::encoding::value::{Key, KeyBound, Value};

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::tree::Bytes;
+use endura_engine::tree::Bytes;
 
 /// A buffer with a larger capacity, in bytes, is freed instead of kept.
 const KEPT: usize = 64 << 10;

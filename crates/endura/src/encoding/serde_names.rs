@@ -6,7 +6,7 @@ use serde::de::{self, DeserializeOwned, Expected, Visitor};
 use serde::forward_to_deserialize_any;
 
 #[cfg(feature = "postcard")]
-use crate::cpu::crc32c;
+use endura_engine::cpu::crc32c;
 
 /// What a type requests of a deserializer.
 enum Asked {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::BoxError;
 use crate::encoding::scratch;
 use crate::encoding::value::{Key, PrefixKey, Value};
-use crate::tree::Bytes;
+use endura_engine::tree::Bytes;
 
 /// `str` and `[u8]`, and their owned forms, which have the same encoding.
 macro_rules! strings {

@@ -1,7 +1,7 @@
 //! The traits of values and keys.
 use std::borrow::Cow;
 
-use crate::tree::Bytes;
+use endura_engine::tree::Bytes;
 
 use crate::BoxError;
 use crate::encoding::scratch;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ops::Bound;
 
 use crate::encoding::value::{Key, Value};
-use crate::tree::Bytes;
 use crate::{BoxError, Error, Result};
+use endura_engine::tree::Bytes;
 
 #[cold]
 pub(crate) fn decode_error<T: Value + ?Sized>(source: BoxError) -> Error {

@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::encoding::value::{Key, Value, is_word};
-use crate::index::{ByteTree, Tree, WordTree};
-use crate::kind::Kind;
-use crate::media::Mapped;
-use crate::os::fork::ForkGuard;
-use crate::runtime::calls::Call;
-use crate::types::Types;
 use crate::{Error, Result};
+use endura_engine::Kind;
+use endura_engine::Types;
+use endura_engine::index::{ByteTree, Tree, WordTree};
+use endura_engine::media::Mapped;
+use endura_engine::os::fork::ForkGuard;
+use endura_engine::runtime::calls::Call;
 
 /// A handle of a named map from `K` to `V`, sorted by key.
 ///

@@ -12,9 +12,9 @@ use crate::map::handle::Map;
 use crate::map::range::{Entries, Keys, Range, Values};
 use crate::map::runs::Runs;
 use crate::map::visit::Visit;
-use crate::tree::byte_range::behind;
-use crate::tree::{ByteChange, Near};
 use crate::{Error, Result};
+use endura_engine::tree::byte_range::behind;
+use endura_engine::tree::{ByteChange, Near};
 
 /// The number of lookups whose cache misses overlap.
 const BATCH: usize = 64;

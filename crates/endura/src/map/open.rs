@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::encoding::value::{Key, Value, is_word};
-use crate::index::{NodeLayout, table};
-use crate::kind::Kind;
 use crate::map::handle::{Handle, Map};
 use crate::pool::pool::Pool;
-use crate::space::MapState;
-use crate::types::Types;
 use crate::{Error, Result};
+use endura_engine::Kind;
+use endura_engine::Types;
+use endura_engine::index::{NodeLayout, table};
+use endura_engine::space::MapState;
 
 /// The default kind of a new map whose keys and values are words.
 const FOR_WORDS: Kind = Kind::FastFair;

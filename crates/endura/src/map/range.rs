@@ -5,12 +5,12 @@ use std::iter::FusedIterator;
 use std::ops::ControlFlow;
 
 use crate::encoding::value::{Key, Value};
-use crate::index::{Strings, Words};
 use crate::map::convert::{decode, decode_error, from_word, own};
 use crate::map::handle::Map;
 use crate::map::visit::Visit;
-use crate::tree::Entry;
 use crate::{Error, Result};
+use endura_engine::index::{Strings, Words};
+use endura_engine::tree::Entry;
 
 /// The part of a range that is still to be returned.
 pub(crate) enum Entries {

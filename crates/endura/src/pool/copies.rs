@@ -7,12 +7,12 @@ use std::time::SystemTime;
 
 use super::options::PoolOptions;
 use super::pool::Pool;
-use crate::checkpoint::backup::ByHand;
-use crate::checkpoint::{Checkpoints, Restored, found};
-use crate::os::whereabouts;
-use crate::session::Options;
-use crate::space::Draft;
 use crate::{Error, Result};
+use endura_engine::checkpoint::backup::ByHand;
+use endura_engine::checkpoint::{Checkpoints, Restored, found};
+use endura_engine::os::whereabouts;
+use endura_engine::session::Options;
+use endura_engine::space::Draft;
 
 impl PoolOptions {
     /// Creates a pool at `to` for contents of `from`, and closes it after `fill` has written it. Nothing may exist at

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::options::{Listener, PoolOptions};
 use crate::Result;
-use crate::space::Events;
+use endura_engine::space::Events;
 
 /// Makes the receiver of the events of the pool at `path`: it passes them to the user's listener and to `tracing`.
 pub(super) fn events(options: &PoolOptions, path: &Path) -> Result<Events> {
@@ -26,8 +26,8 @@ pub(super) fn events(options: &PoolOptions, path: &Path) -> Result<Events> {
 }
 
 #[cfg(feature = "tracing")]
-fn trace(path: &Path, event: &crate::space::Event) {
-    use crate::space::{Event, LeakRecoveryState};
+fn trace(path: &Path, event: &endura_engine::space::Event) {
+    use endura_engine::space::{Event, LeakRecoveryState};
     use tracing::{error, info, warn};
     let pool = path.display();
     match *event {
@@ -73,7 +73,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::super::pool::Pool;
-    use crate::space::Event;
+    use endura_engine::space::Event;
 
     /// How long a close waits at most for a listener that does not return.
     const LISTENER_WAIT: Duration = Duration::from_secs(1);

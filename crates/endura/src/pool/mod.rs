@@ -1,4 +1,4 @@
-//! Pools, as programs use them: options, the handle, copies. The work is done in [`session`](crate::session).
+//! Pools, as programs use them: options, the handle, copies. The work is done in [`session`](endura_engine::session).
 //!
 //! This module may use `encoding`, `session`, `index`, `checkpoint` and `space`, and the modules below these. A new option
 //! also belongs in `settings.rs`. After a change run `.ci/quick`. Also run

@@ -7,8 +7,8 @@ use std::time::Instant;
 use super::listen;
 use super::options::PoolOptions;
 use super::pool::Pool;
-use crate::session::{LONGEST_PAUSE, Locked, is_io};
 use crate::{Error, Result};
+use endura_engine::session::{LONGEST_PAUSE, Locked, is_io};
 
 impl PoolOptions {
     /// Opens the pool at `path`, which must exist. Takes a few milliseconds, whatever the size of the pool.

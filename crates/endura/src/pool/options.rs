@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::checkpoint::Checkpoints;
-use crate::media::MediaChoice;
-use crate::session::Options;
-use crate::space::Event;
+use endura_engine::checkpoint::Checkpoints;
+use endura_engine::media::MediaChoice;
+use endura_engine::session::Options;
+use endura_engine::space::Event;
 
 /// Options for opening or creating a [`Pool`](crate::Pool).
 ///

@@ -8,11 +8,11 @@ use super::options::PoolOptions;
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
-use crate::checkpoint::{Checkpoint, Restored};
-use crate::media::Mapped;
-use crate::os::fork::ForkGuard;
-use crate::session::{Closed, MapInfo, Open, Report, Stats};
-use crate::space::Space;
+use endura_engine::checkpoint::{Checkpoint, Restored};
+use endura_engine::media::Mapped;
+use endura_engine::os::fork::ForkGuard;
+use endura_engine::session::{Closed, MapInfo, Open, Report, Stats};
+use endura_engine::space::Space;
 
 /// An open pool: one file with any number of named maps.
 ///
@@ -74,7 +74,7 @@ impl Pool {
         Arc::<Open>::clone(&self.open)
     }
 
-    /// The address that identifies the pool in [calls](crate::runtime::calls::Call).
+    /// The address that identifies the pool in [calls](endura_engine::runtime::calls::Call).
     pub(crate) fn address(&self) -> usize {
         self.open.address()
     }

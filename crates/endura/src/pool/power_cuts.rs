@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::pool::Pool;
-use crate::checkpoint::Checkpoints;
-use crate::checkpoint::copy::{Copier, Pages, When};
-use crate::checkpoint::file::CheckpointFile;
-use crate::checkpoint::file::tests::disk::Losing;
-use crate::checkpoint::file::tests::random::Random;
-use crate::checkpoint::restore;
-use crate::os::boot::Boot;
-use crate::space::Superblock;
 use crate::{Kind, Result};
 use crate::{Map, MapOptions};
+use endura_engine::checkpoint::Checkpoints;
+use endura_engine::checkpoint::copy::{Copier, Pages, When};
+use endura_engine::checkpoint::file::CheckpointFile;
+use endura_engine::checkpoint::file::tests::disk::Losing;
+use endura_engine::checkpoint::file::tests::random::Random;
+use endura_engine::checkpoint::restore;
+use endura_engine::os::boot::Boot;
+use endura_engine::space::Superblock;
 
 /// The number of writers, and of keys that each has in each map.
 const WRITERS: u64 = 2;

@@ -1,8 +1,8 @@
 //! Options by name, for configuration files and bindings for other languages.
 
 use super::options::PoolOptions;
-use crate::checkpoint::Checkpoints;
-use crate::settings::{number, seconds, size, switch};
+use endura_engine::checkpoint::Checkpoints;
+use endura_engine::settings::{number, seconds, size, switch};
 
 /// The name of an option, and the function that reads its value.
 type Setting = (&'static str, fn(PoolOptions, &str) -> Result<PoolOptions, String>);

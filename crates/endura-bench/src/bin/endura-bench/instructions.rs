@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
-use endura::lab::cpu::Vectors;
 use endura_bench::contender::Contender;
 use endura_bench::probes::instructions::{Counted, InstructionCounts, count, work};
 use endura_bench::workload::plain::Sizes;
+use endura_engine::cpu::vectors::Vectors;
 
 use crate::args::{contender, flags, vectors};
 use endura_console::outcome::{Answer, Failure, Result};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use endura::Kind;
-use endura::lab::media::{Domain, Heap};
-use endura::lab::tree::fast_fair::LineBinary;
+use endura_engine::media::{Domain, Heap};
+use endura_engine::tree::fast_fair::LineBinary;
 use endura_variants::media::{Charges, Emulated, Slow};
 use endura_variants::roart::WithoutArrays;
 

@@ -1,6 +1,6 @@
 //! Figure 3: how large nodes should be, and how they are searched.
 
-use endura::lab::tree::fast_fair::Search;
+use endura_engine::tree::fast_fair::Search;
 use endura_variants::fast_fair::{Binary, Linear};
 
 use crate::Result;

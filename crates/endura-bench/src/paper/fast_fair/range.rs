@@ -1,7 +1,7 @@
 //! Figure 4: ranges of growing size on memory with a read latency of 300 ns.
 
-use endura::lab::tree::fast_fair::LineBinary;
-use endura::lab::tree::roart::Full;
+use endura_engine::tree::fast_fair::LineBinary;
+use endura_engine::tree::roart::Full;
 use endura_variants::media::Slow;
 use endura_variants::roart::WithoutArrays;
 

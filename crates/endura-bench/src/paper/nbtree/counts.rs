@@ -1,7 +1,7 @@
 //! Table 1: exact counts.
 
 use endura::Kind;
-use endura::lab::media::Domain;
+use endura_engine::media::Domain;
 
 use crate::Result;
 use crate::figures::{figure, grouped, list};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use endura::lab::media::Heap;
-use endura::lab::tree::fast_fair::LineBinary;
-use endura::lab::tree::roart::Full;
 use endura::{Kind, MediaChoice};
+use endura_engine::media::Heap;
+use endura_engine::tree::fast_fair::LineBinary;
+use endura_engine::tree::roart::Full;
 use endura_variants::media::{Emulated, Slow};
 
 use crate::Result;

@@ -1,8 +1,8 @@
 //! Figures 6 and 8: all threads, and what each technique is worth.
 
-use endura::lab::media::Heap;
-use endura::lab::tree::nbtree::{Design, TwoLayers};
 use endura::{Kind, MediaChoice};
+use endura_engine::media::Heap;
+use endura_engine::tree::nbtree::{Design, TwoLayers};
 use endura_variants::nbtree::{LockedReaders, LockedWriters, SingleLayer};
 
 use crate::Result;

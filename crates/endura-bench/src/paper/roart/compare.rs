@@ -1,7 +1,7 @@
 //! Figures 14, 15 and 18: ROART beside a plain radix tree and beside FAST & FAIR.
 
-use endura::lab::tree::roart::Full;
 use endura::{Kind, MediaChoice};
+use endura_engine::tree::roart::Full;
 use endura_variants::roart::WithoutArrays;
 
 use super::trees::{KEYS, bars, full, roart};

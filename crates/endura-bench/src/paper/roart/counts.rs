@@ -1,7 +1,7 @@
 //! Table 4: exact counts of single inserts.
 
-use endura::lab::media::Heap;
-use endura::lab::tree::roart::{Full, Techniques, Tree};
+use endura_engine::media::Heap;
+use endura_engine::tree::roart::{Full, Techniques, Tree};
 use endura_variants::handles::ByteMap;
 use endura_variants::media::Counting;
 use endura_variants::roart::WithoutArrays;

@@ -1,6 +1,6 @@
 //! Figure 20: bytes by number of keys.
 
-use endura::lab::tree::roart::Full;
+use endura_engine::tree::roart::Full;
 use endura_variants::roart::WithoutArrays;
 
 use super::trees::{KEYS, roart};

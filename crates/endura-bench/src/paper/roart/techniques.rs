@@ -1,6 +1,6 @@
 //! Figures 16 and 17: each technique taken away.
 
-use endura::lab::tree::roart::Full;
+use endura_engine::tree::roart::Full;
 use endura_variants::roart::{FullyOrdered, WithoutArrays, WithoutCompression, WithoutSelection};
 
 use super::trees::{KEYS, OPERATIONS, bars, roart};

@@ -1,7 +1,7 @@
 //! ROART with all techniques and without some, and all operations on it.
 
-use endura::lab::tree::roart::Techniques;
 use endura::{Kind, MediaChoice};
+use endura_engine::tree::roart::Techniques;
 
 use crate::Result;
 use crate::experiment::{OperationMix, Subject, Work, adr};

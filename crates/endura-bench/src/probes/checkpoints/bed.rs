@@ -25,7 +25,7 @@ pub struct Place<'p> {
 pub type Watch<'w> = dyn Fn(String) + 'w;
 
 /// Bytes of a page, as checkpoints have them.
-pub(super) const PAGE: u64 = endura::lab::media::DIRTY_GRAIN;
+pub(super) const PAGE: u64 = endura_engine::media::DIRTY_GRAIN;
 const MAP: &str = "map";
 
 /// A closed pool whose map has so many keys. It is removed when this is dropped.

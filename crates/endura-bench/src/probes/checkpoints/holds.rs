@@ -3,9 +3,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use endura::lab::media::{Media, Region};
-use endura::lab::pool;
 use endura::{Checkpoints, Pool};
+use endura_engine::media::{Media, Region};
 
 use super::bed::{Bed, Opened, PAGE, Watch};
 use super::writers::{Spread, beside_writers};
@@ -154,7 +153,7 @@ fn plain_copies(count: u64, all: u64) -> Vec<f64> {
 
 /// Reads so many pages of the pool, evenly spread.
 fn reads(pool: &Pool, count: u64) -> Result<Vec<f64>> {
-    let media = pool::space(pool).media();
+    let media = pool.space().media();
     let stride = (media.len() / PAGE / count).max(1) * PAGE;
     let mut to = vec![1_u8; (count * PAGE) as usize];
     let mut time = |_| -> Result<f64> {

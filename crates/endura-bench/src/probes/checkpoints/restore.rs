@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use endura::Checkpoints;
-use endura::lab::pool::superblock::Superblock;
+use endura_engine::space::superblock::Superblock;
 use rustix::fs::{Advice, fadvise};
 
 use super::bed::{Bed, Opened, PAGE, Watch};

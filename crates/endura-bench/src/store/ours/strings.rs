@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use endura::Map;
-use endura::lab::tree::{ByteIndex, Bytes};
+use endura_engine::tree::{ByteIndex, Bytes};
 use endura_variants::handles::ByteMap;
 
 use crate::Result;

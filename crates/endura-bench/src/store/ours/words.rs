@@ -1,7 +1,7 @@
 //! A [`Client`] of a map of numbers, as users have it, and of a tree of numbers over any medium.
 
 use endura::Map;
-use endura::lab::tree::Index;
+use endura_engine::tree::Index;
 use endura_variants::handles::WordMap;
 
 use crate::Result;

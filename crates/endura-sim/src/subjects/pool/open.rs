@@ -6,9 +6,9 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use endura::Error;
-use endura::lab::media::{Media, Ordering, Region, STEP};
-use endura::lab::pool::{Counted, MapState, PAGE, Session, Space, Worker};
+use endura_engine::Error;
+use endura_engine::media::{Media, Ordering, Region, STEP};
+use endura_engine::space::{Counted, MapState, PAGE, Session, Space, Worker};
 
 use super::super::leak_recovery::{Recovery, complete};
 use super::ops::{PoolModel, PoolOp, SIZES, SLOTS, UNIT};

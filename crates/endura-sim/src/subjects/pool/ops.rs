@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use endura::lab::pool::PAGE;
+use endura_engine::space::PAGE;
 
 /// Bytes of the chunks that operations ask for: two classes; runs of 5 units, of 18, of 480, after which there is no
 /// room for another one in their page; a run of two pages, one of three.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use endura::Result;
-use endura::lab::media::{Ordering, Region};
-use endura::lab::pool::{Guard, LeakWalk, MapState};
+use endura_engine::Result;
+use endura_engine::media::{Ordering, Region};
+use endura_engine::space::{Guard, LeakWalk, MapState};
 
 use super::ops::{SIZES, SLOTS};
 use crate::sim::Sim;

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use endura::lab::tree::Change;
+use endura_engine::tree::Change;
 use endura_linear::Op;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use endura::lab::tree::roart::Techniques;
+use endura_engine::tree::roart::Techniques;
 use endura_sim::event::Action;
 use endura_sim::explore::Next;
 use endura_sim::model::Model;

@@ -1,6 +1,6 @@
 //! Damage: to a file of checkpoints, to superblocks, and to the pool itself.
 
-use endura::lab::pool::superblock::{self, BYTES};
+use endura_engine::space::superblock::{self, BYTES};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::history::{ROOM, SLOT};

@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use endura::lab::pool::superblock::{BYTES, Superblock};
 use endura::{Checkpoints, Error, Kind, Map, MapOptions, Pool, PoolOptions, Result};
+use endura_engine::space::superblock::{BYTES, Superblock};
 
 use crate::choices::Choices;
 
@@ -265,7 +265,7 @@ fn begin_a_round(folder: &Path, kept: &mut Vec<u8>) {
     let path = folder.join("under way");
     fs::write(&path, &kept).unwrap();
     let file = File::options().read(true).write(true).open(&path).unwrap();
-    let mut file = endura::lab::checkpoint::CheckpointFile::open(file, u32::MAX).unwrap();
+    let mut file = endura_engine::checkpoint::file::CheckpointFile::open(file, u32::MAX).unwrap();
     let pages: Vec<u32> = (2..40).collect();
     file.begin().unwrap().add(&pages, &vec![0xAB; pages.len() * SLOT]).unwrap();
     *kept = fs::read(&path).unwrap();

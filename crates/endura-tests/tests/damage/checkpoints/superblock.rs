@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::LazyLock;
 
-use endura::lab::pool::superblock::BYTES;
+use endura_engine::space::superblock::BYTES;
 
 use super::alter::{alter_superblock, tear};
 use super::history::{Contents, Ended, History, SLOT, is_refusal, options, put, write};

@@ -30,8 +30,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use endura::Result;
-use endura::lab::media::{LINE, Mark, Media, Ordering};
+use endura_engine::Result;
+use endura_engine::media::{LINE, Mark, Media, Ordering};
 
 use super::cache::{Cache, Found};
 use super::clock::{Clock, Pace};
@@ -113,7 +113,7 @@ impl Charges {
 /// A medium inside slower memory; the module's text says how slow.
 ///
 /// ```
-/// use endura::lab::media::{Heap, Region};
+/// use endura_engine::media::{Heap, Region};
 /// use endura_variants::media::{Emulated, Pace, Slow};
 /// use std::sync::atomic::Ordering;
 ///
@@ -124,7 +124,7 @@ impl Charges {
 /// words.load(1, Ordering::Acquire);   // the same line
 /// words.load(64_000, Ordering::Acquire);
 /// assert_eq!(medium.charges().read_stall_ns, 600);
-/// # Ok::<(), endura::Error>(())
+/// # Ok::<(), endura_engine::Error>(())
 /// ```
 pub struct Emulated<M> {
     inner: M,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use endura::lab::media::{Heap, LINE, Media, Ordering, Region};
+use endura_engine::media::{Heap, LINE, Media, Ordering, Region};
 
 use super::*;
 

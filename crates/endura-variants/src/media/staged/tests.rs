@@ -1,6 +1,6 @@
 use std::thread::{self, Builder};
 
-use endura::lab::media::{Heap, Region};
+use endura_engine::media::{Heap, Region};
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! Arguments that are one of a few names.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use endura::lab::cpu::Vectors;
 use endura_bench::contender::Contender;
+use endura_engine::cpu::vectors::Vectors;
 
 /// Takes the name of one of `all`.
 pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(

@@ -1,7 +1,5 @@
 //! What is measured, how much of it, and where.
 
-use endura::lab::cpu::Vectors;
-use endura::lab::media::Domain;
 use endura_bench::contender::Contender;
 use endura_bench::probes::counts::{CountSetup, NodeSizes};
 use endura_bench::store::Shape;
@@ -10,6 +8,8 @@ use endura_bench::workload::plain::{Operation, Sizes};
 use endura_console::args::{KindArgs, MediaArgs};
 use endura_console::outcome::{Failure, Result};
 use endura_console::text::parse_number;
+use endura_engine::cpu::vectors::Vectors;
+use endura_engine::media::Domain;
 
 use crate::args::{contender, flags, one_of, vectors};
 

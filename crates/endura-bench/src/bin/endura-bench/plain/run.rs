@@ -2,13 +2,13 @@
 
 use std::io::{Write, stdout};
 
-use endura::lab::cpu::Vectors;
 use endura_bench::probes::counts::{PerOperation, counts as count};
 use endura_bench::results::{relative, speedups};
 use endura_bench::suite::{self, Suite};
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
 use endura_console::text::{Table, grouped};
+use endura_engine::cpu::vectors::Vectors;
 use serde_json::json;
 
 use super::args::Args;

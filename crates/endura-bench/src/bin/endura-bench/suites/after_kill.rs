@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use endura::lab::NbTree;
-use endura::lab::pool;
 use endura::{Kind, Pool};
 use endura_bench::contender::Contender;
 use endura_bench::figures::Median;
@@ -16,6 +14,7 @@ use endura_bench::workload::Population;
 use endura_console::args::MediaArgs;
 use endura_console::outcome::{Failure, Result};
 use endura_console::text::parse_number;
+use endura_engine::index::NbTree;
 
 use super::run::RunArgs;
 use crate::args::ShapeArgs;
@@ -171,7 +170,7 @@ fn rebuild(media: MediaArgs, pool: &Path) -> Result<Duration> {
     let maps = pool.maps()?;
     let begun = Instant::now();
     for map in maps {
-        NbTree::open(pool::space(&pool), &map.name)?.rebuild(2)?;
+        NbTree::open(pool.space(), &map.name)?.rebuild(2)?;
     }
     Ok(begun.elapsed())
 }

@@ -1,0 +1,457 @@
+//! One error type for the whole library.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::kind::Kind;
+use crate::types::Types;
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Any error of an encoding.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why an operation failed.
+///
+/// A failed operation leaves the map as it was. Every variant carries the facts that a program
+/// needs to react, and its text is a sentence that tells a person what to do next.
+///
+/// `{error}` prints the sentence. `{error:?}`, and a `main` that returns the error, print the variant and its fields,
+/// for logs and tests that depend on facts and not on wording.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The pool contains data that no correct run can have written.
+    #[error(
+        "the pool is damaged at byte {offset}: {what}; restore it from a backup, or see with \
+         `endura check` on a copy what is damaged"
+    )]
+    Corrupt {
+        /// The place of the damage, in bytes from the start of the pool.
+        offset: u64,
+        /// What was found there and should not be.
+        what: &'static str,
+    },
+    /// The pool has no space left, and cannot grow.
+    ///
+    /// A span of 16 KiB to 2 MiB holds chunks of one size. It can be used for another size only when all of its chunks
+    /// are free. So a pool can be full although it has many free chunks, if a few entries are left in each span.
+    /// [`Stats::sizes`](crate::Stats::sizes) lists the free chunks by size. Then remove the remaining entries, or copy
+    /// all entries to a new pool.
+    #[error(
+        "no room for {need} bytes: a value of some {free} would fit, and free space in partly used spans is for \
+         entries of the same size only; remove entries, raise `max_size` (`--max-size`) or the limit on the size \
+         of files (`ulimit -f`), or free disk space"
+    )]
+    Full {
+        /// How many bytes were needed.
+        need: u64,
+        /// The size in bytes of the longest piece of free space, or of the longest that there would be if the file grew
+        /// as far as it can. A value that is 8 KiB shorter fits, with a key of up to 4,000 bytes: a page begins with a
+        /// table of 4 KiB, and a record with its head and its key. A value of at most 16 KiB may fit even if this is 0,
+        /// in a free chunk of its size.
+        free: u64,
+    },
+    /// Another process, or another handle of this process, has the pool open.
+    #[error(
+        "the pool is open elsewhere: close it there, wait for it (`lock_timeout`, `--wait`), or open it \
+         read-only in every process"
+    )]
+    Locked,
+    /// The process forked after the pool was opened, and this is the child.
+    #[error("this process is a fork of the one that opened the pool: open the pool again here")]
+    Forked,
+    /// A read-only open found a pool that a writer must repair first.
+    #[error("the pool needs a repair that a read-only open may not do: open it for writing once")]
+    NeedsRecovery,
+    /// The machine stopped, or the file was copied, while the pool was open; or it cannot be excluded that one of these
+    /// happened.
+    #[error(
+        "the pool may be torn ({reason}): restore it from a backup, or verify and accept it with \
+         `endura check --accept`"
+    )]
+    NeedsRestore {
+        /// How this was detected.
+        reason: &'static str,
+    },
+    /// The checkpoint beside the pool, or the chosen one, cannot be used for it.
+    #[error("the checkpoint {}: {what}", path.display())]
+    BadCheckpoint {
+        /// The file of the checkpoint.
+        path: PathBuf,
+        /// Why it cannot be used, and what to do.
+        what: &'static str,
+    },
+    /// The path by which the pool was opened no longer leads to it: while the pool was open, the file was removed,
+    /// moved or replaced, or a file system was mounted over it. The pool was closed, and all of it is durable.
+    #[error("the pool was closed, but {} leads to it no more: it was removed or moved while it was open, or something else is in its place; {}", path.display(), open_now(now.as_deref()))]
+    Displaced {
+        /// The path by which the pool was opened.
+        path: PathBuf,
+        /// The current path of the file, if it is known.
+        now: Option<Box<Path>>,
+    },
+    /// The file has another version of the format.
+    #[error("the pool has format {found}, this build reads format {want}: use a matching endura")]
+    Version {
+        /// The version found in the file.
+        found: u32,
+        /// The version that this build reads and writes.
+        want: u32,
+    },
+    /// The pool uses features that this build does not know.
+    #[error("the pool uses features that this build does not know ({bits:#x}): use a newer endura")]
+    UnknownFeatures {
+        /// The features, one bit each.
+        bits: u64,
+    },
+    /// The file does not start like a pool.
+    #[error(
+        "this is not an endura pool: {what}; give the path of a pool, or of a file that is not there yet"
+    )]
+    NotAPool {
+        /// What was found instead of a pool.
+        what: &'static str,
+    },
+    /// The file is shorter than the pool in it.
+    #[error(
+        "the file has {have} bytes but its pool needs {need}: it was cut short; restore it from a \
+         backup"
+    )]
+    Truncated {
+        /// The length of the file in bytes.
+        have: u64,
+        /// The length in bytes that the pool in it needs.
+        need: u64,
+    },
+    /// A key is longer than the index can hold.
+    #[error(
+        "a key of {len} bytes is longer than the {max} that a map takes: shorten it, or keep its end in the value"
+    )]
+    KeyTooLong {
+        /// Its length in bytes.
+        len: u64,
+        /// The longest possible key, in bytes.
+        max: u64,
+    },
+    /// A value is longer than the index can hold.
+    #[error(
+        "a value of {len} bytes is longer than the {max} that a map takes: split it over several keys"
+    )]
+    ValueTooLong {
+        /// Its length in bytes.
+        len: u64,
+        /// The longest possible value, in bytes.
+        max: u64,
+    },
+    /// The map has other types than the requested ones.
+    #[error(
+        "the map `{name}` is a {found}, not a {want}: open it with the types it has, or choose another name"
+    )]
+    WrongTypes {
+        /// The name of the map.
+        name: String,
+        /// Its types.
+        found: Box<Types>,
+        /// The requested types.
+        want: Box<Types>,
+    },
+    /// The map is of another kind than the requested one, or a map of these types cannot be of that kind.
+    #[error("{}", wrong_kind(name, types, *found, *want))]
+    WrongKind {
+        /// The name of the map.
+        name: String,
+        /// Its types.
+        types: Box<Types>,
+        /// Its kind, if the map exists.
+        found: Option<Kind>,
+        /// The requested kind.
+        want: Kind,
+    },
+    /// The map has nodes of other sizes than the requested ones.
+    #[error(
+        "the map `{name}` has other node sizes than those asked for: leave them out, or copy the map"
+    )]
+    OtherNodes {
+        /// The name of the map.
+        name: String,
+    },
+    /// A value cannot be encoded. `source` is the error of its `Serialize` or `encode`.
+    #[error(
+        "a `{type_name}` cannot be encoded: {source}; nothing was written, store another value"
+    )]
+    Encode {
+        /// The type, by its recorded name.
+        type_name: String,
+        /// Why.
+        source: BoxError,
+    },
+    /// Stored bytes do not decode as the map's type.
+    #[error(
+        "an entry does not decode as `{type_name}`: {source}; was the type changed since it was written? Read \
+         it with the type as it was, overwrite it with `put`, or remove it with `delete` or `pop_first_key`"
+    )]
+    Decode {
+        /// The type, by its recorded name.
+        type_name: String,
+        /// Why.
+        source: BoxError,
+    },
+    /// The closure of `Map::insert_from` failed.
+    #[error("writing a value: {0}; nothing was stored, so it may be tried again")]
+    Write(#[source] io::Error),
+    /// The closure of `Map::insert_from` wrote fewer bytes than `len`.
+    #[error(
+        "a value of {len} bytes was announced, but only {written} were written: announce what will be written"
+    )]
+    ShortValue {
+        /// Bytes announced.
+        len: usize,
+        /// Bytes written.
+        written: usize,
+    },
+    /// This build does not know the map's kind, or the sizes or features of its nodes. The map is left as it is, and
+    /// other maps of the pool can be used.
+    #[error(
+        "the map `{name}` is of a kind, or has node sizes or features, that this build does not know: `endura export` it with the version that made it, and import \
+         that here; if no version did, restore a backup"
+    )]
+    UnknownNodes {
+        /// The name of the map.
+        name: String,
+    },
+    /// The name cannot be the name of a map.
+    #[error("a map's name has 1 to 255 bytes of UTF-8 without NUL: choose another")]
+    BadName,
+    /// The name of a type cannot be recorded.
+    #[error(
+        "a type's name has 1 to 255 bytes without control characters, and `{}` does not: choose another",
+        name.escape_debug()
+    )]
+    BadTypeName {
+        /// The name.
+        name: String,
+    },
+    /// There is no such map, and the call cannot create it: the pool is read-only, the options forbid it, or the map is
+    /// to be renamed.
+    #[error(
+        "the pool has no map `{name}`: choose one that `Pool::maps` lists, or open the pool for writing to make it"
+    )]
+    NoSuchMap {
+        /// The requested name.
+        name: String,
+    },
+    /// A map was to get a name that is taken.
+    #[error("the pool has a map `{name}` already: drop that first, or choose another name")]
+    MapExists {
+        /// The name.
+        name: String,
+    },
+    /// An earlier panic or I/O error left the pool in doubt.
+    #[error("an earlier failure left the pool in doubt: close it and open it again")]
+    Poisoned,
+    /// The map of this handle was dropped.
+    #[error("the map was dropped: open it again, which makes a new one")]
+    Dropped,
+    /// The pool of this handle was closed.
+    #[error("the pool was closed: open it again, and its maps")]
+    Closed,
+    /// Freed memory cannot be reused, because a thread stays inside an operation.
+    #[error(
+        "{waiting} bytes wait for a thread that stays inside one operation: let it finish, then \
+         try again"
+    )]
+    ReclaimStalled {
+        /// How many bytes would be free if that thread left.
+        waiting: u64,
+    },
+    /// The closure of `alter`, `update` or `retain`
+    /// writes the key that it decides about, with a different value each time.
+    #[error(
+        "the closure of an update has written to the pool in each of {runs} runs, and each time the value of its key \
+         had changed when it returned: let the closure return the new value, and not write it"
+    )]
+    RecursiveUpdate {
+        /// How many times the closure ran.
+        runs: u32,
+    },
+    /// The call waits for all operations of the pool to end, but the calling thread is inside one: the call was made in
+    /// a closure or an iterator that was passed to a method of a map.
+    #[error("this thread is inside an operation of the pool: let it return, then try again")]
+    InsideOperation,
+    /// The call excludes writers, and some stayed inside one operation for as long as it waits.
+    #[error(
+        "{threads} threads stay inside an operation that writes, one of them thread {thread} of this \
+         process: let them return, then try again"
+    )]
+    WritersStay {
+        /// How many threads stayed.
+        threads: usize,
+        /// The operating system's id of one of them; 0 if it is not known.
+        thread: u64,
+    },
+    /// The call writes, and the pool was opened read-only.
+    #[error("the pool was opened read-only: open it for writing")]
+    ReadOnly,
+    /// The file system, the machine or the kernel lacks something that endura needs.
+    #[error("not supported here: {what}")]
+    Unsupported {
+        /// What is missing, and what to do instead.
+        what: &'static str,
+    },
+    /// A call to the operating system failed.
+    #[error("{doing}: {source}{}", act(doing, source.kind()))]
+    Io {
+        /// What was being done, with the path where one is involved.
+        doing: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// A name of the variant that programs can rely on: it does not change when texts do.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Corrupt { .. } => "corrupt",
+            Self::Full { .. } => "full",
+            Self::Locked => "locked",
+            Self::Forked => "forked",
+            Self::NeedsRecovery => "needs_recovery",
+            Self::NeedsRestore { .. } => "needs_restore",
+            Self::BadCheckpoint { .. } => "bad_checkpoint",
+            Self::Displaced { .. } => "displaced",
+            Self::Version { .. } => "version",
+            Self::UnknownFeatures { .. } => "unknown_features",
+            Self::NotAPool { .. } => "not_a_pool",
+            Self::Truncated { .. } => "truncated",
+            Self::KeyTooLong { .. } => "key_too_long",
+            Self::ValueTooLong { .. } => "value_too_long",
+            Self::WrongTypes { .. } => "wrong_types",
+            Self::WrongKind { .. } => "wrong_kind",
+            Self::OtherNodes { .. } => "other_nodes",
+            Self::Encode { .. } => "encode",
+            Self::Decode { .. } => "decode",
+            Self::Write(_) => "write",
+            Self::ShortValue { .. } => "short_value",
+            Self::UnknownNodes { .. } => "unknown_nodes",
+            Self::BadName => "bad_name",
+            Self::BadTypeName { .. } => "bad_type_name",
+            Self::NoSuchMap { .. } => "no_such_map",
+            Self::MapExists { .. } => "map_exists",
+            Self::Poisoned => "poisoned",
+            Self::Dropped => "dropped",
+            Self::Closed => "closed",
+            Self::ReclaimStalled { .. } => "reclaim_stalled",
+            Self::RecursiveUpdate { .. } => "recursive_update",
+            Self::InsideOperation => "inside_operation",
+            Self::WritersStay { .. } => "writers_stay",
+            Self::ReadOnly => "read_only",
+            Self::Unsupported { .. } => "unsupported",
+            Self::Io { .. } => "io",
+        }
+    }
+
+    /// An I/O error, with what was being done when it occurred.
+    pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
+        Self::Io { doing: doing.into(), source: source.into() }
+    }
+
+    /// The path that the caller gave could not be opened.
+    pub(crate) fn opening(path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::io(format!("{OPENING}{}", named(path)), source)
+    }
+
+    /// A file could not be created at the path that the caller gave.
+    pub(crate) fn creating(path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::io(format!("{CREATING}{}", named(path)), source)
+    }
+}
+
+/// The advice for a pool that is no longer at its path.
+fn open_now(now: Option<&Path>) -> String {
+    match now {
+        Some(now) => format!("open it as {}, or move it back", now.display()),
+        None => "if the file has another name, open it by that; else restore a backup".to_owned(),
+    }
+}
+
+/// The path as an error shows it. If it is a dangling symbolic link, with its target.
+fn named(path: &Path) -> String {
+    let shown = path.display();
+    match fs::read_link(path) {
+        Ok(to) if !path.exists() => format!(
+            "{shown}, a symbolic link to {} where there is no file (no pool is made through a link)",
+            to.display()
+        ),
+        _ => shown.to_string(),
+    }
+}
+
+/// The beginnings of [`Error::Io`]'s `doing` that concern a path of the caller.
+const OPENING: &str = "opening ";
+const CREATING: &str = "creating ";
+
+/// The advice for an I/O error. It concerns a path only if the caller gave that path, because the caller has not chosen
+/// the others.
+fn act(doing: &str, kind: io::ErrorKind) -> &'static str {
+    let is_callers_path = [OPENING, CREATING].iter().any(|begin| doing.starts_with(begin));
+    match kind {
+        io::ErrorKind::NotFound if is_callers_path => "; check the path",
+        io::ErrorKind::AlreadyExists if is_callers_path => {
+            "; open it as it is, or choose another path"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem if is_callers_path => {
+            "; check who may read and write there"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "; the kernel's log says why it became read-only: solve that, then open the pool again"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space there",
+        io::ErrorKind::FileTooLarge => {
+            "; raise the limit on the size of files (`ulimit -f`), then try again"
+        }
+        io::ErrorKind::OutOfMemory => "; free memory or addresses, or ask for a smaller `max_size`",
+        _ => "; solve that, then try again",
+    }
+}
+
+fn wrong_kind(name: &str, types: &Types, found: Option<Kind>, want: Kind) -> String {
+    match found {
+        Some(found) => format!(
+            "the map `{name}` is {}, not {}: leave the kind out, or copy the map",
+            with_article(found),
+            with_article(want)
+        ),
+        None => format!(
+            "the map `{name}` cannot be {}, which holds keys and values of at most 8 bytes: make the {types} {}",
+            with_article(want),
+            with_article(Kind::Roart)
+        ),
+    }
+}
+
+fn with_article(kind: Kind) -> String {
+    let article = if kind == Kind::NbTree { "an" } else { "a" };
+    format!("{article} {kind}")
+}
+
+/// For `?` in functions of `std::io`.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Write(source) => source,
+            Error::Io { source, doing } => Self::new(source.kind(), Error::Io { source, doing }),
+            other => Self::other(other),
+        }
+    }
+}
+
+// Every result contains the error type and is moved with it, so it is small.
+const _: () = assert!(size_of::<Error>() <= 48);
+// If a variant filled the whole type, there would be no byte for the number of the variant. The compiler would store
+// the number in unused values of a word of that variant, and each operation would have to load and compare words, about
+// ten instructions more. This is the largest variant.
+const _: () = assert!(size_of::<(PathBuf, Option<Box<Path>>)>() < size_of::<Error>());

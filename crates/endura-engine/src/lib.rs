@@ -1,0 +1,39 @@
+//! The engine of endura: bytes that survive, their space and lifetime, the indexes, and the session of an open pool.
+//!
+//! **No API**: that is the crate `endura`. Any version may change or take away any of this, so whoever uses it pins it
+//! (`=0.1.0`).
+//!
+//! Data flows one way: `cpu` → `os` → `media`, `runtime` → `space` → `checkpoint`, `tree` → `index` → `session`. The first
+//! four are the only doors for `unsafe`.
+//!
+//! Two crates, so that a changed line of the API compiles no tree. What is generic over the medium is compiled where it is
+//! called: so `endura` calls only what is made for [`Mapped`](media::Mapped), and no function that is generic over a medium.
+
+#[cfg(not(all(target_os = "linux", target_endian = "little", target_pointer_width = "64")))]
+compile_error!("endura runs on 64-bit little-endian Linux");
+
+pub mod settings;
+
+pub mod checkpoint;
+pub mod cpu;
+mod error;
+pub mod index;
+mod kind;
+pub mod media;
+pub mod os;
+pub mod runtime;
+pub mod session;
+pub mod space;
+pub mod sync;
+pub mod tree;
+mod types;
+
+pub use checkpoint::{Checkpoint, CheckpointFailure, CheckpointStats, Checkpoints, Restored};
+pub use error::{BoxError, Error, Result};
+pub use index::NodeLayout;
+pub use kind::Kind;
+pub use media::{Domain, MediaChoice, explain_bus_errors};
+pub use session::{Closed, MapInfo, MapReport, Report, Stats};
+pub use space::{Event, FORMAT, LeakRecovery, LeakRecoveryState, Shares, SizeUse};
+pub use tree::{Bytes, LONGEST_KEY, LONGEST_VALUE, Repairs};
+pub use types::Types;

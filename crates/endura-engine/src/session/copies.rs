@@ -1,0 +1,88 @@
+//! Copies of whole pools, and restores from a checkpoint that a user requests.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::locked::is_io;
+use super::open::Open;
+use super::options::Options;
+use crate::checkpoint::Restored;
+use crate::checkpoint::backup::{self, ByHand, Source};
+use crate::checkpoint::restore::Progress;
+use crate::media::Placement;
+use crate::runtime::calls::Call;
+use crate::space::{PoolFile, Schedule, Superblock};
+use crate::{Error, Result};
+
+impl Open {
+    /// See `Pool::backup_with`.
+    pub(crate) fn backup(&self, to: &Path, progress: &mut Progress<'_>) -> Result<()> {
+        self.expect_outside()?;
+        // A close or a checkpoint inside `progress` would wait for this call: with a [`Call`] it fails instead.
+        let _call = Call::begin(self.address());
+        let of = self.space.media().file()?;
+        let mut write =
+            |source: Source<'_>| Options::default().write_copy(to, (source, &of), progress);
+        match &self.keeper {
+            Some(keeper) => keeper.with_checkpoint(|from| write(Source::Checkpoint(from))),
+            None => write(Source::Pool(&self.space, &self.superblock()?)),
+        }
+    }
+
+    /// When and where the session makes checkpoints.
+    pub(crate) fn schedule(&self) -> Result<Schedule> {
+        Ok(self.superblock()?.schedule)
+    }
+
+    /// The superblock of the session.
+    fn superblock(&self) -> Result<Superblock> {
+        Ok(*self.file.lock().as_ref().ok_or(Error::Closed)?.superblock())
+    }
+}
+
+impl Options {
+    /// Writes the contents of `source` as a closed pool to `to`. `of` is the file of the pool that `source` belongs to.
+    fn write_copy(
+        &self,
+        to: &Path,
+        (source, of): (Source<'_>, &File),
+        progress: &mut Progress<'_>,
+    ) -> Result<()> {
+        let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
+        let mount = |file: &mut PoolFile| self.begin_on(file, placement(file)?);
+        backup::write(to, (source, of), self.any_filesystem, (&placement, &mount), progress)
+    }
+
+    /// See `Pool::backup_of_checkpoint`.
+    pub(crate) fn backup_of_checkpoint(
+        &self,
+        path: &Path,
+        from: Option<&Path>,
+        to: &Path,
+        progress: &mut Progress<'_>,
+    ) -> Result<SystemTime> {
+        let mut write = |source: Source<'_>, of: &File| self.write_copy(to, (source, of), progress);
+        ByHand { path, from, keep_torn: false }.copy_beside_a_writer(&mut write)
+    }
+
+    /// Takes a pool back to a checkpoint, or makes a missing pool from one.
+    pub(crate) fn restore_by_hand(
+        &self,
+        by_hand: &ByHand<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Restored> {
+        let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
+        match self.lock(by_hand.path) {
+            Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
+                by_hand.make_anew(self.any_filesystem, placement, progress)
+            }
+            file => {
+                let mut file = file?;
+                let placement = placement(&file)?;
+                by_hand.restore(&mut file, &placement, progress)
+            }
+        }
+    }
+}

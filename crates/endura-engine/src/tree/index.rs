@@ -1,0 +1,189 @@
+//! The interface of an index of numbers.
+
+use crate::space::Seat;
+use crate::tree::pops::Popped;
+use crate::{Error, Result};
+
+/// The error text for a scan that meets a key not beyond the last one.
+pub(crate) const OUT_OF_ORDER: &str = "keys that are not in order";
+
+/// An ordered index from `u64` to `u64` in a pool.
+///
+/// Any thread may call any method at any time. Each is linearizable, and on return as durable as the medium promises.
+#[expect(clippy::len_without_is_empty, reason = "a map asks for its first entry instead")]
+pub trait Index: Send + Sync + 'static {
+    /// A position in a scan in one direction. A new cursor starts at the key of its first call.
+    type Cursor: Default + Send;
+
+    /// The value of `key`. Never blocks on a writer.
+    ///
+    /// # Errors
+    ///
+    /// Those of every method of a map (`Map` names them).
+    fn get(&self, key: u64) -> Result<Option<u64>>;
+
+    /// The values of `keys`, in their order, with their cache misses overlapped.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>>;
+
+    /// Passes the current value of `key` to `decide` and applies the change that `decide` returns, both as one atomic
+    /// operation. Returns the value that the last call of `decide` saw. `decide` may run under a lock: it must be short
+    /// and must not call the index. It runs again if another thread has changed the value, or if the operation runs out
+    /// of space and restarts. If `decide` forks the process, the operation stores nothing more in the child
+    /// ([`Error::Forked`]).
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get), [`Error::Full`] and [`Error::ReadOnly`];
+    /// nothing has changed then.
+    fn modify(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>>;
+
+    /// As [`modify`](Self::modify), for a `decide` that does not fork the process: the operation does not check in
+    /// which process it returns.
+    ///
+    /// # Errors
+    ///
+    /// As for [`modify`](Self::modify).
+    #[inline(always)]
+    fn apply(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
+        self.modify(key, decide)
+    }
+
+    /// Gives `key` this value and returns the old one, as [`apply`](Self::apply) does. The search starts at the node
+    /// that `near` remembers from the last such call. If the keys of a series of calls ascend, it mostly ends there as
+    /// well.
+    ///
+    /// # Errors
+    ///
+    /// As for [`modify`](Self::modify).
+    #[inline]
+    fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
+        let _ = near;
+        self.apply(key, |_| Change::Put(value))
+    }
+
+    /// Returns `error`, which is about to be reported. A tree in a pool first records the damage that the error
+    /// reports, if any, for the pool.
+    fn noted(&self, error: Error) -> Error {
+        error
+    }
+
+    /// The error for an entry of a scan whose key is not beyond the last one.
+    fn out_of_order(&self, cursor: &Self::Cursor) -> Error {
+        let _ = cursor;
+        Error::Corrupt { offset: 0, what: OUT_OF_ORDER }
+    }
+
+    /// The next entry of the upward scan of `cursor`, if it is available without a search: a fast path of
+    /// [`scan_up`](Self::scan_up). `None` says nothing about the map: the caller then calls `scan_up`. A returned entry
+    /// is the one that `scan_up` would have returned for any key beyond the one returned last and up to this one.
+    #[inline(always)]
+    fn next_up(&self, cursor: &mut Self::Cursor) -> Option<(u64, u64)> {
+        let _ = cursor;
+        None
+    }
+
+    /// As [`next_up`](Self::next_up), downwards: a fast path of [`scan_down`](Self::scan_down).
+    #[inline(always)]
+    fn next_down(&self, cursor: &mut Self::Cursor) -> Option<(u64, u64)> {
+        let _ = cursor;
+        None
+    }
+
+    /// The entry with the smallest key at or above `key`. With one cursor, each call must pass a key beyond the one
+    /// returned last.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn scan_up(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>>;
+
+    /// The entry with the largest key at or below `key`, as [`scan_up`](Self::scan_up) in the other
+    /// direction. A cursor serves one direction only.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn scan_down(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>>;
+
+    /// The entry with the smallest key, at one moment of the call. Returns `None` if the map was empty at one moment of
+    /// the call.
+    ///
+    /// Lock-free: it searches again only if a writer has changed a node on which the result depends.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn first(&self) -> Result<Option<(u64, u64)>>;
+
+    /// The entry with the largest key, as [`first`](Self::first).
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn last(&self) -> Result<Option<(u64, u64)>>;
+
+    /// Checks that searches find the key that [`first`](Self::first) or [`last`](Self::last) returned. Called after two
+    /// failed searches for it in a row. (Another thread may have removed it both times.)
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if they do not, although no writer has changed a node on which the
+    /// result depends; those of [`get`](Self::get).
+    fn check_ends(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Removes the entry that [`first`](Self::first) (for `smallest` = false [`last`](Self::last)) returned, if it is
+    /// still at that end of the map when it is removed. At the moment of its removal no other thread finds a key before
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`modify`](Self::modify).
+    fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped>;
+
+    /// The number of entries.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn len(&self) -> Result<Len>;
+
+    /// The number of entries. If it is not known they are counted first: O(n), by the caller, or by another thread that
+    /// is already counting.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn exact_len(&self) -> Result<u64>;
+}
+
+/// Where the last of several inserts ended: a node, if the index remembers one.
+#[derive(Debug, Default)]
+pub struct Near(pub(crate) Seat<u64>);
+
+/// The change of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// No change.
+    Keep,
+    /// Gives the key this value, whether it is present or not.
+    Put(u64),
+    /// Removes the key if it is present.
+    Remove,
+}
+
+/// The number of entries of a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Len {
+    /// The number: exact when no operation is running. Beside writers it is off by at most the number of operations
+    /// that ran while it was counted.
+    Exact(u64),
+    /// A lower bound, in the same sense: the pool was not closed cleanly, and the entries are being counted in the
+    /// background.
+    AtLeast(u64),
+}
