@@ -43,7 +43,7 @@ const PATIENCE: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis
 
 /// Why a round made no checkpoint.
 #[derive(Debug)]
-pub(crate) enum NoRound {
+pub enum NoRound {
     /// The pool is closed or poisoned, or a writer stayed inside.
     Pool(Error),
     /// The file of checkpoints failed.

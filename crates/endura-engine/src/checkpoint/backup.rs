@@ -105,11 +105,11 @@ fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<
 }
 
 /// The arguments of a restore by hand.
-pub(crate) struct ByHand<'h> {
-    pub(crate) path: &'h Path,
+pub struct ByHand<'h> {
+    pub path: &'h Path,
     /// The checkpoint that the caller names.
-    pub(crate) from: Option<&'h Path>,
-    pub(crate) keep_torn: bool,
+    pub from: Option<&'h Path>,
+    pub keep_torn: bool,
 }
 
 impl ByHand<'_> {

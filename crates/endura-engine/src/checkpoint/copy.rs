@@ -45,7 +45,7 @@ const _: () = assert!(DIRTY_GRAIN == SLOT as u64);
 
 /// Which pages a round looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pages {
+pub enum Pages {
     /// Those that were noted.
     Noted,
     /// All pages: the notes of an earlier session were lost with it, or the file has no checkpoint.
@@ -54,7 +54,7 @@ pub(crate) enum Pages {
 
 /// When a round is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
+pub enum When {
     /// While the pool is in use.
     Open,
     /// When the pool is closed, and will have `length` bytes.
@@ -87,7 +87,7 @@ struct Held {
 
 /// Makes rounds of one pool.
 #[derive(Debug)]
-pub(crate) struct Copier {
+pub struct Copier {
     /// Memory for what a hold copies. It is kept, because touching fresh memory takes longer than copying to it.
     copied: Vec<u8>,
     /// The most pages that are copied into this memory.
@@ -110,12 +110,12 @@ impl Copier {
 
     /// The same, with at most `most` pages in a hold.
     #[cfg(test)]
-    pub(crate) fn with_most_in_hold(self, most: u64) -> Self {
+    pub fn with_most_in_hold(self, most: u64) -> Self {
         Self { most, ..self }
     }
 
     /// Makes one checkpoint. `superblock` is that of the session, or the one that the close will write.
-    pub(crate) fn round<F: DiskFile>(
+    pub fn round<F: DiskFile>(
         &mut self,
         space: &Space<Mapped>,
         file: &mut CheckpointFile<F>,

@@ -431,6 +431,6 @@ pub(crate) fn pages_within(bytes: u64) -> u32 {
 }
 
 /// Shows no progress.
-pub(crate) fn quietly(_: u64, _: u64) -> io::Result<()> {
+pub fn quietly(_: u64, _: u64) -> io::Result<()> {
     Ok(())
 }

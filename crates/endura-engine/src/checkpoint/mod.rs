@@ -32,17 +32,17 @@
 
 mod ahead;
 mod aside;
-pub(crate) mod backup;
+pub mod backup;
 pub(crate) mod beside;
 mod choice;
-pub(crate) mod copy;
-pub(crate) mod file;
-pub(crate) mod found;
+pub mod copy;
+pub mod file;
+pub mod found;
 pub(crate) mod keeper;
 pub(crate) mod kept;
 mod lineage;
 mod pieces;
-pub(crate) mod restore;
+pub mod restore;
 mod rounds;
 mod stats;
 mod timing;

@@ -30,7 +30,7 @@ use crate::space::check_length;
 use crate::space::{LENGTH, NEXT_PAGE};
 
 /// Bytes of a page.
-pub(crate) const PAGE_BYTES: u64 = SLOT as u64;
+pub const PAGE_BYTES: u64 = SLOT as u64;
 /// Pages of one piece.
 const PIECE: u32 = 256;
 /// The longest gap, in pages that are right already, that is written together with the pages around it.
@@ -43,7 +43,7 @@ pub(crate) type Progress<'p> = dyn FnMut(u64, u64) -> io::Result<()> + 'p;
 
 /// Which pages a restore writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Writes {
+pub enum Writes {
     /// Those that differ from the checkpoint.
     Differing,
     /// All: the disk has refused pages of the file, and what is read back may not be what the disk has.
@@ -82,7 +82,7 @@ pub(crate) fn differs<F: DiskFile>(file: &File, from: &CheckpointFile<F>) -> Res
 ///
 /// [`Failure::Damaged`] if a page that is needed is not what was written; nothing is changed then. [`Failure::Io`],
 /// [`Failure::Pool`].
-pub(crate) fn restore<F: DiskFile>(
+pub fn restore<F: DiskFile>(
     file: &File,
     from: &CheckpointFile<F>,
     writes: Writes,

@@ -11,7 +11,7 @@ const SHORT: usize = 512;
 /// Extends the checksum `sum` by `bytes`: returns the checksum of the bytes summed so far followed by `bytes`. The
 /// checksum of no bytes is 0.
 #[inline]
-pub(crate) fn append(sum: u32, bytes: &[u8]) -> u32 {
+pub fn append(sum: u32, bytes: &[u8]) -> u32 {
     if bytes.len() <= SHORT
         && let Some(instruction) = Instruction::detect()
     {

@@ -10,9 +10,9 @@
 
 pub(crate) mod byte_search;
 pub(crate) mod copy;
-pub(crate) mod crc32c;
+pub mod crc32c;
 pub(crate) mod flush;
 pub(crate) mod pair;
 pub(crate) mod prefetch;
 pub(crate) mod small_sort;
-pub(crate) mod vectors;
+pub mod vectors;

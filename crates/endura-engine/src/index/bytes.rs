@@ -12,7 +12,7 @@ use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped
 use crate::{Error, Result};
 
 /// An index of byte strings.
-pub(crate) enum ByteTree<M: Media> {
+pub enum ByteTree<M: Media> {
     Roart(roart::Tree<M>),
 }
 
@@ -52,7 +52,7 @@ impl ByteTree<Mapped> {
 
     /// Passes the value of the key to `read`, if the key is present, and returns whether it is. `read` must not fork
     /// the process.
-    pub(crate) fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
+    pub fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
         on_tree!(self, tree => match tree.get_with(key, read) {
             Ok(found) => Ok(found.is_some()),
             Err(error) => Err(tree.open.space().noted(error)),
@@ -60,7 +60,7 @@ impl ByteTree<Mapped> {
     }
 
     /// Like [`read`](Self::read), for a closure of the user, which may fork the process.
-    pub(crate) fn read_with(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
+    pub fn read_with(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
         let found = self.read(key, read);
         self.unless_forked(found)
     }
@@ -72,12 +72,12 @@ impl ByteTree<Mapped> {
         if on_tree!(self, tree => tree.is_elsewhere()) { Err(Error::Forked) } else { result }
     }
 
-    pub(crate) fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+    pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         on_tree!(self, tree => tree.get_many(keys))
     }
 
     /// Applies `decide`, which does not fork the process.
-    pub(crate) fn apply<'v>(
+    pub fn apply<'v>(
         &self,
         key: &[u8],
         decide: &mut dyn FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
@@ -86,7 +86,7 @@ impl ByteTree<Mapped> {
     }
 
     /// Applies `decide`, which runs a closure of the user.
-    pub(crate) fn modify<'v>(
+    pub fn modify<'v>(
         &self,
         key: &[u8],
         decide: &mut dyn FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
@@ -94,7 +94,7 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.modify(key, decide))
     }
 
-    pub(crate) fn insert_from(
+    pub fn insert_from(
         &self,
         key: &[u8],
         len: usize,
@@ -116,17 +116,17 @@ impl ByteTree<Mapped> {
     }
 
     /// Removes the entry that [`end`](Self::end) showed, if it is still at that end.
-    pub(crate) fn pop(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped> {
+    pub fn pop(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped> {
         on_tree!(self, tree => tree.pop(smallest, key, value))
     }
 
     /// Checks that searches find what [`end`](Self::end) shows. Called after two failed searches for it.
-    pub(crate) fn check_ends(&self) -> Result<()> {
+    pub fn check_ends(&self) -> Result<()> {
         on_tree!(self, tree => tree.check_ends())
     }
 
     /// The entries with keys between two bounds.
-    pub(crate) fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Strings {
+    pub fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Strings {
         match self {
             Self::Roart(_) => Strings::Roart(ByteRange::new(from, to)),
         }
@@ -134,7 +134,7 @@ impl ByteTree<Mapped> {
 }
 
 /// A range of byte strings. It does not own its tree: the caller passes the tree that made the range to each call.
-pub(crate) enum Strings {
+pub enum Strings {
     Roart(ByteRange<roart::Cursor>),
 }
 
@@ -149,7 +149,7 @@ macro_rules! on_range {
 
 impl Strings {
     /// A copy of the next entry from one end, if there is one; of its key alone, unless `with_value`.
-    pub(crate) fn next(
+    pub fn next(
         &mut self,
         tree: &ByteTree<Mapped>,
         upwards: bool,
@@ -159,7 +159,7 @@ impl Strings {
     }
 
     /// Passes copies of the remaining entries to `visit`, a closure of the user, until it breaks.
-    pub(crate) fn visit(
+    pub fn visit(
         &mut self,
         tree: &ByteTree<Mapped>,
         upwards: bool,

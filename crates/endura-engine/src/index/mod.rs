@@ -20,9 +20,9 @@ mod tree;
 mod void_locks;
 mod words;
 
-pub(crate) use bytes::{ByteTree, Strings};
+pub use bytes::{ByteTree, Strings};
 pub(crate) use leak_recovery::Background;
 pub use sizes::{NarrowLeaves, NbTree, NodeLayout, Wide, default_layout};
-pub(crate) use tree::Tree;
+pub use tree::Tree;
 pub(crate) use void_locks::ready_locks;
-pub(crate) use words::{WordTree, Words};
+pub use words::{WordTree, Words};

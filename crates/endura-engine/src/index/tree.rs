@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 /// The index of an open map. Its form depends on the index, not on the map's types: a [`Roart`](crate::Kind::Roart)
 /// stores numbers as byte strings too.
-pub(crate) enum Tree<M: Media> {
+pub enum Tree<M: Media> {
     /// Keys and values are words.
     Words(WordTree<M>),
     /// Keys and values are byte strings.
@@ -18,7 +18,7 @@ pub(crate) enum Tree<M: Media> {
 
 impl Tree<Mapped> {
     /// Starts an operation that reads: for callers that must hold a pin around several calls.
-    pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
+    pub fn pin(&self) -> Result<Guard<'_, Mapped>> {
         match self {
             Self::Words(tree) => tree.pin(),
             Self::Bytes(tree) => tree.pin(),
@@ -28,7 +28,7 @@ impl Tree<Mapped> {
     /// Records that the map is damaged, if the error says so, and returns the error for the caller.
     #[cold]
     #[inline(never)]
-    pub(crate) fn take_note(&self, error: Error) -> Error {
+    pub fn take_note(&self, error: Error) -> Error {
         match self {
             Self::Words(tree) => tree.take_note(error),
             Self::Bytes(tree) => tree.take_note(error),
@@ -36,14 +36,14 @@ impl Tree<Mapped> {
     }
 
     /// The number of entries, counted first if it is not known.
-    pub(crate) fn exact_len(&self) -> Result<u64> {
+    pub fn exact_len(&self) -> Result<u64> {
         match self {
             Self::Words(tree) => tree.exact_len(),
             Self::Bytes(tree) => tree.exact_len(),
         }
     }
 
-    pub(crate) fn len(&self) -> Result<Len> {
+    pub fn len(&self) -> Result<Len> {
         match self {
             Self::Words(tree) => tree.len(),
             Self::Bytes(tree) => tree.len(),
@@ -51,7 +51,7 @@ impl Tree<Mapped> {
     }
 
     /// Compares the number of entries that a pass over all of them has found with the known one.
-    pub(crate) fn check_len(&self, found: u64) -> Result<()> {
+    pub fn check_len(&self, found: u64) -> Result<()> {
         match self {
             Self::Words(tree) => tree.check_len(found),
             Self::Bytes(tree) => tree.check_len(found),

@@ -15,7 +15,7 @@ use crate::tree::{Index, Len, Near, Popped, fast_fair, nbtree};
 use crate::{Error, Result};
 
 /// An index of words.
-pub(crate) enum WordTree<M: Media> {
+pub enum WordTree<M: Media> {
     Wide(Wide<M>),
     NarrowLeaves(NarrowLeaves<M>),
     NbTree(NbTree<M>),
@@ -57,32 +57,32 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => check_len(&tree.open, found))
     }
 
-    pub(crate) fn get(&self, key: u64) -> Result<Option<u64>> {
+    pub fn get(&self, key: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::get(tree, key))
     }
 
-    pub(crate) fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
+    pub fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::insert(tree, key, value))
     }
 
     /// Like [`insert`](Self::insert), but the search starts where the last such call ended.
-    pub(crate) fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
+    pub fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => tree.insert_near(near, key, value))
     }
 
-    pub(crate) fn insert_if_absent(&self, key: u64, value: u64) -> Result<bool> {
+    pub fn insert_if_absent(&self, key: u64, value: u64) -> Result<bool> {
         on_tree!(self, tree => operations::insert_if_absent(tree, key, value))
     }
 
-    pub(crate) fn replace(&self, key: u64, value: u64) -> Result<Option<u64>> {
+    pub fn replace(&self, key: u64, value: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::replace(tree, key, value))
     }
 
-    pub(crate) fn remove(&self, key: u64) -> Result<Option<u64>> {
+    pub fn remove(&self, key: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::remove(tree, key))
     }
 
-    pub(crate) fn compare_exchange(
+    pub fn compare_exchange(
         &self,
         key: u64,
         expected: Option<u64>,
@@ -91,32 +91,32 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => operations::compare_exchange(tree, key, expected, new))
     }
 
-    pub(crate) fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+    pub fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
         on_tree!(self, tree => tree.get_many(keys))
     }
 
-    pub(crate) fn first(&self) -> Result<Option<(u64, u64)>> {
+    pub fn first(&self) -> Result<Option<(u64, u64)>> {
         on_tree!(self, tree => tree.first())
     }
 
-    pub(crate) fn last(&self) -> Result<Option<(u64, u64)>> {
+    pub fn last(&self) -> Result<Option<(u64, u64)>> {
         on_tree!(self, tree => tree.last())
     }
 
     /// Removes the entry that [`first`](Self::first) (`smallest`) or [`last`](Self::last) returned, if it is still at
     /// that end.
-    pub(crate) fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
+    pub fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
         on_tree!(self, tree => tree.pop(smallest, entry))
     }
 
     /// Checks that searches find what [`first`](Self::first) and [`last`](Self::last) return. Called after two failed
     /// searches for it.
-    pub(crate) fn check_ends(&self) -> Result<()> {
+    pub fn check_ends(&self) -> Result<()> {
         on_tree!(self, tree => tree.check_ends())
     }
 
     /// The entries with keys in `keys`.
-    pub(crate) fn range(&self, keys: (Bound<u64>, Bound<u64>)) -> Words {
+    pub fn range(&self, keys: (Bound<u64>, Bound<u64>)) -> Words {
         match self {
             Self::Wide(_) | Self::NarrowLeaves(_) => Words::FastFair(WordRange::new(keys)),
             Self::NbTree(_) => Words::NbTree(WordRange::new(keys)),
@@ -125,7 +125,7 @@ impl WordTree<Mapped> {
 }
 
 /// A range of words. It does not own its tree: the caller passes the tree that made the range to each call.
-pub(crate) enum Words {
+pub enum Words {
     FastFair(WordRange<fast_fair::Cursor>),
     NbTree(WordRange<nbtree::Cursor>),
 }
@@ -154,7 +154,7 @@ fn of_another_tree() -> ! {
 
 impl Words {
     /// The next key from below. Its value is stored in `value`.
-    pub(crate) fn next_key(&mut self, tree: &WordTree<Mapped>, value: &mut u64) -> Option<u64> {
+    pub fn next_key(&mut self, tree: &WordTree<Mapped>, value: &mut u64) -> Option<u64> {
         on_range!(tree, self, tree, keys => operations::next_key(tree, keys, value))
     }
 
@@ -168,7 +168,7 @@ impl Words {
     }
 
     /// The error that ended the range, if there was one. It is returned only once.
-    pub(crate) fn take_failure(&mut self) -> Option<Error> {
+    pub fn take_failure(&mut self) -> Option<Error> {
         match self {
             Self::FastFair(keys) => keys.take_failure(),
             Self::NbTree(keys) => keys.take_failure(),
@@ -176,7 +176,7 @@ impl Words {
     }
 
     /// Passes the remaining entries to `visit`, until it breaks.
-    pub(crate) fn visit(
+    pub fn visit(
         &mut self,
         tree: &WordTree<Mapped>,
         upwards: bool,

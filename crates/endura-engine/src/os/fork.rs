@@ -29,7 +29,7 @@ static OVER: AtomicU64 = AtomicU64::new(0);
 
 /// The process in which a pool was opened.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ForkGuard {
+pub struct ForkGuard {
     process: &'static AtomicU64,
     number: u64,
 }
@@ -59,7 +59,7 @@ impl ForkGuard {
 
     /// Whether the calling process is a fork of the recorded one.
     #[inline(always)]
-    pub(crate) fn is_elsewhere(&self) -> bool {
+    pub fn is_elsewhere(&self) -> bool {
         // A fork zeroes the word before the child runs, so there is nothing to pair with.
         self.process.load(Ordering::Relaxed) != self.number
     }

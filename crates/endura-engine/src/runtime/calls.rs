@@ -23,14 +23,14 @@ thread_local! {
 }
 
 /// A running call. It ends when this is dropped, also by a panic, in the thread that began it.
-pub(crate) struct Call {
+pub struct Call {
     _not_send: PhantomData<*const ()>,
 }
 
 impl Call {
     /// Begins a call into the pool at this address. The pool must not move before the call ends.
     #[inline(always)]
-    pub(crate) fn begin(pool: usize) -> Self {
+    pub fn begin(pool: usize) -> Self {
         CALLS.with(|calls| {
             let depth = calls.depth.get();
             if let Some(own) = calls.pools.get(depth) {

@@ -6,8 +6,8 @@
 //! After a change run `.ci/quick` and the models, `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom`. After a
 //! change of [`thread`] also run `cargo test -p endura --test waits`.
 
-pub(crate) mod arena;
-pub(crate) mod calls;
+pub mod arena;
+pub mod calls;
 pub(crate) mod epoch;
 #[cfg(all(test, loom))]
 mod loom;

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 
 impl Open {
     /// See `Pool::backup_with`.
-    pub(crate) fn backup(&self, to: &Path, progress: &mut Progress<'_>) -> Result<()> {
+    pub fn backup(&self, to: &Path, progress: &mut Progress<'_>) -> Result<()> {
         self.expect_outside()?;
         // A close or a checkpoint inside `progress` would wait for this call: with a [`Call`] it fails instead.
         let _call = Call::begin(self.address());
@@ -56,7 +56,7 @@ impl Options {
     }
 
     /// See `Pool::backup_of_checkpoint`.
-    pub(crate) fn backup_of_checkpoint(
+    pub fn backup_of_checkpoint(
         &self,
         path: &Path,
         from: Option<&Path>,
@@ -68,7 +68,7 @@ impl Options {
     }
 
     /// Takes a pool back to a checkpoint, or makes a missing pool from one.
-    pub(crate) fn restore_by_hand(
+    pub fn restore_by_hand(
         &self,
         by_hand: &ByHand<'_>,
         progress: &mut Progress<'_>,

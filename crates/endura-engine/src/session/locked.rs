@@ -16,10 +16,10 @@ use crate::{Error, Result};
 /// The shortest pause between two attempts to take a lock that another handle has.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
 /// The longest pause.
-pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+pub const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// A pool's file, locked by this open.
-pub(crate) struct Locked<'o> {
+pub struct Locked<'o> {
     pub(super) options: &'o Options,
     pub(super) path: &'o Path,
     pub(super) origin: Origin<'o>,
@@ -67,7 +67,7 @@ impl<'o> Locked<'o> {
     ///
     /// [`Error::Io`] with `NotFound` if there is neither; those of
     /// `open_existing`.
-    pub(crate) fn existing(options: &'o Options, path: &'o Path) -> Result<Self> {
+    pub fn existing(options: &'o Options, path: &'o Path) -> Result<Self> {
         let of = |origin, file| Self { options, path, origin, file };
         match options.lock(path) {
             Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
@@ -90,7 +90,7 @@ impl<'o> Locked<'o> {
     /// # Errors
     ///
     /// Those of `create_new`.
-    pub(crate) fn new(options: &'o Options, path: &'o Path) -> Result<Self> {
+    pub fn new(options: &'o Options, path: &'o Path) -> Result<Self> {
         options.check_max_size()?;
         options.refuse_beside_a_checkpoint(path)?;
         let file = PoolFile::create(path, options.access())?;
@@ -192,7 +192,7 @@ impl Options {
     }
 }
 
-pub(crate) fn is_io(error: &Error, kind: io::ErrorKind) -> bool {
+pub fn is_io(error: &Error, kind: io::ErrorKind) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == kind)
 }
 

@@ -36,10 +36,10 @@ mod stats;
 mod verify;
 mod warnings;
 
-pub(crate) use locked::{LONGEST_PAUSE, Locked, is_io};
+pub use locked::{LONGEST_PAUSE, Locked, is_io};
 pub use map_info::MapInfo;
 pub use open::Closed;
-pub(crate) use open::Open;
-pub(crate) use options::Options;
+pub use open::Open;
+pub use options::Options;
 pub use stats::Stats;
 pub use verify::{MapReport, Report};

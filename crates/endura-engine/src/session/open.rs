@@ -40,7 +40,7 @@ pub struct Closed {
 }
 
 /// An open pool. `Pool` is a shared reference to it.
-pub(crate) struct Open {
+pub struct Open {
     pub(super) space: Arc<Space<Mapped>>,
     pub(super) background: Background,
     /// Makes the pool's checkpoints, if it has any.
@@ -67,26 +67,26 @@ pub(super) struct Facts {
 
 impl Open {
     /// The address that identifies the pool in [calls](Call).
-    pub(crate) fn address(&self) -> usize {
+    pub fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
     /// The process that opened the pool.
-    pub(crate) fn birthplace(&self) -> ForkGuard {
+    pub fn birthplace(&self) -> ForkGuard {
         self.birthplace
     }
 
-    pub(crate) fn space(&self) -> &Arc<Space<Mapped>> {
+    pub fn space(&self) -> &Arc<Space<Mapped>> {
         &self.space
     }
 
     /// The path by which the pool was opened.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.facts.path
     }
 
     /// What the restore did, if the open took the pool back to a checkpoint or made it from one.
-    pub(crate) fn restored(&self) -> Option<&Restored> {
+    pub fn restored(&self) -> Option<&Restored> {
         self.facts.restored.as_ref()
     }
 
@@ -103,26 +103,26 @@ impl Open {
     }
 
     /// All maps, by name.
-    pub(crate) fn maps(&self) -> Result<Vec<MapInfo>> {
+    pub fn maps(&self) -> Result<Vec<MapInfo>> {
         let maps = self.space.told(self.space.named_maps())?;
         Ok(maps.into_iter().map(|(name, map)| MapInfo::of(name, &map)).collect())
     }
 
-    pub(crate) fn drop_map(&self, name: &str) -> Result<bool> {
+    pub fn drop_map(&self, name: &str) -> Result<bool> {
         let inventory = |map: &MapState| Ok(table::of(map)?.inventory());
         self.space.told(self.space.drop_map(name, inventory))
     }
 
-    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<()> {
+    pub fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.space.told(self.space.rename_map(from, to))
     }
 
-    pub(crate) fn verify(&self) -> Result<Report> {
+    pub fn verify(&self) -> Result<Report> {
         self.expect_outside()?;
         self.space.told(verify(&self.space))
     }
 
-    pub(crate) fn recover_leaks(&self) -> Result<bool> {
+    pub fn recover_leaks(&self) -> Result<bool> {
         drop(self.space.pin_mut()?);
         if self.space.leak_recovery().is_done() {
             return Ok(true);
@@ -133,7 +133,7 @@ impl Open {
         self.space.told(self.background.finish())
     }
 
-    pub(crate) fn checkpoint(&self) -> Result<Checkpoint> {
+    pub fn checkpoint(&self) -> Result<Checkpoint> {
         self.expect_outside()?;
         drop(self.space.pin_mut()?);
         match &self.keeper {
@@ -145,7 +145,7 @@ impl Open {
     }
 
     /// See `Pool::close`.
-    pub(crate) fn close(&self) -> Result<Closed> {
+    pub fn close(&self) -> Result<Closed> {
         let closed = self.end_session();
         // The program may end as soon as this call has returned, so the listener hears of all events first. A drop of
         // the last handle does not wait, because there the listener may wait for a lock that the caller holds.

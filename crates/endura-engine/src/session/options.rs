@@ -9,17 +9,17 @@ use crate::{Error, Result};
 
 /// The options that `PoolOptions` collects and documents.
 #[derive(Debug, Clone)]
-pub(crate) struct Options {
-    pub(crate) max_size: Option<u64>,
-    pub(crate) media: MediaChoice,
-    pub(crate) read_only: bool,
-    pub(crate) accept_unclean: bool,
-    pub(crate) any_filesystem: bool,
-    pub(crate) read_mostly: bool,
-    pub(crate) recovery_threads: usize,
-    pub(crate) lock_timeout: Duration,
-    pub(crate) checkpoints: Option<Checkpoints>,
-    pub(crate) restore: bool,
+pub struct Options {
+    pub max_size: Option<u64>,
+    pub media: MediaChoice,
+    pub read_only: bool,
+    pub accept_unclean: bool,
+    pub any_filesystem: bool,
+    pub read_mostly: bool,
+    pub recovery_threads: usize,
+    pub lock_timeout: Duration,
+    pub checkpoints: Option<Checkpoints>,
+    pub restore: bool,
 }
 
 impl Default for Options {

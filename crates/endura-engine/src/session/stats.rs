@@ -55,7 +55,7 @@ pub struct Stats {
 }
 
 impl Open {
-    pub(crate) fn stats(&self) -> Result<Stats> {
+    pub fn stats(&self) -> Result<Stats> {
         let space = &self.space;
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);

@@ -178,7 +178,7 @@ impl<M: Media> Space<M> {
 
     /// Reports an event if there is a listener. A forked child has none.
     #[cold]
-    pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
+    pub fn tell(&self, event: impl FnOnce() -> Event) {
         if let Some(events) = self.events.get().filter(|_| !self.birthplace.is_elsewhere()) {
             events.tell(event);
         }

@@ -12,7 +12,7 @@
 //! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation --test nbtree --test roart killed` |
 //! | a lock word, or a memory order | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
 
-pub(crate) mod byte_range;
+pub mod byte_range;
 mod bytes;
 mod check;
 mod ends;
@@ -26,7 +26,7 @@ mod pops;
 pub mod roart;
 #[cfg(all(test, not(loom)))]
 mod tests;
-pub(crate) mod word_range;
+pub mod word_range;
 mod wrong_kind;
 
 pub use bytes::{ByteChange, ByteIndex, Bytes, LONGEST_KEY, LONGEST_VALUE};

@@ -112,7 +112,7 @@ pub enum Event {
 
 /// Where events go; nowhere by default.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Events(Option<Queue>);
+pub struct Events(Option<Queue>);
 
 #[derive(Debug, Clone)]
 struct Queue {
@@ -134,7 +134,7 @@ impl Events {
     /// # Errors
     ///
     /// [`Error::Io`] if the thread cannot be started.
-    pub(crate) fn to(listener: impl Fn(&Event) + Send + 'static) -> Result<Self> {
+    pub fn to(listener: impl Fn(&Event) + Send + 'static) -> Result<Self> {
         let (sender, receiver) = sync_channel(QUEUE);
         let thread = thread::Builder::new().name("endura-events".to_owned());
         let spawned = thread.spawn(move || call_with_all(&receiver, &listener));

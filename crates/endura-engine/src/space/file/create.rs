@@ -56,7 +56,7 @@ impl PoolFile {
 
 /// A pool that has no name yet.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub struct Draft {
     new: NewFile,
     folder: File,
 }
@@ -99,7 +99,7 @@ impl Draft {
     }
 
     /// A path by which the draft can be opened now.
-    pub(crate) fn path(&self) -> PathBuf {
+    pub fn path(&self) -> PathBuf {
         self.new.path()
     }
 
@@ -108,7 +108,7 @@ impl Draft {
     /// # Errors
     ///
     /// [`Error::Io`], with `AlreadyExists` if something has that name. No pool is left then.
-    pub(crate) fn publish(mut self, path: &Path) -> Result<()> {
+    pub fn publish(mut self, path: &Path) -> Result<()> {
         self.new.publish(path).map_err(|error| Error::creating(path, error))?;
         self.folder.sync_all().map_err(|error| {
             self.new.unpublish(path);

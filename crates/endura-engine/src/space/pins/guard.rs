@@ -57,7 +57,7 @@ impl<'s, M: Media> Guard<'s, M> {
     }
 
     /// How many writing operations this thread has begun inside other operations.
-    pub(crate) fn nested_writers(&self) -> u64 {
+    pub fn nested_writers(&self) -> u64 {
         self.slot.nested_writers()
     }
 }
