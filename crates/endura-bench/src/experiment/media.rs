@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// A fresh pool on a medium.
 pub fn space<M: Media>(medium: M) -> Result<Arc<Space<M>>> {
     Space::format(&medium)?;
-    let session = pool::Session { generation: 1, clean: true, read_only: false };
+    let session = space::Session { generation: 1, clean: true, read_only: false };
     Ok(Arc::new(Space::mount(medium, session)?))
 }
 

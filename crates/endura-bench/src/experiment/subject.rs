@@ -10,7 +10,7 @@ use std::sync::Arc;
 use endura::{Kind, Map, MapOptions, MediaChoice};
 use endura_engine::index::NbTree;
 use endura_engine::media::Media;
-use endura_engine::space::{self, Space};
+use endura_engine::space::Space;
 use endura_engine::tree::nbtree::{Design, TwoLayers};
 use endura_engine::tree::roart::Techniques;
 use endura_engine::tree::{Index, fast_fair, nbtree, roart};

@@ -64,7 +64,7 @@ pub struct Restart {
 
 fn mount<M: Media>(medium: &Arc<M>, generation: u64) -> Result<Arc<Space<Arc<M>>>> {
     // The first session begins on a fresh pool; the second finds that it was not closed.
-    let session = pool::Session { generation, clean: generation == 1, read_only: false };
+    let session = space::Session { generation, clean: generation == 1, read_only: false };
     Ok(Arc::new(Space::mount(Arc::clone(medium), session)?))
 }
 
@@ -205,7 +205,7 @@ pub fn restart<M: Media>(medium: M, keys: u64) -> Result<Restart> {
     let begun = Instant::now();
     let walks = vec![tree.marking()];
     let recoverer = LeakRecoverer::new(&space, walks, LeakRecoverer::<Arc<M>>::BITE);
-    while recoverer.step()? != pool::LeakStep::Ended {}
+    while recoverer.step()? != space::LeakStep::Ended {}
     Ok(Restart {
         keys,
         first_answer_ms: first_answer.as_secs_f64() * 1e3,

@@ -106,9 +106,11 @@ fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<
 
 /// The arguments of a restore by hand.
 pub struct ByHand<'h> {
+    /// Of the pool.
     pub path: &'h Path,
     /// The checkpoint that the caller names.
     pub from: Option<&'h Path>,
+    /// Whether the file as it was is kept beside it.
     pub keep_torn: bool,
 }
 

@@ -201,18 +201,18 @@ impl Checkpoints {
         self
     }
 
-    /// The same choice of a file, and of whether it must hold a checkpoint, with the schedule of `when`.
-    pub(crate) fn scheduled_as(self, when: Self) -> Self {
-        let schedule = Schedule { is_elsewhere: self.schedule.is_elsewhere, ..when.schedule };
-        Self { schedule, is_as_left: when.is_as_left, ..self }
-    }
-
     /// The schedule of a session of a pool that was left with the schedule `last`.
     pub(super) fn schedule(&self, last: Schedule) -> Schedule {
         let schedule = if self.is_as_left && last.is_on { last } else { self.schedule };
         let is_elsewhere = schedule.is_elsewhere || self.schedule.is_elsewhere;
         Schedule { is_elsewhere: is_elsewhere && !self.is_beside, is_chosen: true, ..schedule }
     }
+}
+
+/// The same choice of a file, and of whether it must hold a checkpoint, with the schedule of `when`.
+pub fn scheduled_as(file: Checkpoints, when: &Checkpoints) -> Checkpoints {
+    let schedule = Schedule { is_elsewhere: file.schedule.is_elsewhere, ..when.schedule };
+    Checkpoints { schedule, is_as_left: when.is_as_left, ..file }
 }
 
 impl FromStr for Checkpoints {

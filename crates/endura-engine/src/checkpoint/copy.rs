@@ -58,7 +58,10 @@ pub enum When {
     /// While the pool is in use.
     Open,
     /// When the pool is closed, and will have `length` bytes.
-    Closed { length: u64 },
+    Closed {
+        /// The length that it has then.
+        length: u64,
+    },
 }
 
 /// What a round did.
@@ -109,7 +112,6 @@ impl Copier {
     }
 
     /// The same, with at most `most` pages in a hold.
-    #[cfg(test)]
     pub fn with_most_in_hold(self, most: u64) -> Self {
         Self { most, ..self }
     }

@@ -47,7 +47,7 @@ mod rounds;
 mod stats;
 mod timing;
 
-pub use choice::Checkpoints;
+pub use choice::{Checkpoints, scheduled_as};
 pub(crate) use file::Failure;
 pub use found::Restored;
 pub(crate) use kept::Kept;

@@ -13,6 +13,7 @@ use crate::{Error, Result};
 
 /// An index of byte strings.
 pub enum ByteTree<M: Media> {
+    /// ROART.
     Roart(roart::Tree<M>),
 }
 
@@ -72,6 +73,7 @@ impl ByteTree<Mapped> {
         if on_tree!(self, tree => tree.is_elsewhere()) { Err(Error::Forked) } else { result }
     }
 
+    /// The values of many keys, in their order.
     pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         on_tree!(self, tree => tree.get_many(keys))
     }
@@ -94,6 +96,7 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.modify(key, decide))
     }
 
+    /// Inserts a value of `len` bytes, which `write` writes.
     pub fn insert_from(
         &self,
         key: &[u8],
@@ -104,11 +107,7 @@ impl ByteTree<Mapped> {
     }
 
     /// Passes the first or last entry to `read`; returns whether there is one.
-    pub(crate) fn end(
-        &self,
-        smallest: bool,
-        read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>),
-    ) -> Result<bool> {
+    pub fn end(&self, smallest: bool, read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>)) -> Result<bool> {
         on_tree!(self, tree => {
             let found = if smallest { tree.first(read)? } else { tree.last(read)? };
             Ok(found.is_some())
@@ -135,6 +134,7 @@ impl ByteTree<Mapped> {
 
 /// A range of byte strings. It does not own its tree: the caller passes the tree that made the range to each call.
 pub enum Strings {
+    /// Of ROART.
     Roart(ByteRange<roart::Cursor>),
 }
 

@@ -43,6 +43,7 @@ impl Tree<Mapped> {
         }
     }
 
+    /// The number of entries, as far as it is known.
     pub fn len(&self) -> Result<Len> {
         match self {
             Self::Words(tree) => tree.len(),

@@ -16,8 +16,11 @@ use crate::{Error, Result};
 
 /// An index of words.
 pub enum WordTree<M: Media> {
+    /// FAST & FAIR with the nodes of [`NodeLayout::Wide`](super::NodeLayout::Wide).
     Wide(Wide<M>),
+    /// FAST & FAIR with those of [`NodeLayout::NarrowLeaves`](super::NodeLayout::NarrowLeaves).
     NarrowLeaves(NarrowLeaves<M>),
+    /// NBTree.
     NbTree(NbTree<M>),
 }
 
@@ -57,10 +60,12 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => check_len(&tree.open, found))
     }
 
+    /// The value of a key.
     pub fn get(&self, key: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::get(tree, key))
     }
 
+    /// Inserts a value, also over another one, which is returned.
     pub fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::insert(tree, key, value))
     }
@@ -70,18 +75,22 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => tree.insert_near(near, key, value))
     }
 
+    /// Inserts a value where there is none; returns whether there was none.
     pub fn insert_if_absent(&self, key: u64, value: u64) -> Result<bool> {
         on_tree!(self, tree => operations::insert_if_absent(tree, key, value))
     }
 
+    /// Inserts a value over another one, which is returned; nothing where there is none.
     pub fn replace(&self, key: u64, value: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::replace(tree, key, value))
     }
 
+    /// Removes a value, and returns it.
     pub fn remove(&self, key: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::remove(tree, key))
     }
 
+    /// Replaces what is expected (`None`: no entry); returns what was found if that is something else.
     pub fn compare_exchange(
         &self,
         key: u64,
@@ -91,14 +100,17 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => operations::compare_exchange(tree, key, expected, new))
     }
 
+    /// The values of many keys, in their order.
     pub fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
         on_tree!(self, tree => tree.get_many(keys))
     }
 
+    /// The entry with the smallest key.
     pub fn first(&self) -> Result<Option<(u64, u64)>> {
         on_tree!(self, tree => tree.first())
     }
 
+    /// The entry with the greatest key.
     pub fn last(&self) -> Result<Option<(u64, u64)>> {
         on_tree!(self, tree => tree.last())
     }
@@ -126,7 +138,9 @@ impl WordTree<Mapped> {
 
 /// A range of words. It does not own its tree: the caller passes the tree that made the range to each call.
 pub enum Words {
+    /// Of FAST & FAIR.
     FastFair(WordRange<fast_fair::Cursor>),
+    /// Of NBTree.
     NbTree(WordRange<nbtree::Cursor>),
 }
 
@@ -159,11 +173,7 @@ impl Words {
     }
 
     /// The next key from above. Its value is stored in `value`.
-    pub(crate) fn next_back_key(
-        &mut self,
-        tree: &WordTree<Mapped>,
-        value: &mut u64,
-    ) -> Option<u64> {
+    pub fn next_back_key(&mut self, tree: &WordTree<Mapped>, value: &mut u64) -> Option<u64> {
         on_range!(tree, self, tree, keys => operations::next_back_key(tree, keys, value))
     }
 

@@ -12,8 +12,10 @@ use crate::checkpoint::Restored;
 use crate::checkpoint::backup::{self, ByHand, Source};
 use crate::checkpoint::restore::Progress;
 use crate::media::Placement;
+use crate::os::file_identity::FileId;
+use crate::os::whereabouts;
 use crate::runtime::calls::Call;
-use crate::space::{PoolFile, Schedule, Superblock};
+use crate::space::{Draft, PoolFile, Schedule, Superblock};
 use crate::{Error, Result};
 
 impl Open {
@@ -42,7 +44,32 @@ impl Open {
     }
 }
 
+/// The file at a path.
+pub struct FileThere<'p> {
+    path: &'p Path,
+    file: Option<FileId>,
+}
+
+impl<'p> FileThere<'p> {
+    /// What is there now.
+    pub fn at(path: &'p Path) -> Self {
+        Self { path, file: whereabouts::at(path).ok() }
+    }
+
+    /// Removes it, unless something else is there by now.
+    pub fn remove(self) {
+        if whereabouts::at(self.path).ok() == self.file {
+            let _ = std::fs::remove_file(self.path);
+        }
+    }
+}
+
 impl Options {
+    /// An empty pool for `path`, in a file with the mode and the owner of that of `like`.
+    pub fn draft(&self, path: &Path, like: &Open) -> Result<Draft> {
+        Draft::of_pool(path, self.access(), &*like.space.media().file()?)
+    }
+
     /// Writes the contents of `source` as a closed pool to `to`. `of` is the file of the pool that `source` belongs to.
     fn write_copy(
         &self,

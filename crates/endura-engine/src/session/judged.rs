@@ -49,7 +49,7 @@ impl Making {
 
 impl<'o> Locked<'o> {
     /// Decides whether the pool can be trusted, and takes it back to its checkpoint if not.
-    pub(crate) fn judge(mut self) -> Result<Judged<'o>> {
+    pub(super) fn judge(mut self) -> Result<Judged<'o>> {
         let (options, path) = (self.options, self.path);
         options.check_max_size()?;
         let placement = Placement::of(self.file.file(), !options.read_only, options.media)?;

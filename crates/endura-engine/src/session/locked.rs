@@ -192,6 +192,7 @@ impl Options {
     }
 }
 
+/// Whether the system refused for this reason.
 pub fn is_io(error: &Error, kind: io::ErrorKind) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == kind)
 }

@@ -29,6 +29,7 @@ mod copies;
 mod judged;
 mod locked;
 mod map_info;
+mod maps;
 mod mounted;
 mod open;
 mod options;
@@ -36,8 +37,10 @@ mod stats;
 mod verify;
 mod warnings;
 
+pub use copies::FileThere;
 pub use locked::{LONGEST_PAUSE, Locked, is_io};
 pub use map_info::MapInfo;
+pub use maps::{Handle, MapAsked};
 pub use open::Closed;
 pub use open::Open;
 pub use options::Options;

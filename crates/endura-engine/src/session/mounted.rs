@@ -37,11 +37,18 @@ struct LookedAt {
 
 impl<'o> Judged<'o> {
     /// Maps the pool, and refuses it if its contents cannot have been written by a correct run.
-    pub(crate) fn mount(mut self) -> Result<Mounted<'o>> {
+    pub(super) fn mount(mut self) -> Result<Mounted<'o>> {
         let (options, placement, is_on) =
             (self.locked.options, self.placement, self.making.is_on());
         let looked_at = options.look_at(&mut self.locked.file, placement, is_on)?;
         Ok(Mounted { judged: self, looked_at })
+    }
+}
+
+impl Locked<'_> {
+    /// All steps that are left. Events go to `events` once the session has begun.
+    pub fn open(self, events: Events) -> Result<Arc<Open>> {
+        self.judge()?.mount()?.begin(events).map(Arc::new)
     }
 }
 
@@ -53,7 +60,7 @@ impl Mounted<'_> {
     /// [`Error::Io`] if the session cannot be announced. The steps after that are the session's threads, whose failures
     /// are only warnings; the locks, once in 2^20 opens; and the removal of checkpoints that are no longer wanted. If
     /// locks or removal fail, the pool is left as if its process had been killed.
-    pub(crate) fn begin(self, events: Events) -> Result<Open> {
+    pub(super) fn begin(self, events: Events) -> Result<Open> {
         let Self { mut judged, looked_at } = self;
         let (file, placement) = (&mut judged.locked.file, judged.placement);
         let mut plan = match &mut judged.making {

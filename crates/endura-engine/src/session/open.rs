@@ -76,6 +76,7 @@ impl Open {
         self.birthplace
     }
 
+    /// The space in which the maps are.
     pub fn space(&self) -> &Arc<Space<Mapped>> {
         &self.space
     }
@@ -108,20 +109,24 @@ impl Open {
         Ok(maps.into_iter().map(|(name, map)| MapInfo::of(name, &map)).collect())
     }
 
+    /// As `Pool::drop_map`.
     pub fn drop_map(&self, name: &str) -> Result<bool> {
         let inventory = |map: &MapState| Ok(table::of(map)?.inventory());
         self.space.told(self.space.drop_map(name, inventory))
     }
 
+    /// As `Pool::rename`.
     pub fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.space.told(self.space.rename_map(from, to))
     }
 
+    /// As `Pool::verify`.
     pub fn verify(&self) -> Result<Report> {
         self.expect_outside()?;
         self.space.told(verify(&self.space))
     }
 
+    /// As `Pool::recover_leaks`.
     pub fn recover_leaks(&self) -> Result<bool> {
         drop(self.space.pin_mut()?);
         if self.space.leak_recovery().is_done() {
@@ -133,6 +138,7 @@ impl Open {
         self.space.told(self.background.finish())
     }
 
+    /// As `Pool::checkpoint`.
     pub fn checkpoint(&self) -> Result<Checkpoint> {
         self.expect_outside()?;
         drop(self.space.pin_mut()?);

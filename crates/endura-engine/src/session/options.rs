@@ -10,15 +10,25 @@ use crate::{Error, Result};
 /// The options that `PoolOptions` collects and documents.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// `max_size`.
     pub max_size: Option<u64>,
+    /// `media`.
     pub media: MediaChoice,
+    /// `read_only`.
     pub read_only: bool,
+    /// `accept_unclean`.
     pub accept_unclean: bool,
+    /// `allow_any_filesystem`.
     pub any_filesystem: bool,
+    /// `read_mostly`.
     pub read_mostly: bool,
+    /// `recovery_threads`.
     pub recovery_threads: usize,
+    /// `lock_timeout`.
     pub lock_timeout: Duration,
+    /// `checkpoints`.
     pub checkpoints: Option<Checkpoints>,
+    /// `restore`.
     pub restore: bool,
 }
 

@@ -13,12 +13,12 @@ pub type ByteEntry = (Vec<u8>, Vec<u8>);
 /// A live range of a map of byte strings, from both ends; see [`ByteMap::range`](super::ByteMap::range).
 pub struct ByteRange<I: ByteIndex> {
     index: Arc<I>,
-    keys: tree::ByteRange<I::Cursor>,
+    keys: tree::byte_range::ByteRange<I::Cursor>,
 }
 
 impl<I: ByteIndex> ByteRange<I> {
     pub(super) fn new(index: Arc<I>, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
-        Self { index, keys: tree::ByteRange::new(from, to) }
+        Self { index, keys: tree::byte_range::ByteRange::new(from, to) }
     }
 
     fn step(&mut self, upwards: bool) -> Option<Result<ByteEntry>> {

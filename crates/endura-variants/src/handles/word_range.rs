@@ -12,12 +12,12 @@ use endura_engine::tree::{self, Index};
 /// After an error the range ends.
 pub struct WordRange<I: Index> {
     index: Arc<I>,
-    keys: tree::WordRange<I::Cursor>,
+    keys: tree::word_range::WordRange<I::Cursor>,
 }
 
 impl<I: Index> WordRange<I> {
     pub(super) fn new(index: Arc<I>, keys: impl RangeBounds<u64>) -> Self {
-        Self { index, keys: tree::WordRange::new(keys) }
+        Self { index, keys: tree::word_range::WordRange::new(keys) }
     }
 }
 

@@ -4,8 +4,6 @@ use super::untyped::{self, UntypedMap};
 use crate::map::MapOptions;
 use crate::pool::Pool;
 use crate::{Error, Result};
-use endura_engine::index::table;
-use endura_engine::media::Mapped;
 
 impl Pool {
     /// Copies the map `name`, of any kind and any types, into the pool `to`, and returns the number of entries. The
@@ -38,14 +36,16 @@ impl Pool {
     /// ```
     pub fn copy_map(&self, name: &str, to: &Self) -> Result<u64> {
         let (from, types) = untyped::open(self, name)?;
-        let found = self.space().find_map(name)?;
+        let found = self.session().map_info(name)?;
         let found = found.ok_or_else(|| Error::NoSuchMap { name: name.to_owned() })?;
-        if to.space().find_map(name)?.is_some() {
+        if to.session().map_info(name)?.is_some() {
             return Err(Error::MapExists { name: name.to_owned() });
         }
-        let structure = table::of::<Mapped>(&found)?;
-        let mut options = MapOptions::new().kind(structure.kind());
-        if let Some(layout) = structure.layout() {
+        let mut options = MapOptions::new();
+        if let Some(kind) = found.kind {
+            options = options.kind(kind);
+        }
+        if let Some(layout) = found.layout {
             options = options.node_layout(layout);
         }
         let are_words = matches!(from, UntypedMap::Words(_));

@@ -2,12 +2,12 @@
 
 use super::form::Form;
 use super::types::Type;
-use crate::map::handle::Handle;
 use crate::map::{Map, MapOptions, check_names};
 use crate::pool::pool::Pool;
 use crate::{Error, Result};
 use endura_engine::Types;
 use endura_engine::index::Tree;
+use endura_engine::session::Handle;
 
 /// A map of any types, whose keys and values are passed as they are stored ([`Value::encode`](crate::Value::encode)).
 /// The map does not check that they are encodings of its types.
@@ -16,10 +16,10 @@ pub type UntypedMap = Form<Map<u64, u64>, Map<[u8], [u8]>>;
 /// Opens the map `name` with the types that the pool records for it, and returns these too. If it is a map of words,
 /// and one of the types is known not to be stored as words, the map is damaged.
 pub(super) fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
-    let Some(map) = pool.space().find_map(name)? else {
+    let Some(map) = pool.session().map_info(name)? else {
         return Err(Error::NoSuchMap { name: name.to_owned() });
     };
-    let types = map.types().clone();
+    let types = map.types;
     let may_be_words = [&types.key, &types.value].into_iter().all(|name| {
         let found = Type::named(name);
         found.is_word() || matches!(found, Type::Unknown(_))

@@ -10,8 +10,8 @@ use endura_engine::Kind;
 use endura_engine::Types;
 use endura_engine::index::{ByteTree, Tree, WordTree};
 use endura_engine::media::Mapped;
-use endura_engine::os::fork::ForkGuard;
 use endura_engine::runtime::calls::Call;
+use endura_engine::session::Handle;
 
 /// A handle of a named map from `K` to `V`, sorted by key.
 ///
@@ -64,20 +64,6 @@ use endura_engine::runtime::calls::Call;
 pub struct Map<K: ?Sized, V: ?Sized> {
     handle: Arc<Handle>,
     types: PhantomData<fn(&K) -> &V>,
-}
-
-/// The state of a handle that does not depend on the types.
-pub(crate) struct Handle {
-    pub(crate) tree: Tree<Mapped>,
-    pub(crate) name: String,
-    pub(crate) kind: Kind,
-    pub(crate) types: Types,
-    /// The process that opened the pool.
-    pub(crate) birthplace: ForkGuard,
-    /// The address that identifies the pool in [calls](Call).
-    pub(crate) pool_address: usize,
-    /// Keeps the pool open while the handle exists.
-    pub(crate) _pool: Arc<dyn Send + Sync>,
 }
 
 impl<K: ?Sized, V: ?Sized> Clone for Map<K, V> {

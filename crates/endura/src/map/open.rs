@@ -1,33 +1,18 @@
 //! Opening and creating maps.
 
-use std::sync::Arc;
-
 use crate::encoding::value::{Key, Value, is_word};
-use crate::map::handle::{Handle, Map};
+use crate::map::handle::Map;
 use crate::pool::pool::Pool;
 use crate::{Error, Result};
 use endura_engine::Kind;
 use endura_engine::Types;
-use endura_engine::index::{NodeLayout, table};
-use endura_engine::space::MapState;
-
-/// The default kind of a new map whose keys and values are words.
-const FOR_WORDS: Kind = Kind::FastFair;
-/// The default kind of a new map of any other types.
-const FOR_BYTES: Kind = Kind::Roart;
+use endura_engine::index::NodeLayout;
+use endura_engine::session::{Handle, MapAsked};
 
 /// How to open a map; see [`Pool::map_with`].
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct MapOptions {
-    kind: Option<Kind>,
-    layout: Option<NodeLayout>,
-    create: bool,
-}
-
-impl Default for MapOptions {
-    fn default() -> Self {
-        Self { kind: None, layout: None, create: true }
-    }
+    asked: MapAsked,
 }
 
 impl MapOptions {
@@ -40,21 +25,21 @@ impl MapOptions {
     /// The kind of the index. An existing map must have this kind.
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
-        self.kind = Some(kind);
+        self.asked.kind = Some(kind);
         self
     }
 
     /// The sizes of the nodes of a [`Kind::FastFair`]. An existing map must have these.
     #[must_use]
     pub fn node_layout(mut self, layout: NodeLayout) -> Self {
-        self.layout = Some(layout);
+        self.asked.layout = Some(layout);
         self
     }
 
     /// Whether to create the map if there is none; true by default.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
-        self.create = create;
+        self.asked.create = create;
         self
     }
 }
@@ -121,62 +106,6 @@ impl Pool {
         types: Types,
         are_words: bool,
     ) -> Result<Handle> {
-        self.space().told(self.try_open_map(name, options, types, are_words))
-    }
-
-    fn try_open_map(
-        &self,
-        name: &str,
-        options: MapOptions,
-        types: Types,
-        are_words: bool,
-    ) -> Result<Handle> {
-        let map = self.find_or_make(name, options, &types, are_words)?;
-        let name = name.to_owned();
-        if *map.types() != types {
-            return Err(Error::WrongTypes {
-                name,
-                found: Box::new(map.types().clone()),
-                want: Box::new(types),
-            });
-        }
-        let structure = table::of(&map)?;
-        let kind = structure.kind();
-        if let Some(want) = options.kind.filter(|&want| want != kind) {
-            let types = Box::new(types);
-            return Err(Error::WrongKind { name, types, found: Some(kind), want });
-        }
-        if options.layout.is_some_and(|want| structure.layout().is_some_and(|is| is != want)) {
-            return Err(Error::OtherNodes { name });
-        }
-        if !are_words && structure.is_of_words() {
-            let what = "a map of an index that cannot hold its types";
-            return Err(Error::Corrupt { offset: map.entry(), what });
-        }
-        let tree = structure.open(self.space(), map)?;
-        let (pool_address, birthplace) = (self.address(), self.birthplace());
-        Ok(Handle { tree, name, kind, types, birthplace, pool_address, _pool: self.keep_open() })
-    }
-
-    fn find_or_make(
-        &self,
-        name: &str,
-        options: MapOptions,
-        types: &Types,
-        are_words: bool,
-    ) -> Result<Arc<MapState>> {
-        if let Some(map) = self.space().find_map(name)? {
-            return Ok(map);
-        }
-        if !options.create {
-            return Err(Error::NoSuchMap { name: name.to_owned() });
-        }
-        let kind = options.kind.unwrap_or(if are_words { FOR_WORDS } else { FOR_BYTES });
-        let structure = table::of_new(self.space().media(), kind, options.layout);
-        if !are_words && structure.is_of_words() {
-            let (name, types) = (name.to_owned(), Box::new(types.clone()));
-            return Err(Error::WrongKind { name, types, found: None, want: kind });
-        }
-        structure.find_or_create(self.space(), name, types)
+        self.session().open_map(name, options.asked, types, are_words)
     }
 }

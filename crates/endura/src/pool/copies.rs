@@ -10,9 +10,8 @@ use super::pool::Pool;
 use crate::{Error, Result};
 use endura_engine::checkpoint::backup::ByHand;
 use endura_engine::checkpoint::{Checkpoints, Restored, found};
-use endura_engine::os::whereabouts;
+use endura_engine::session::FileThere;
 use endura_engine::session::Options;
-use endura_engine::space::Draft;
 
 impl PoolOptions {
     /// Creates a pool at `to` for contents of `from`, and closes it after `fill` has written it. Nothing may exist at
@@ -52,7 +51,7 @@ impl PoolOptions {
         fill: impl FnOnce(&Pool) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         let to = to.as_ref();
-        let draft = Draft::of_pool(to, self.session.access(), &*from.space().media().file()?)?;
+        let draft = self.session.draft(to, from.session())?;
         let new = self.clone().checkpoints(Checkpoints::off()).open_existing(draft.path())?;
         let done = fill(&new)?;
         new.close()?;
@@ -130,14 +129,10 @@ impl Pool {
     /// ```
     pub fn snapshot_to(&self, to: impl AsRef<Path>) -> Result<Pool> {
         self.backup(&to)?;
-        let made = whereabouts::at(to.as_ref()).ok();
+        let made = FileThere::at(to.as_ref());
         let opened = Self::options().read_only(true).open_existing(&to);
         // A failed open leaves nothing, like a failed backup.
-        opened.inspect_err(|_| {
-            if whereabouts::at(to.as_ref()).ok() == made {
-                let _ = std::fs::remove_file(&to);
-            }
-        })
+        opened.inspect_err(|_| made.remove())
     }
 
     /// Takes the pool at `path` back to a checkpoint: the one beside it, or the one in `from`. An open does that by

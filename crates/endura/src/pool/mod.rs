@@ -12,8 +12,6 @@ mod open;
 mod options;
 #[expect(clippy::module_inception, reason = "the pool among what belongs to it")]
 pub(crate) mod pool;
-#[cfg(test)]
-mod power_cuts;
 mod settings;
 
 pub use options::PoolOptions;

@@ -68,6 +68,6 @@ impl PoolOptions {
 
     fn begin(&self, path: &Path, locked: Locked<'_>) -> Result<Pool> {
         let events = listen::events(self, path)?;
-        locked.judge()?.mount()?.begin(events).map(Pool::of)
+        locked.open(events).map(Pool::of)
     }
 }

@@ -10,7 +10,6 @@ use crate::Error;
 use crate::Result;
 use endura_engine::checkpoint::{Checkpoint, Restored};
 use endura_engine::media::Mapped;
-use endura_engine::os::fork::ForkGuard;
 use endura_engine::session::{Closed, MapInfo, Open, Report, Stats};
 use endura_engine::space::Space;
 
@@ -60,32 +59,18 @@ impl Pool {
         PoolOptions::default()
     }
 
-    pub(super) fn of(open: Open) -> Self {
-        Self { open: Arc::new(open) }
+    pub(super) fn of(open: Arc<Open>) -> Self {
+        Self { open }
     }
 
-    /// The space of the pool, on which handles of maps are built.
-    pub(crate) fn space(&self) -> &Arc<Space<Mapped>> {
+    /// The space of the pool, for the lab.
+    #[doc(hidden)]
+    pub fn space(&self) -> &Arc<Space<Mapped>> {
         self.open.space()
     }
 
-    /// A reference that keeps the pool open while it exists.
-    pub(crate) fn keep_open(&self) -> Arc<dyn Send + Sync> {
-        Arc::<Open>::clone(&self.open)
-    }
-
-    /// The address that identifies the pool in [calls](endura_engine::runtime::calls::Call).
-    pub(crate) fn address(&self) -> usize {
-        self.open.address()
-    }
-
-    /// The process that opened the pool.
-    pub(crate) fn birthplace(&self) -> ForkGuard {
-        self.open.birthplace()
-    }
-
     /// The open pool that all handles share.
-    pub(super) fn session(&self) -> &Open {
+    pub(crate) fn session(&self) -> &Arc<Open> {
         &self.open
     }
 

@@ -1,7 +1,7 @@
 //! Options by name, for configuration files and bindings for other languages.
 
 use super::options::PoolOptions;
-use endura_engine::checkpoint::Checkpoints;
+use endura_engine::checkpoint::{Checkpoints, scheduled_as};
 use endura_engine::settings::{number, seconds, size, switch};
 
 /// The name of an option, and the function that reads its value.
@@ -27,7 +27,7 @@ const SETTINGS: &[Setting] = &[
                 Err("`off` excludes all other options about checkpoints".into())
             }
             true => Ok(options.checkpoints(when)),
-            false => with_checkpoints(options, |chosen| chosen.scheduled_as(when)),
+            false => with_checkpoints(options, |chosen| scheduled_as(chosen, &when)),
         }
     }),
     ("checkpoint-file", |options, text| match text {

@@ -6,9 +6,9 @@ use std::io;
 use std::panic::Location;
 use std::sync::Arc;
 
+// Of the crate that includes this file: the engine, or its test of power cuts.
 use super::random::Random;
-use crate::os::door::DiskFile;
-use crate::sync::Mutex;
+use super::{DiskFile, Mutex};
 
 /// A sector, which is written whole or not at all.
 const SECTOR: usize = 512;

@@ -6,3 +6,6 @@ mod losses;
 mod model;
 pub(crate) mod random;
 mod rounds;
+
+use crate::os::door::DiskFile;
+use crate::sync::Mutex;

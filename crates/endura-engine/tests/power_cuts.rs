@@ -8,19 +8,41 @@ use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::pool::Pool;
-use crate::{Kind, Result};
-use crate::{Map, MapOptions};
+use endura::{Map, MapOptions, Pool};
 use endura_engine::checkpoint::Checkpoints;
 use endura_engine::checkpoint::copy::{Copier, Pages, When};
 use endura_engine::checkpoint::file::CheckpointFile;
-use endura_engine::checkpoint::file::tests::disk::Losing;
-use endura_engine::checkpoint::file::tests::random::Random;
 use endura_engine::checkpoint::restore;
-use endura_engine::os::boot::Boot;
+use endura_engine::os::door::DiskFile;
 use endura_engine::space::Superblock;
+use endura_engine::{Kind, Result};
+
+use disk::Losing;
+use random::Random;
+
+#[path = "../src/checkpoint/file/tests/disk.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the engine's own tests use the rest")]
+mod disk;
+#[path = "../src/checkpoint/file/tests/random.rs"]
+#[allow(unreachable_pub, reason = "as there")]
+mod random;
+
+/// As the engine's: a panic leaves what it guards.
+#[derive(Debug, Default)]
+struct Mutex<T>(std::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The number of writers, and of keys that each has in each map.
 const WRITERS: u64 = 2;
@@ -173,7 +195,8 @@ fn superblock_of(path: &Path) -> Superblock {
 fn tear(path: &Path, was: &Superblock, random: &mut Random) {
     let file = File::options().read(true).write(true).open(path).unwrap();
     let sequence = superblock_of(path).sequence;
-    let boot = Boot { id: [0xEE; 16], ..was.boot };
+    let mut boot = was.boot;
+    boot.id = [0xEE; 16];
     Superblock { clean: false, boot, sequence, is_marked: false, ..*was }.write(&file).unwrap();
     let pages = file.metadata().unwrap().len() / restore::PAGE_BYTES;
     for page in 2..pages {
