@@ -6,9 +6,9 @@
 //! | after a change of | run |
 //! | --- | --- |
 //! | anything here | `.ci/quick`; `cargo test -p endura-tests --test faults --test damage` |
-//! | the hold, or what runs beside writers | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//! | the hold, or what runs beside writers | `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom` |
 //!
-//! `cargo test -p endura --lib checkpoint`, a part of `.ci/quick`, cuts the power, kills the process and fails calls at
+//! `cargo test -p endura-engine --lib checkpoint`, a part of `.ci/quick`, cuts the power, kills the process and fails calls at
 //! every step of a round, and leaves out each of its syncs.
 //!
 //! | file | what |

@@ -5,7 +5,7 @@
 //!
 //! After a change run `.ci/quick`. Also run
 //!
-//! * for searches, sorts and vectors: `cargo test -p endura --test nbtree vectors`
+//! * for searches, sorts and vectors: `cargo test -p endura-engine --test nbtree vectors`
 //! * for anything with code for AArch64: `.ci/hours aarch64`
 
 pub(crate) mod byte_search;

@@ -8,7 +8,7 @@
 //!
 //! * for locks, claims, descriptors and forks: `cargo test -p endura-tests --test locks --test files`
 //! * for mappings, blocks and identities of files: `cargo test -p endura-tests --test faults`
-//! * for [`barrier`]: `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom`
+//! * for [`barrier`]: `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom`
 
 pub(crate) mod barrier;
 pub(crate) mod bus_error;

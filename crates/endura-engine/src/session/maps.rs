@@ -28,12 +28,6 @@ pub struct MapAsked {
     pub create: bool,
 }
 
-impl Default for MapAsked {
-    fn default() -> Self {
-        Self { kind: None, layout: None, create: true }
-    }
-}
-
 /// An open map. `Map` is a shared reference to it, with types.
 pub struct Handle {
     /// The index.
@@ -49,7 +43,7 @@ pub struct Handle {
     /// Identifies the pool to its [calls](crate::runtime::calls::Call).
     pub pool_address: usize,
     /// Keeps the pool open while the handle exists.
-    pub _pool: Arc<dyn Send + Sync>,
+    _pool: Arc<dyn Send + Sync>,
 }
 
 impl Open {

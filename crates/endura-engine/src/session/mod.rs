@@ -21,6 +21,7 @@
 //! | [`locked`], [`judged`], [`mounted`] | the steps of an open |
 //! | [`open`] | the open pool that all handles share, and its close |
 //! | [`stats`], [`warnings`], [`map_info`] | statistics, warnings, the list of maps |
+//! | [`maps`] | a map is opened, or made |
 //! | [`verify`] | verification of everything in a pool |
 //! | [`copies`] | copies of whole pools, and restores by hand |
 

@@ -43,7 +43,7 @@ impl<M: Media> Space<M> {
     }
 
     /// Returns the result of a call about the whole pool, and notes the damage in it.
-    pub fn told<R>(&self, result: Result<R>) -> Result<R> {
+    pub(crate) fn told<R>(&self, result: Result<R>) -> Result<R> {
         result.inspect_err(|error| self.note_damage(error))
     }
 

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | anything here | `.ci/quick` |
 //! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation` |
-//! | pins, caches or limbo | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//! | pins, caches or limbo | `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom` |
 //! | `file/` | `cargo test -p endura-tests --test faults --test damage` |
 //!
 //! A change of the file format also raises [`FORMAT`] and updates `docs/design.md`.

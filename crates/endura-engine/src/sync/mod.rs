@@ -4,8 +4,8 @@
 //! threads. Persistent words never use these types: they are words of a [`Media`]. Statics use those of `std` in every
 //! build, because they outlive an execution of a model.
 //!
-//! This module uses nothing of the library. After a change run `.ci/quick`, `cargo test -p endura --test waits`, and
-//! `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom`.
+//! This module uses nothing of the library. After a change run `.ci/quick`, `cargo test -p endura-engine --test waits`, and
+//! `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom`.
 //!
 //! [`Media`]: crate::media::Media
 

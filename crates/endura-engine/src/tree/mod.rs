@@ -7,10 +7,10 @@
 //!
 //! | after a change of | run |
 //! | --- | --- |
-//! | one tree | `cargo test -p endura --test fast_fair` (or `nbtree`, `roart`) |
+//! | one tree | `cargo test -p endura-engine --test fast_fair` (or `nbtree`, `roart`) |
 //! | anything here | `.ci/quick` |
 //! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation --test nbtree --test roart killed` |
-//! | a lock word, or a memory order | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//! | a lock word, or a memory order | `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom` |
 
 pub mod byte_range;
 mod bytes;

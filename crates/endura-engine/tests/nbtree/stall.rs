@@ -21,7 +21,7 @@ const OTHERS: u64 = 7;
 /// Operations of each of them. `ENDURA_STALL_OPERATIONS` sets another number; it takes
 ///
 /// ```text
-/// ENDURA_STALL_OPERATIONS=1000000 cargo test -p endura --test nbtree stands_at_any_step -- --nocapture
+/// ENDURA_STALL_OPERATIONS=1000000 cargo test -p endura-engine --test nbtree stands_at_any_step -- --nocapture
 /// ```
 ///
 /// three minutes of processor time: seven and a half on two cores that ten others wanted as well.

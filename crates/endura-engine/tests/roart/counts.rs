@@ -119,7 +119,7 @@ fn r17_a_random_load_on_average() {
 }
 
 #[test]
-#[ignore = "a million: cargo test --release -p endura --test roart -- --ignored --nocapture r17"]
+#[ignore = "a million: cargo test --release -p endura-engine --test roart -- --ignored --nocapture r17"]
 fn r17_a_random_load_of_a_million_on_average() {
     random_load(1_000_000);
 }

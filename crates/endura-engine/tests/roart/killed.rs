@@ -150,7 +150,7 @@ fn r18_acknowledged_operations_survive_sigkill() {
 }
 
 #[test]
-#[ignore = "a minute: cargo test --release -p endura --test roart -- --ignored --nocapture r18"]
+#[ignore = "a minute: cargo test --release -p endura-engine --test roart -- --ignored --nocapture r18"]
 fn r18_a_minute_with_a_kill_every_two_seconds() {
     kept("killed::r18_a_minute_with_a_kill_every_two_seconds", 30, Duration::from_secs(2));
 }

@@ -163,7 +163,7 @@ fn entries_of_124_bytes_take_at_most_175() {
 }
 
 #[test]
-#[ignore = "millions: cargo test --release -p endura --test roart -- --ignored --nocapture millions"]
+#[ignore = "millions: cargo test --release -p endura-engine --test roart -- --ignored --nocapture millions"]
 fn millions_of_entries_take_what_they_should() {
     for (entries, most, name, entry) in [
         (1_000_000, 70.0, "8 + 8", small as fn(u64) -> (Vec<u8>, Vec<u8>)),

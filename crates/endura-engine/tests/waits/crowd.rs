@@ -1,6 +1,6 @@
 //! What waits cost where there are more writers than processors and a holder of a lock is preempted:
 //!
-//!     cargo test --release -p endura --test waits crowd -- --ignored --nocapture
+//!     cargo test --release -p endura-engine --test waits crowd -- --ignored --nocapture
 //!
 //! Each line is one round of a second: operations a second of all threads, and the time that one operation took, as the
 //! median, the 99.9th percentile and the longest, in microseconds.

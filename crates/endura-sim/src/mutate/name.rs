@@ -27,7 +27,7 @@ pub struct Area {
 const TESTS: [&str; 3] = ["tests", "tests.rs", "loom.rs"];
 
 /// Where the sources of the product begin.
-const PRODUCT: &str = "crates/endura/src/";
+const PRODUCT: &str = "crates/endura-engine/src/";
 
 impl Area {
     /// Whether a source lies in it.

@@ -33,7 +33,7 @@ impl Place {
     fn find(self) -> (String, u32) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut files = Vec::new();
-        if let Err(wrong) = sources(&root, Path::new("crates/endura/src"), &mut files) {
+        if let Err(wrong) = sources(&root, Path::new("crates/endura-engine/src"), &mut files) {
             panic!("{wrong}");
         }
         files.sort();

@@ -3,12 +3,13 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
+use endura_engine::tree::byte_range::behind;
+
 use super::encoding::Encoding;
 use super::form::{Form, Lent, Owned, WordWidth, in_form};
 use super::map::DynamicMap;
 use super::range::DynamicRange;
 use crate::Result;
-use endura_engine::tree::byte_range::behind;
 
 /// The operations of [`Map`](crate::Map), with its errors.
 impl DynamicMap {

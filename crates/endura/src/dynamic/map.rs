@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use endura_engine::{Kind, Types};
+
 use super::form::{Argument, WordWidth, in_form};
 use super::types::Type;
 use super::untyped::{self, UntypedMap};
 use crate::map::MapOptions;
 use crate::pool::Pool;
 use crate::{BoxError, Error, Result};
-use endura_engine::Kind;
-use endura_engine::Types;
 
 /// A map whose types are known only at run time. It has the operations of a [`Map`](crate::Map), with the same
 /// guarantees, complexity and errors. Keys and values are passed as they are stored.

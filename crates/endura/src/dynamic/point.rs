@@ -2,12 +2,13 @@
 
 use std::io;
 
+use endura_engine::tree::Bytes;
+
 use super::encoding::Encoding;
 use super::form::{Form, Lent, Owned, in_form};
 use super::map::DynamicMap;
 use super::types::Type;
 use crate::{Error, Result};
-use endura_engine::tree::Bytes;
 
 /// The operations of [`Map`](crate::Map), with its errors.
 impl DynamicMap {

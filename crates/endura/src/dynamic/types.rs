@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::{BoxError, Error};
 use endura_engine::tree::LONGEST_VALUE;
+
+use crate::{BoxError, Error};
 
 /// The deepest nesting of types that is parsed. It is the compiler's own limit, so that no program has deeper ones.
 const DEEPEST: usize = 128;

@@ -1,13 +1,14 @@
 //! [`UntypedMap`]: the map below a [`DynamicMap`](super::DynamicMap), which checks nothing.
 
+use endura_engine::Types;
+use endura_engine::index::Tree;
+use endura_engine::session::Handle;
+
 use super::form::Form;
 use super::types::Type;
 use crate::map::{Map, MapOptions, check_names};
 use crate::pool::pool::Pool;
 use crate::{Error, Result};
-use endura_engine::Types;
-use endura_engine::index::Tree;
-use endura_engine::session::Handle;
 
 /// A map of any types, whose keys and values are passed as they are stored ([`Value::encode`](crate::Value::encode)).
 /// The map does not check that they are encodings of its types.

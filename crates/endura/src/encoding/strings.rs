@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use endura_engine::tree::Bytes;
+
 use crate::BoxError;
 use crate::encoding::scratch;
 use crate::encoding::value::{Key, PrefixKey, Value};
-use endura_engine::tree::Bytes;
 
 /// `str` and `[u8]`, and their owned forms, which have the same encoding.
 macro_rules! strings {

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
+use endura_engine::tree::Bytes;
+
 use crate::encoding::value::{Key, Value};
 use crate::{BoxError, Error, Result};
-use endura_engine::tree::Bytes;
 
 #[cold]
 pub(crate) fn decode_error<T: Value + ?Sized>(source: BoxError) -> Error {

@@ -1,12 +1,13 @@
 //! The first and last entry of a map, and its length.
 
+use endura_engine::index::WordTree;
+use endura_engine::media::Mapped;
+use endura_engine::tree::{Len, Popped};
+
 use crate::Result;
 use crate::encoding::value::{Key, Value};
 use crate::map::convert::{decode, encoded, from_word, read};
 use crate::map::handle::Map;
-use endura_engine::index::WordTree;
-use endura_engine::media::Mapped;
-use endura_engine::tree::{Len, Popped};
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// The entry with the smallest key, at one moment of the call. It searches again only if a writer has changed a

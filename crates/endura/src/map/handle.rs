@@ -4,14 +4,14 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::encoding::value::{Key, Value, is_word};
-use crate::{Error, Result};
-use endura_engine::Kind;
-use endura_engine::Types;
 use endura_engine::index::{ByteTree, Tree, WordTree};
 use endura_engine::media::Mapped;
 use endura_engine::runtime::calls::Call;
 use endura_engine::session::Handle;
+use endura_engine::{Kind, Types};
+
+use crate::encoding::value::{Key, Value, is_word};
+use crate::{Error, Result};
 
 /// A handle of a named map from `K` to `V`, sorted by key.
 ///

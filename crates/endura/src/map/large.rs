@@ -2,11 +2,12 @@
 
 use std::io;
 
+use endura_engine::tree::Bytes;
+
 use crate::encoding::value::Key;
 use crate::map::convert::encoded;
 use crate::map::handle::Map;
 use crate::{Error, Result};
-use endura_engine::tree::Bytes;
 
 impl<K: Key + ?Sized> Map<K, [u8]> {
     /// Gives `key` a value of `len` bytes, which `write` writes piece by piece, directly into the pool. For values of

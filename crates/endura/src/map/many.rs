@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
+use endura_engine::tree::byte_range::behind;
+use endura_engine::tree::{ByteChange, Near};
+
 use crate::encoding::bound::KeyRange;
 use crate::encoding::value::{Key, PrefixKey, Value};
 use crate::map::convert::{
@@ -13,8 +16,6 @@ use crate::map::range::{Entries, Keys, Range, Values};
 use crate::map::runs::Runs;
 use crate::map::visit::Visit;
 use crate::{Error, Result};
-use endura_engine::tree::byte_range::behind;
-use endura_engine::tree::{ByteChange, Near};
 
 /// The number of lookups whose cache misses overlap.
 const BATCH: usize = 64;

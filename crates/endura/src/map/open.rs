@@ -1,18 +1,26 @@
 //! Opening and creating maps.
 
+use endura_engine::index::NodeLayout;
+use endura_engine::session::{Handle, MapAsked};
+use endura_engine::{Kind, Types};
+
 use crate::encoding::value::{Key, Value, is_word};
 use crate::map::handle::Map;
 use crate::pool::pool::Pool;
 use crate::{Error, Result};
-use endura_engine::Kind;
-use endura_engine::Types;
-use endura_engine::index::NodeLayout;
-use endura_engine::session::{Handle, MapAsked};
 
 /// How to open a map; see [`Pool::map_with`].
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct MapOptions {
-    asked: MapAsked,
+    kind: Option<Kind>,
+    layout: Option<NodeLayout>,
+    create: bool,
+}
+
+impl Default for MapOptions {
+    fn default() -> Self {
+        Self { kind: None, layout: None, create: true }
+    }
 }
 
 impl MapOptions {
@@ -25,21 +33,21 @@ impl MapOptions {
     /// The kind of the index. An existing map must have this kind.
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
-        self.asked.kind = Some(kind);
+        self.kind = Some(kind);
         self
     }
 
     /// The sizes of the nodes of a [`Kind::FastFair`]. An existing map must have these.
     #[must_use]
     pub fn node_layout(mut self, layout: NodeLayout) -> Self {
-        self.asked.layout = Some(layout);
+        self.layout = Some(layout);
         self
     }
 
     /// Whether to create the map if there is none; true by default.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
-        self.asked.create = create;
+        self.create = create;
         self
     }
 }
@@ -106,6 +114,7 @@ impl Pool {
         types: Types,
         are_words: bool,
     ) -> Result<Handle> {
-        self.session().open_map(name, options.asked, types, are_words)
+        let MapOptions { kind, layout, create } = options;
+        self.session().open_map(name, MapAsked { kind, layout, create }, types, are_words)
     }
 }

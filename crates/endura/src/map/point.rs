@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 
+use endura_engine::index::WordTree;
+use endura_engine::media::Mapped;
+use endura_engine::tree::{ByteChange, Bytes};
+
 use crate::Result;
 use crate::encoding::value::{Key, Value};
 use crate::map::convert::{decode_error, encode, encoded, from_words, read};
 use crate::map::handle::Map;
 use crate::map::runs::Runs;
-use endura_engine::index::WordTree;
-use endura_engine::media::Mapped;
-use endura_engine::tree::{ByteChange, Bytes};
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// The value of `key`.

@@ -4,13 +4,14 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::ops::ControlFlow;
 
+use endura_engine::index::{Strings, Words};
+use endura_engine::tree::Entry;
+
 use crate::encoding::value::{Key, Value};
 use crate::map::convert::{decode, decode_error, from_word, own};
 use crate::map::handle::Map;
 use crate::map::visit::Visit;
 use crate::{Error, Result};
-use endura_engine::index::{Strings, Words};
-use endura_engine::tree::Entry;
 
 /// The part of a range that is still to be returned.
 pub(crate) enum Entries {

@@ -5,10 +5,11 @@
 //! with itself: if it writes a different value each time, it would run for ever. To distinguish it from other threads,
 //! the writes of its own thread are counted, inside a pin around the closure.
 
-use crate::{Error, Result};
 use endura_engine::index::Tree;
 use endura_engine::media::Mapped;
 use endura_engine::space::Guard;
+
+use crate::{Error, Result};
 
 /// How many runs happen before runs are watched. A watch is a pin, which keeps the pool open and memory from being
 /// reused.

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use endura_engine::tree::ByteChange;
+
 use crate::Result;
 use crate::encoding::value::{Key, Value};
 use crate::map::convert::{decode, encoded, from_word};
 use crate::map::handle::Map;
-use endura_engine::tree::ByteChange;
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// Gives `key` this value, whether `key` is in the map or not; returns whether it was absent. The old value is not

@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::options::PoolOptions;
-use super::pool::Pool;
-use crate::{Error, Result};
 use endura_engine::checkpoint::backup::ByHand;
 use endura_engine::checkpoint::{Checkpoints, Restored, found};
 use endura_engine::session::FileThere;
 use endura_engine::session::Options;
+
+use super::options::PoolOptions;
+use super::pool::Pool;
+use crate::{Error, Result};
 
 impl PoolOptions {
     /// Creates a pool at `to` for contents of `from`, and closes it after `fill` has written it. Nothing may exist at

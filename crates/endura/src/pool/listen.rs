@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use endura_engine::space::Events;
+
 use super::options::{Listener, PoolOptions};
 use crate::Result;
-use endura_engine::space::Events;
 
 /// Makes the receiver of the events of the pool at `path`: it passes them to the user's listener and to `tracing`.
 pub(super) fn events(options: &PoolOptions, path: &Path) -> Result<Events> {
@@ -72,8 +73,9 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use super::super::pool::Pool;
     use endura_engine::space::Event;
+
+    use super::super::pool::Pool;
 
     /// How long a close waits at most for a listener that does not return.
     const LISTENER_WAIT: Duration = Duration::from_secs(1);

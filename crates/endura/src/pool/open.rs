@@ -4,11 +4,12 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use endura_engine::session::{LONGEST_PAUSE, Locked, is_io};
+
 use super::listen;
 use super::options::PoolOptions;
 use super::pool::Pool;
 use crate::{Error, Result};
-use endura_engine::session::{LONGEST_PAUSE, Locked, is_io};
 
 impl PoolOptions {
     /// Opens the pool at `path`, which must exist. Takes a few milliseconds, whatever the size of the pool.

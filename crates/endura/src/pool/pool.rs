@@ -4,14 +4,13 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::options::PoolOptions;
-#[cfg(doc)]
-use crate::Error;
-use crate::Result;
 use endura_engine::checkpoint::{Checkpoint, Restored};
 use endura_engine::media::Mapped;
 use endura_engine::session::{Closed, MapInfo, Open, Report, Stats};
 use endura_engine::space::Space;
+
+use super::options::PoolOptions;
+use crate::Result;
 
 /// An open pool: one file with any number of named maps.
 ///

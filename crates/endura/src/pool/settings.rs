@@ -1,8 +1,9 @@
 //! Options by name, for configuration files and bindings for other languages.
 
-use super::options::PoolOptions;
 use endura_engine::checkpoint::{Checkpoints, scheduled_as};
 use endura_engine::settings::{number, seconds, size, switch};
+
+use super::options::PoolOptions;
 
 /// The name of an option, and the function that reads its value.
 type Setting = (&'static str, fn(PoolOptions, &str) -> Result<PoolOptions, String>);

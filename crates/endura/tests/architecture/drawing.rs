@@ -15,8 +15,10 @@ const WIDTH: usize = 100;
 
 /// The first sentence at the head of a room.
 fn sentence(room: &str) -> String {
-    let src = rules::root().join("crates/endura/src");
-    let file = [src.join(room).join("mod.rs"), src.join(format!("{room}.rs"))];
+    let src =
+        ["endura", "endura-engine"].map(|name| rules::root().join("crates").join(name).join("src"));
+    let file =
+        src.map(|src| [src.join(room).join("mod.rs"), src.join(format!("{room}.rs"))]).concat();
     let text = file.iter().find_map(|file| fs::read_to_string(file).ok()).unwrap();
     let head: Vec<_> = text.lines().map_while(|line| line.strip_prefix("//!")).collect();
     let head =

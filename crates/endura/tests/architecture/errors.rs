@@ -105,7 +105,8 @@ fn names_an_act(text: &str) -> bool {
 
 #[test]
 fn every_error_says_what_to_do() {
-    let source = std::fs::read_to_string(rules::root().join("crates/endura/src/error.rs")).unwrap();
+    let source =
+        std::fs::read_to_string(rules::root().join("crates/endura-engine/src/error.rs")).unwrap();
     let file = syn::parse_file(&source).unwrap();
     let variants: BTreeSet<String> = file
         .items
@@ -175,7 +176,9 @@ impl<'ast> Visit<'ast> for Unsupported {
 #[test]
 fn what_is_not_supported_is_said_with_an_act() {
     let (mut files, mut found) = (Vec::new(), Unsupported::default());
-    rules::sources(&rules::root().join("crates/endura/src"), &mut files);
+    for name in ["endura", "endura-engine"] {
+        rules::sources(&rules::root().join("crates").join(name).join("src"), &mut files);
+    }
     for file in files {
         let source = std::fs::read_to_string(file).unwrap();
         found.visit_file(&syn::parse_file(&source).unwrap());

@@ -10,18 +10,18 @@ const UNSAFE_DOORS: [&str; 25] = [
     "crates/endura-variants/src/media/",
     "crates/endura-sim/src/sim/medium.rs",
     "crates/endura-sim/src/owned.rs",
-    "crates/endura/src/cpu/",
-    "crates/endura/src/media/",
-    "crates/endura/src/os/",
-    "crates/endura/src/runtime/",
+    "crates/endura-engine/src/cpu/",
+    "crates/endura-engine/src/media/",
+    "crates/endura-engine/src/os/",
+    "crates/endura-engine/src/runtime/",
     // Tests that fork, or limit what a process may do.
     "crates/endura-tests/tests/faults/",
     "crates/endura-tests/tests/files/",
     "crates/endura-tests/tests/locks.rs",
-    "crates/endura/tests/engine/nesting/forked.rs",
+    "crates/endura-engine/tests/engine/nesting/forked.rs",
     // A medium that is watched, and an allocator that counts.
-    "crates/endura/tests/engine/support/watched.rs",
-    "crates/endura/tests/engine/space/memory.rs",
+    "crates/endura-engine/tests/engine/support/watched.rs",
+    "crates/endura-engine/tests/engine/space/memory.rs",
     // `heed` asks its caller to promise that no other process truncates the file.
     "crates/endura-bench/src/store/peers/lmdb.rs",
     // RocksDB is a library of C functions.
@@ -110,10 +110,10 @@ fn the_sources_keep_their_doors_and_lengths() {
 #[test]
 fn bad_samples_are_noticed() {
     let bad = [
-        ("crates/endura/src/tree/mod.rs", "unsafe { media.load(0) }"),
-        ("crates/endura/src/tree/mod.rs", "pub unsafe fn load() {}"),
+        ("crates/endura-engine/src/tree/mod.rs", "unsafe { media.load(0) }"),
+        ("crates/endura-engine/src/tree/mod.rs", "pub unsafe fn load() {}"),
         ("crates/endura-cli/src/main.rs", "    unsafe { libc::kill(1, 9) };"),
-        ("crates/endura/src/media/mod.rs", "// TODO: later"),
+        ("crates/endura-engine/src/media/mod.rs", "// TODO: later"),
         ("crates/endura/tests/x.rs", "/* FIXME */"),
     ];
     for (path, text) in bad {
@@ -121,8 +121,8 @@ fn bad_samples_are_noticed() {
     }
     assert_eq!(complaints("crates/endura-bench/src/a.rs", &"\n".repeat(501)).len(), 1);
     let good = [
-        ("crates/endura/src/media/heap.rs", "unsafe impl Media for Heap {}"),
-        ("crates/endura/src/tree/mod.rs", "#![deny(unsafe_code)] // nothing unsafe here"),
+        ("crates/endura-engine/src/media/heap.rs", "unsafe impl Media for Heap {}"),
+        ("crates/endura-engine/src/tree/mod.rs", "#![deny(unsafe_code)] // nothing unsafe here"),
         ("crates/endura-cli/src/main.rs", "use endura::Pool; use crate::store::x;"),
     ];
     for (path, text) in good {

@@ -73,6 +73,9 @@ fn exported(tree: &UseTree, names: &mut BTreeSet<String>) {
     }
 }
 
+/// The public modules, which are the engine's.
+const MODULES: [&str; 1] = ["settings"];
+
 struct Surface {
     names: BTreeSet<String>,
     found: BTreeSet<String>,
@@ -81,7 +84,8 @@ struct Surface {
 
 impl Surface {
     fn of_the_library() -> Self {
-        let src = rules::root().join("crates/endura/src");
+        let [src, engine] = ["endura", "endura-engine"]
+            .map(|name| rules::root().join("crates").join(name).join("src"));
         let root = syn::parse_file(&fs::read_to_string(src.join("lib.rs")).unwrap()).unwrap();
         let mut names = BTreeSet::new();
         for item in &root.items {
@@ -91,31 +95,31 @@ impl Surface {
                 exported(&item.tree, &mut names);
             }
         }
+        // What is no name of an item is a module of functions.
+        let modules: Vec<_> = MODULES.into_iter().filter(|name| names.remove(*name)).collect();
         let mut surface = Self { names, found: BTreeSet::new(), lines: BTreeSet::new() };
         let mut files = Vec::new();
         rules::sources(&src, &mut files);
+        rules::sources(&engine, &mut files);
         for file in files {
             // Names there that are the library's as well stand for other things.
-            let inside = ["dynamic/", "tree/fast_fair", "tree/nbtree", "tree/roart", "lab.rs"];
-            if !inside.iter().any(|room| file.starts_with(src.join(room))) {
+            let inside = [src.join("dynamic")]
+                .into_iter()
+                .chain(["fast_fair", "nbtree", "roart"].map(|tree| engine.join("tree").join(tree)));
+            if !inside.into_iter().any(|room| file.starts_with(room)) {
                 let parsed = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
                 parsed.items.iter().for_each(|item| surface.item(item));
             }
         }
         // What a public module has is reached by its name.
-        for item in &root.items {
-            if let Item::Mod(module) = item
-                && is_public(&module.vis)
-                && !is_hidden(&module.attrs)
-            {
-                let file = src.join(format!("{}.rs", module.ident));
-                let parsed = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
-                for item in &parsed.items {
-                    if let Item::Fn(item) = item
-                        && is_public(&item.vis)
-                    {
-                        surface.line(format!("{}::{}", module.ident, text!(&item.sig)));
-                    }
+        for module in modules {
+            let file = engine.join(format!("{module}.rs"));
+            let parsed = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
+            for item in &parsed.items {
+                if let Item::Fn(item) = item
+                    && is_public(&item.vis)
+                {
+                    surface.line(format!("{module}::{}", text!(&item.sig)));
                 }
             }
         }

@@ -227,7 +227,7 @@ fn a9_one_thread_allocates_what_another_frees() {
 }
 
 #[test]
-#[ignore = "ten million: cargo test --release -p endura --lib -- --ignored a9"]
+#[ignore = "ten million: cargo test --release -p endura-engine --lib -- --ignored a9"]
 fn a9_ten_million_chunks_are_handed_over() {
     handed_over(10_000_000);
 }

@@ -9,9 +9,9 @@
 //!
 //! | after a change of | run |
 //! | --- | --- |
-//! | anything here | `cargo test -p endura --test fast_fair`, then `.ci/quick` |
+//! | anything here | `cargo test -p endura-engine --test fast_fair`, then `.ci/quick` |
 //! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation --test nbtree --test roart killed` |
-//! | the lock word, or a memory order | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//! | the lock word, or a memory order | `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom` |
 //!
 //! A change of the order of stores also updates the table below.
 //!

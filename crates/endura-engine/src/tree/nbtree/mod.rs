@@ -10,9 +10,9 @@
 //!
 //! | after a change of | run |
 //! | --- | --- |
-//! | anything here | `cargo test -p endura --test nbtree`, then `.ci/quick` |
+//! | anything here | `cargo test -p endura-engine --test nbtree`, then `.ci/quick` |
 //! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation --test nbtree --test roart killed` |
-//! | the kept order of a leaf | `RUSTFLAGS="--cfg loom" cargo test -p endura --lib loom` |
+//! | the kept order of a leaf | `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom` |
 //!
 //! A change of the order of stores also updates the table below.
 //!

@@ -10,7 +10,7 @@
 //!
 //! | after a change of | run |
 //! | --- | --- |
-//! | anything here | `cargo test -p endura --test roart`, then `.ci/quick` |
+//! | anything here | `cargo test -p endura-engine --test roart`, then `.ci/quick` |
 //! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test roart killed` |
 //!
 //! A change of the order of stores also updates the table below.

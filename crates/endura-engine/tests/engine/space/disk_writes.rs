@@ -4,7 +4,7 @@
 //! (`write_bytes` of `/proc/thread-self/io`); tmpfs has no such bytes, and the tests say so and end. The figures
 //! of `docs/design.md` are those of
 //!
-//!     cargo test --release -p endura --test engine a_thousand_updates_a_second -- --ignored --nocapture
+//!     cargo test --release -p endura-engine --test engine a_thousand_updates_a_second -- --ignored --nocapture
 
 use std::path::Path;
 use std::time::{Duration, Instant};

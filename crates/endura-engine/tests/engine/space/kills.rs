@@ -4,7 +4,7 @@
 //! A few sessions of each kind run always. A thousand of each, which take minutes:
 //!
 //! ```text
-//! ENDURA_KILLS=1000 cargo test --release -p endura --test engine kills -- --nocapture
+//! ENDURA_KILLS=1000 cargo test --release -p endura-engine --test engine kills -- --nocapture
 //! ```
 
 use std::io::{BufRead, BufReader};

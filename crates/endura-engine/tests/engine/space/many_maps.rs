@@ -3,7 +3,7 @@
 //! Ten thousand of each kind, as the guide has it:
 //!
 //! ```text
-//! cargo test --release -p endura --test engine many_maps -- --nocapture
+//! cargo test --release -p endura-engine --test engine many_maps -- --nocapture
 //! ```
 
 use std::time::Duration;

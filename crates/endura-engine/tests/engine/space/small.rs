@@ -1,6 +1,6 @@
 //! Small pools: how much of a disk they take, and what a full one holds.
 //!
-//! `cargo test --release -p endura --test engine small -- --nocapture` prints the figures of the guide.
+//! `cargo test --release -p endura-engine --test engine small -- --nocapture` prints the figures of the guide.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -7,14 +7,14 @@ const AREAS: [Area; 2] =
 
 fn names(files: &[(&str, &str)]) -> Names {
     let of = |&(path, text): &(&str, &str)| {
-        (text.to_owned(), PathBuf::from(format!("crates/endura/src/{path}")))
+        (text.to_owned(), PathBuf::from(format!("crates/endura-engine/src/{path}")))
     };
     Names::of(files.iter().map(of).collect(), &AREAS).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
 /// The function and the call of all calls in a file.
 fn calls(names: &Names, path: &str) -> Vec<(String, String)> {
-    let path = PathBuf::from(format!("crates/endura/src/{path}"));
+    let path = PathBuf::from(format!("crates/endura-engine/src/{path}"));
     let (_, source) = &names.files[&path];
     source.media_calls().into_iter().filter_map(|at| names.call(&path, source, at)).collect()
 }
@@ -76,11 +76,11 @@ fn a_name_is_read_as_it_was_written() {
 #[test]
 fn a_folder_is_found_wherever_it_lies_in_the_product() {
     let [area, space] = AREAS;
-    assert!(area.holds("crates/endura/src/fast_fair/node.rs"));
-    assert!(area.holds("crates/endura/src/tree/fast_fair/node/node.rs"));
-    assert!(!area.holds("crates/endura/src/tree/fast_fair.rs"));
+    assert!(area.holds("crates/endura-engine/src/fast_fair/node.rs"));
+    assert!(area.holds("crates/endura-engine/src/tree/fast_fair/node/node.rs"));
+    assert!(!area.holds("crates/endura-engine/src/tree/fast_fair.rs"));
     assert!(!area.holds("crates/endura-sim/src/fast_fair/node.rs"));
-    assert!(space.holds("crates/endura/src/space/maps.rs"));
-    assert!(!space.holds("crates/endura/src/session/open.rs"));
+    assert!(space.holds("crates/endura-engine/src/space/maps.rs"));
+    assert!(!space.holds("crates/endura-engine/src/session/open.rs"));
     assert!(!area.holds(Path::new("tree/fast_fair/node.rs").to_string_lossy().as_ref()));
 }
