@@ -25,7 +25,7 @@ use crate::tree::nbtree::blocks::block::{Block, State};
 use crate::tree::nbtree::blocks::key::{Local, join, split};
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::links::Top;
-use crate::tree::nbtree::read::lookup::Place;
+use crate::tree::nbtree::read::lookup::CurrentLeaf;
 use crate::tree::nbtree::read::scan::beyond;
 use crate::tree::nbtree::tree::Tree;
 
@@ -164,7 +164,7 @@ where
 /// The entry nearest to `key` in a leaf, at one moment, and the last look at it.
 fn look_for_end<const UP: bool, M: Media, const W: usize, D: Design>(
     guard: &Guard<'_, M>,
-    place: &Place<'_, '_, M, W, D>,
+    place: &CurrentLeaf<'_, '_, M, W, D>,
     key: Local,
 ) -> (Look, Option<(Local, u64)>) {
     let block = &place.block;

@@ -8,7 +8,7 @@ use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::PER_LINE;
 
 /// The slot of a key in a locked node, or the slot in which it would be inserted.
-pub(crate) struct Place {
+pub(crate) struct KeySlot {
     /// The number of live slots of the node.
     pub(crate) count: usize,
     /// The slot of the key, or the one in which it would be inserted.
@@ -26,7 +26,7 @@ pub(crate) struct Place {
 pub(crate) fn fast_insert<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     locked: &mut Locked<'_, M, W>,
-    place: &Place,
+    place: &KeySlot,
     key: u64,
     value: u64,
 ) {
@@ -67,7 +67,7 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
 pub(crate) fn fast_delete<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     locked: &mut Locked<'_, M, W>,
-    place: &Place,
+    place: &KeySlot,
 ) {
     // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split
     // needs its order.

@@ -9,7 +9,7 @@ use crate::tree::fast_fair::nodes::header::{Sibling, Tag};
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
-use crate::tree::fast_fair::nodes::shift::{Place, fast_delete};
+use crate::tree::fast_fair::nodes::shift::{KeySlot, fast_delete};
 use crate::tree::fast_fair::path::trail::Separator;
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
@@ -81,7 +81,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         while slot + 1 < count {
             if node.key(slot) == node.key(slot + 1) {
                 guard.media().mark(Mark::Step("repair.duplicate"));
-                fast_delete(guard, locked, &Place { count, slot, value: None });
+                fast_delete(guard, locked, &KeySlot { count, slot, value: None });
                 count -= 1;
             } else {
                 slot += 1;

@@ -5,7 +5,7 @@ use crate::media::Media;
 
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::{Search, rank};
-use crate::tree::fast_fair::nodes::shift::Place;
+use crate::tree::fast_fair::nodes::shift::KeySlot;
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
@@ -29,12 +29,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         &self,
         node: &Node<'_, M, W>,
         (slot, value): (usize, Option<u64>),
-    ) -> Result<Place> {
+    ) -> Result<KeySlot> {
         let count = self.live(node);
         if slot + usize::from(value.is_some()) > count {
             return Err(node.corrupt("keys out of order"));
         }
-        Ok(Place { count, slot, value })
+        Ok(KeySlot { count, slot, value })
     }
 
     /// The number of live slots of a locked node. If the hint is correct, no search is needed.

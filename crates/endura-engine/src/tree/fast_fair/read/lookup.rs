@@ -20,7 +20,7 @@ struct Answer {
 }
 
 /// A leaf, and the result found in it.
-pub(crate) struct Seen<'g, M, const W: usize, T> {
+pub(crate) struct LeafLookup<'g, M, const W: usize, T> {
     pub(crate) node: Node<'g, M, W>,
     pub(crate) version: LockWord,
     pub(crate) fences: Fences,
@@ -101,7 +101,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         mut at: u64,
         key: u64,
         mut read: impl FnMut(&Node<'g, M, LEAF>, Fences, Option<Direction>) -> T,
-    ) -> Result<Seen<'g, M, LEAF, T>> {
+    ) -> Result<LeafLookup<'g, M, LEAF, T>> {
         let generation = guard.space().generation();
         loop {
             let node = Node::<M, LEAF>::enter(guard.media(), at, 0)?;
@@ -129,7 +129,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             let found = read(&node, fences, version.moving(generation));
             // R5: if the key left with a split, the right sibling answers for it, whether it was found or not.
             if node.high() == fences.high && node.confirms(version) {
-                return Ok(Seen { node, version, fences, found });
+                return Ok(LeafLookup { node, version, fences, found });
             }
         }
     }

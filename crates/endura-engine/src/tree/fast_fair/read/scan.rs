@@ -31,7 +31,7 @@ const AHEAD: usize = 8;
 
 /// A leaf, and the version at which the scan knows the order of its entries.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct LeafVersion {
     at: u64,
     version: LockWord,
 }
@@ -39,7 +39,7 @@ struct Place {
 /// A position in a scan in one direction. A new cursor starts at the key of its first call.
 #[derive(Default)]
 pub struct Cursor {
-    seat: Seat<Place>,
+    seat: Seat<LeafVersion>,
     /// The fences of the leaf of the seat, if there is one.
     fences: Option<Fences>,
     /// The next slot, and the slot after the last, in the direction of the scan. Each is the distance in words of its
@@ -106,7 +106,7 @@ fn is_due<const UP: bool>(entry: u64, key: u64) -> bool {
 }
 
 /// The result of a scan in a leaf.
-enum Found {
+enum LeafScan {
     /// The nearest entry.
     Entry(u64, u64),
     /// No entry; the key at which the next leaf starts.
@@ -170,16 +170,16 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 }
             }
             match self.take_seat::<UP>(cursor, key)? {
-                Found::Entry(key, value) => return Ok(Some((key, value))),
-                Found::Nothing(Some(beyond)) => key = beyond,
-                Found::Nothing(None) => return Ok(None),
+                LeafScan::Entry(key, value) => return Ok(Some((key, value))),
+                LeafScan::Nothing(Some(beyond)) => key = beyond,
+                LeafScan::Nothing(None) => return Ok(None),
             }
         }
     }
 
     /// Finds the leaf that covers `key` and the entry nearest to it. Takes a seat for the entries that follow, unless a
     /// writer is at work there.
-    fn take_seat<const UP: bool>(&self, cursor: &mut Cursor, key: u64) -> Result<Found> {
+    fn take_seat<const UP: bool>(&self, cursor: &mut Cursor, key: u64) -> Result<LeafScan> {
         let is_border = cursor.fences.is_some();
         cursor.stand_up();
         let guard = self.open.pin()?;
@@ -215,7 +215,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                     .corrupt("a dead slot with a key that no writer leaves there"));
             }
             Ok(Start { slot, left, entry, .. }) => {
-                let place = Place { at: seen.node.at(), version: seen.version.unlocked() };
+                let place = LeafVersion { at: seen.node.at(), version: seen.version.unlocked() };
                 (cursor.seat, cursor.fences) = (Seat::take(&guard, place), Some(seen.fences));
                 let next = slot.wrapping_mul(STRIDE);
                 (cursor.next, cursor.end) = (next, beside::<UP>(next, left));
@@ -227,8 +227,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             Err(nearest) => nearest,
         };
         Ok(match entry {
-            Some((key, value)) => Found::Entry(key, value),
-            None => Found::Nothing(beyond::<UP>(seen.fences)),
+            Some((key, value)) => LeafScan::Entry(key, value),
+            None => LeafScan::Nothing(beyond::<UP>(seen.fences)),
         })
     }
 

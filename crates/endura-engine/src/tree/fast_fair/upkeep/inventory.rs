@@ -11,7 +11,7 @@ use crate::tree::fast_fair::path::root::Root;
 
 /// The position of the enumeration.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Position {
     level: u64,
     /// The next node, or 0 at the end of the level.
     at: u64,
@@ -21,7 +21,7 @@ struct Place {
 
 /// The position of the enumeration; not started by default.
 #[derive(Debug, Default)]
-pub(crate) struct Inventory(Option<Place>);
+pub(crate) struct Inventory(Option<Position>);
 
 impl Inventory {
     /// Takes `bite` steps; each passes a node to `note`, or moves to the next level. Returns whether the enumeration
@@ -41,7 +41,7 @@ impl Inventory {
             Some(place) => place,
             None => {
                 let root = Root::read(media, map.root())?;
-                Place { level: root.level, at: root.at, first: root.at }
+                Position { level: root.level, at: root.at, first: root.at }
             }
         };
         for _ in 0..bite {
@@ -55,7 +55,7 @@ impl Inventory {
             } else {
                 // The first record of an inner node is never moved: its key is the node's `low`.
                 let child = Node::<M, INNER>::enter(media, place.first, place.level)?.value(0);
-                place = Place { level: place.level - 1, at: child, first: child };
+                place = Position { level: place.level - 1, at: child, first: child };
             }
         }
         self.0 = Some(place);
@@ -66,7 +66,7 @@ impl Inventory {
 /// Passes a node to `note`, and returns the next one.
 fn pass<M: Media, const W: usize>(
     media: &M,
-    place: Place,
+    place: Position,
     note: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<u64> {
     let node = Node::<M, W>::enter(media, place.at, place.level)?;

@@ -18,7 +18,7 @@ use crate::tree::fast_fair::nodes::lock_word::{LockWord, Primitive};
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
-use crate::tree::fast_fair::nodes::shift::{Place, fast_insert};
+use crate::tree::fast_fair::nodes::shift::{KeySlot, fast_insert};
 use crate::tree::fast_fair::path::trail::Separator;
 use crate::tree::fast_fair::tree::Tree;
 
@@ -29,7 +29,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         &self,
         guard: &Guard<'_, M>,
         locked: &mut Locked<'_, M, W>,
-        place: &Place,
+        place: &KeySlot,
         key: u64,
         value: u64,
     ) -> Result<Separator> {
@@ -67,7 +67,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         left.set_hint(middle);
         if place.slot <= middle {
             media.mark(Mark::Step("split.S4"));
-            let place = Place { count: middle, slot: place.slot, value: None };
+            let place = KeySlot { count: middle, slot: place.slot, value: None };
             fast_insert(guard, locked, &place, key, value);
         }
         Ok(Separator { key: separator, child: at, level: left.level() + 1 })
@@ -79,7 +79,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         guard: &Guard<'_, M>,
         left: &Node<'_, M, W>,
         right: &Node<'_, M, W>,
-        place: &Place,
+        place: &KeySlot,
         middle: usize,
         entry: (u64, u64),
     ) -> Result<()> {
@@ -115,7 +115,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 ///
 /// The separator is never MAX, which a dead key could also be: the last slot is chosen only if a larger key is inserted
 /// after it.
-fn split_point(place: &Place) -> usize {
+fn split_point(place: &KeySlot) -> usize {
     match place.slot {
         slot if slot == place.count => place.count - 1,
         0 => 1,

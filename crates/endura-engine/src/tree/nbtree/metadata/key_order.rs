@@ -5,7 +5,7 @@
 //!
 //! An order belongs to a number of claimed slots. A claimed slot stays claimed, and each claim raises the number by
 //! one. So while the leaf is OPEN, the number determines which slots are claimed. An order is kept only if none of them
-//! can become an entry that the order lacks ([`is_decided`](crate::tree::nbtree::read::lookup::Place::is_decided)): the
+//! can become an entry that the order lacks ([`is_decided`](crate::tree::nbtree::read::lookup::CurrentLeaf::is_decided)): the
 //! order then has all entries until the next claim. It may also have slots whose entry was removed, which a scan
 //! notices.
 //!

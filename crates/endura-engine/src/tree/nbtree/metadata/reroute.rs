@@ -23,7 +23,7 @@ pub(crate) struct Exchange<'l> {
 }
 
 /// The result of an attempt. `Done` if the exchange was made, also by another thread.
-enum Outcome {
+enum Attempt {
     Done,
     Again,
 }
@@ -59,7 +59,7 @@ impl Metadata {
             } else {
                 self.exchange_in(guard, spot, hold, exchange)
             };
-            if matches!(outcome, Outcome::Done) {
+            if matches!(outcome, Attempt::Done) {
                 return;
             }
         }
@@ -72,10 +72,10 @@ impl Metadata {
         spot: Spot,
         hold: Hold,
         exchange: Exchange<'_>,
-    ) -> Outcome {
+    ) -> Attempt {
         let Some(leaves) = replaced(self.bodies.get(hold.body()).children(), exchange) else {
             // The cell was current when it was read, and no longer had the old leaf.
-            return Outcome::Done;
+            return Attempt::Done;
         };
         if leaves.len() > self.fanout {
             return self.rebuild(guard, exchange.partition, spot, false, Some(exchange));
@@ -84,7 +84,7 @@ impl Metadata {
         guard.media().mark(Mark::Step("reroute.cell"));
         if !self.cells.get(spot.cell).exchange(hold, Hold::of(body)) {
             self.bodies.discard(body);
-            return Outcome::Again;
+            return Attempt::Again;
         }
         self.retire_body(guard, hold.body());
         if leaves.len() <= self.sparse() && (spot.low > Local(0) || spot.high < Local::END) {
@@ -92,7 +92,7 @@ impl Metadata {
             let spot = self.spot(self.roots[exchange.partition].load(), exchange.old.low);
             self.rebuild(guard, exchange.partition, spot, true, None);
         }
-        Outcome::Done
+        Attempt::Done
     }
 
     /// Freezes the cell at `spot` and puts new cells in its place; with one of its neighbours if the two are to be
@@ -104,7 +104,7 @@ impl Metadata {
         spot: Spot,
         with_neighbour: bool,
         exchange: Option<Exchange<'_>>,
-    ) -> Outcome {
+    ) -> Attempt {
         let mut spots = vec![spot];
         if with_neighbour && spot.high < Local::END {
             spots.push(self.spot(spot.top, spot.high));
@@ -136,10 +136,10 @@ impl Metadata {
         guard.media().mark(Mark::Step("reroute.root"));
         if !self.roots[partition].exchange(spot.top, new) {
             draft.discard(self);
-            return Outcome::Again;
+            return Attempt::Again;
         }
         draft.retire(guard, self);
-        Outcome::Done
+        Attempt::Done
     }
 
     /// Divides children into as few parts as possible with free space in each.

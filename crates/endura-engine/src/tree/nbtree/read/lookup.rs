@@ -23,14 +23,14 @@ use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::tree::Tree;
 
 /// A leaf that was current when the inner nodes led to it.
-pub(crate) struct Place<'t, 'm, M, const W: usize, D> {
+pub(crate) struct CurrentLeaf<'t, 'm, M, const W: usize, D> {
     pub(crate) number: u32,
     pub(crate) leaf: &'t Leaf,
     pub(crate) block: Block<'m, M, W>,
     pub(crate) design: PhantomData<D>,
 }
 
-impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
+impl<'t, 'm, M: Media, const W: usize, D: Design> CurrentLeaf<'t, 'm, M, W, D> {
     /// A leaf, and its block at `at`. If `at` is 0, the leaf has the offset.
     #[inline(always)]
     pub(crate) fn of(media: &'m M, number: u32, leaf: &'t Leaf, at: u64) -> Result<Self> {
@@ -104,7 +104,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &'g Guard<'_, M>,
         partition: usize,
         key: Local,
-    ) -> Result<Place<'g, 'g, M, W, D>> {
+    ) -> Result<CurrentLeaf<'g, 'g, M, W, D>> {
         self.place_below(guard, self.top(partition)?, key)
     }
 
@@ -114,7 +114,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &'g Guard<'_, M>,
         top: Top,
         key: Local,
-    ) -> Result<Place<'g, 'g, M, W, D>> {
+    ) -> Result<CurrentLeaf<'g, 'g, M, W, D>> {
         let (number, at) = self.meta.descend_to_block(top, key);
         let leaf = self.meta.leaves.get(number);
         Self::ask_for(guard, (leaf, at), key, guard.media().needs_flush());
@@ -149,7 +149,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &'g self,
         guard: &'g Guard<'_, M>,
         (number, at): (u32, u64),
-    ) -> Result<Place<'g, 'g, M, W, D>> {
+    ) -> Result<CurrentLeaf<'g, 'g, M, W, D>> {
         self.enter_leaf(guard, (number, self.meta.leaves.get(number), at))
     }
 
@@ -158,12 +158,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &'g self,
         guard: &'g Guard<'_, M>,
         (number, leaf, at): (u32, &'g Leaf, u64),
-    ) -> Result<Place<'g, 'g, M, W, D>> {
+    ) -> Result<CurrentLeaf<'g, 'g, M, W, D>> {
         if !leaf.fingerprints.are_read() {
             self.ensure_read(guard, leaf)?;
         }
         guard.media().mark(Mark::Step("read.leaf"));
-        Place::of(guard.media(), number, leaf, at)
+        CurrentLeaf::of(guard.media(), number, leaf, at)
     }
 
     /// Reads the keys of a leaf's block unless they are known.

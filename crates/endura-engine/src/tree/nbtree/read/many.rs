@@ -10,7 +10,7 @@ use crate::tree::nbtree::blocks::key::{Local, split};
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::leaf::slots;
 use crate::tree::nbtree::metadata::links::Top;
-use crate::tree::nbtree::read::lookup::Place;
+use crate::tree::nbtree::read::lookup::CurrentLeaf;
 use crate::tree::nbtree::tree::Tree;
 
 /// The number of lookups that run at once. More would have more misses than the processor can have outstanding.
@@ -66,8 +66,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
         }
         for &Lane { key, way: (number, at), matching, .. } in &*lanes {
-            let place =
-                Place::<M, W, D>::of(guard.media(), number, self.meta.leaves.get(number), at)?;
+            let place = CurrentLeaf::<M, W, D>::of(
+                guard.media(),
+                number,
+                self.meta.leaves.get(number),
+                at,
+            )?;
             values.push(place.find(matching, key).map(|slot| place.block.value(slot)));
             place.settle_answer(guard.media(), key);
         }

@@ -9,7 +9,7 @@ use crate::tree::nbtree::blocks::key::Local;
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::control::Control;
 use crate::tree::nbtree::metadata::leaf::slots;
-use crate::tree::nbtree::read::lookup::Place;
+use crate::tree::nbtree::read::lookup::CurrentLeaf;
 
 /// Slots of entries, in the order of their keys.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ impl<M: Media, const W: usize> Block<'_, M, W> {
     }
 }
 
-impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
+impl<M: Media, const W: usize, D: Design> CurrentLeaf<'_, '_, M, W, D> {
     /// Stores the order of the leaf's entries in `order`. Returns whether it is valid until the control word changes
     /// from `control`, which the caller has read before.
     #[inline(always)]

@@ -25,7 +25,7 @@ use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::control::Control;
 use crate::tree::nbtree::metadata::descend::Turn;
 use crate::tree::nbtree::metadata::leaf::Leaf;
-use crate::tree::nbtree::read::lookup::Place;
+use crate::tree::nbtree::read::lookup::CurrentLeaf;
 use crate::tree::nbtree::read::order::Order;
 use crate::tree::nbtree::tree::Tree;
 
@@ -148,7 +148,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         cursor: &mut Cursor,
         partition: usize,
         key: Local,
-    ) -> Result<Option<Place<'g, 'g, M, W, D>>> {
+    ) -> Result<Option<CurrentLeaf<'g, 'g, M, W, D>>> {
         // The caller has a pin, but the weaker rule of a look without a pin is enough. The epoch, read after the words,
         // shows that the memory still held this leaf when they were read; the control word shows that the removal of
         // the leaf had not begun. A thread that removes a leaf closes it first, and reads the tag later still. So the
@@ -165,7 +165,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let Some(row) = row else { return Ok(None) };
         let leaf = self.meta.leaves.get(row.leaf);
         let block = Block::at(guard.media(), row.block)?;
-        Ok(Some(Place { number: row.leaf, leaf, block, design: PhantomData }))
+        Ok(Some(CurrentLeaf { number: row.leaf, leaf, block, design: PhantomData }))
     }
 
     /// The last step of the path to the next leaf, if this leaf covers `key` and is a child of the same body as the
@@ -197,7 +197,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         cursor: &mut Cursor,
         partition: usize,
         key: Local,
-    ) -> Result<Place<'g, 'g, M, W, D>> {
+    ) -> Result<CurrentLeaf<'g, 'g, M, W, D>> {
         let turn = match self.next_turn::<UP>(guard, cursor, partition, key) {
             Some(turn) => turn,
             None => {

@@ -9,7 +9,7 @@ use crate::tree::nbtree::blocks::key::{Local, split};
 
 /// A block of a chain.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct ChainBlock {
     pub(crate) low: Local,
     pub(crate) at: u64,
     /// The signpost that led to it, or 0.
@@ -20,7 +20,7 @@ pub(crate) struct Found {
 /// The part that has been read of a chain of blocks that no thread is changing.
 pub(crate) struct Chain {
     partition: usize,
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<ChainBlock>,
     /// The next block, and the signpost that led to it, or 0.
     pub(crate) at: u64,
     pub(crate) signpost: u64,
@@ -95,13 +95,13 @@ impl Chain {
         if signpost != 0 && split(Block::<M, W>::at(media, signpost)?.low()).1 != low {
             return Err(block.corrupt("a replacement with another lowest key"));
         }
-        self.found.push(Found { low, at, signpost, is_frozen: next.is_frozen() });
+        self.found.push(ChainBlock { low, at, signpost, is_frozen: next.is_frozen() });
         (self.at, self.signpost) = (next.at(), 0);
         Ok(())
     }
 
     /// The blocks found, and the key at which each ends.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = (&Found, Local)> {
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (&ChainBlock, Local)> {
         let ends = self.found[1..].iter().map(|block| block.low).chain([Local::END]);
         self.found.iter().zip(ends)
     }

@@ -20,7 +20,7 @@ use crate::tree::nbtree::metadata::body::Child;
 use crate::tree::nbtree::metadata::control::Phase;
 use crate::tree::nbtree::metadata::leaf::Birth;
 use crate::tree::nbtree::metadata::links::Top;
-use crate::tree::nbtree::restart::chain::{Chain, Found};
+use crate::tree::nbtree::restart::chain::{Chain, ChainBlock};
 use crate::tree::nbtree::tree::Tree;
 
 /// The most blocks read, or leaves made, in one pin.
@@ -71,7 +71,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     /// The leaf of a block of an earlier session.
-    fn found_leaf(&self, guard: &Guard<'_, M>, block: &Found, high: Local) -> u32 {
+    fn found_leaf(&self, guard: &Guard<'_, M>, block: &ChainBlock, high: Local) -> u32 {
         let leaves = &self.meta.leaves;
         let number = leaves.take(guard.space().now());
         let mut birth =

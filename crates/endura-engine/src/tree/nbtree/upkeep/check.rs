@@ -9,7 +9,7 @@ use crate::tree::{Repairs, TreeCheck};
 use crate::tree::nbtree::blocks::block::{Block, State};
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::{Local, PARTITIONS};
-use crate::tree::nbtree::restart::chain::{Chain, Found};
+use crate::tree::nbtree::restart::chain::{Chain, ChainBlock};
 
 /// Checks the blocks of `W` words of `map`, and passes the offset and the bytes of each to `visit`. Exact only while no
 /// thread writes. O(n).
@@ -46,7 +46,7 @@ pub(crate) fn check_tree<M: Media, const W: usize>(
     Ok(check)
 }
 
-fn note(repairs: &mut Repairs, found: &Found) {
+fn note(repairs: &mut Repairs, found: &ChainBlock) {
     repairs.unsettled_siblings += u64::from(found.signpost != 0);
     repairs.interrupted += u64::from(found.is_frozen);
 }
@@ -54,7 +54,7 @@ fn note(repairs: &mut Repairs, found: &Found) {
 /// Checks that the entries of a block are inside its bounds, and that no key occurs twice. Returns their number.
 fn entries<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
-    found: &Found,
+    found: &ChainBlock,
     high: Local,
 ) -> Result<u64> {
     let block = Block::<M, W>::at(guard.media(), found.at)?;

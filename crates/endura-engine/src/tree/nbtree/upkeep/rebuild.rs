@@ -35,7 +35,7 @@ impl Stats {
 }
 
 /// A range of keys of one partition.
-struct Part {
+struct KeyRange {
     partition: usize,
     low: Local,
     /// Exclusive.
@@ -74,20 +74,20 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     /// Divides a partition into one part for each child of its topmost inner node.
-    fn divide(&self, partition: usize, parts: &mut Vec<Part>) -> Result<()> {
+    fn divide(&self, partition: usize, parts: &mut Vec<KeyRange>) -> Result<()> {
         let _guard = self.open.pin()?;
         let body = self.meta.bodies.get(self.top(partition)?.body());
         let lows = (1..body.count()).map(|slot| body.key(slot));
         let mut low = Local(0);
         for high in lows.chain([Local::END]) {
-            parts.push(Part { partition, low, high });
+            parts.push(KeyRange { partition, low, high });
             low = high;
         }
         Ok(())
     }
 
     /// Reads the blocks of a part.
-    fn read_part(&self, part: &Part) -> Result<()> {
+    fn read_part(&self, part: &KeyRange) -> Result<()> {
         let mut low = part.low;
         while low < part.high {
             // One pin per leaf: the epoch must not wait for a whole part.

@@ -257,8 +257,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if count > Block::<M, W>::SLOTS / 2 && half > 0 && !is_one_enough {
             let second;
             (first, second) = frozen.entries.split_at(half);
-            let part =
-                Part { low: second[0].0, high: frozen.high, next: frozen.next, entries: second };
+            let part = NewBlock {
+                low: second[0].0,
+                high: frozen.high,
+                next: frozen.next,
+                entries: second,
+            };
             twin = Some(self.new_leaf(guard, partition, frozen, chunks, &part, 0)?);
         }
         let (high, next) = match twin {
@@ -268,7 +272,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             None => (frozen.high, frozen.next),
         };
-        let part = Part { low: frozen.low, high, next, entries: first };
+        let part = NewBlock { low: frozen.low, high, next, entries: first };
         let twin = twin.unwrap_or(0);
         let made = self.new_leaf(guard, partition, frozen, chunks, &part, twin);
         if made.is_err() {
@@ -287,7 +291,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         frozen: &Frozen,
         chunks: &mut Chunks<'_, '_, M>,
-        part: &Part<'_>,
+        part: &NewBlock<'_>,
         twin: u32,
     ) -> Result<u32> {
         let at = chunks.next()?;
@@ -310,7 +314,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 }
 
 /// The entries of one new block.
-struct Part<'e> {
+struct NewBlock<'e> {
     low: Local,
     high: Local,
     next: u64,

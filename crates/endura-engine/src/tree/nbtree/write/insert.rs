@@ -22,7 +22,7 @@ use crate::tree::nbtree::blocks::block::{Block, State, Word};
 use crate::tree::nbtree::blocks::key::{Hash, Local, join};
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::leaf::{Flight, slots};
-use crate::tree::nbtree::read::lookup::Place;
+use crate::tree::nbtree::read::lookup::CurrentLeaf;
 use crate::tree::nbtree::tree::Tree;
 
 /// The outcome of an insert.
@@ -53,7 +53,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        place: &Place<'_, '_, M, W, D>,
+        place: &CurrentLeaf<'_, '_, M, W, D>,
         key: Local,
         value: u64,
     ) -> Result<Option<Option<u64>>> {
@@ -122,7 +122,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        place: &Place<'_, '_, M, W, D>,
+        place: &CurrentLeaf<'_, '_, M, W, D>,
         own: usize,
         key: Local,
     ) -> Verdict {
@@ -152,7 +152,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        place: &Place<'_, '_, M, W, D>,
+        place: &CurrentLeaf<'_, '_, M, W, D>,
         mut found: Rivals,
         own: usize,
         key: Local,
@@ -203,7 +203,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        place: &Place<'_, '_, M, W, D>,
+        place: &CurrentLeaf<'_, '_, M, W, D>,
     ) {
         let keys = place.leaf.low()..place.leaf.high();
         for slot in 0..Block::<M, W>::SLOTS {
@@ -224,7 +224,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
     /// Called if another thread has completed the own insert, perhaps without having made it durable yet. (If caches
     /// are durable, the insert is durable: both exchanges have drained the store buffers.)
-    fn won(&self, place: &Place<'_, '_, M, W, D>, own: usize) -> Verdict {
+    fn won(&self, place: &CurrentLeaf<'_, '_, M, W, D>, own: usize) -> Verdict {
         place.block.help_flush_slot(own);
         Verdict::Won
     }
@@ -233,7 +233,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     #[inline(always)]
     fn look_at_rivals(
         &self,
-        place: &Place<'_, '_, M, W, D>,
+        place: &CurrentLeaf<'_, '_, M, W, D>,
         candidate: usize,
         own: usize,
         key: Local,
@@ -272,7 +272,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
     /// Kills the own insert, which must not become an entry: there is another entry of the key, a pop has to come
     /// first, or there is no space.
-    fn give_up(&self, place: &Place<'_, '_, M, W, D>, own: usize, key: Local) -> Verdict {
+    fn give_up(&self, place: &CurrentLeaf<'_, '_, M, W, D>, own: usize, key: Local) -> Verdict {
         let pending = Word::pending(key);
         match place.block.exchange(own, pending, Word::KILLED) {
             Ok(()) => {
@@ -289,7 +289,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     fn commit(
         &self,
         guard: &Guard<'_, M>,
-        place: &Place<'_, '_, M, W, D>,
+        place: &CurrentLeaf<'_, '_, M, W, D>,
         slot: usize,
         key: Local,
         dead: u64,
@@ -334,7 +334,7 @@ enum Rivals {
 /// Claims a slot of an open leaf, in the key's home line if a slot is free there.
 #[inline(always)]
 fn claim<M: Media, const W: usize, D: Design>(
-    place: &Place<'_, '_, M, W, D>,
+    place: &CurrentLeaf<'_, '_, M, W, D>,
     hash: Hash,
 ) -> Option<usize> {
     let home = Block::<M, W>::home(hash);

@@ -10,7 +10,7 @@ use crate::tree::nbtree::blocks::block::{Block, Word};
 use crate::tree::nbtree::blocks::key::{Local, join, split};
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::leaf::Flight;
-use crate::tree::nbtree::read::lookup::Place;
+use crate::tree::nbtree::read::lookup::CurrentLeaf;
 use crate::tree::nbtree::tree::Tree;
 
 /// The most attempts of an operation in one leaf, and in one pin, while other operations win each time.
@@ -109,7 +109,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &'g Guard<'_, M>,
         partition: usize,
         key: Local,
-    ) -> Result<Place<'g, 'g, M, W, D>> {
+    ) -> Result<CurrentLeaf<'g, 'g, M, W, D>> {
         let way = self.meta.descend_to_block(self.top(partition)?, key);
         self.ask_for_entry(guard, way, key, true);
         self.enter(guard, way)
@@ -122,7 +122,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         (partition, key): (usize, Local),
-        place: &Place<'_, '_, M, W, D>,
+        place: &CurrentLeaf<'_, '_, M, W, D>,
         slot: usize,
         turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
@@ -178,7 +178,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        place: &Place<'_, '_, M, W, D>,
+        place: &CurrentLeaf<'_, '_, M, W, D>,
         key: Local,
         turn: Option<&Turn<'_>>,
     ) {

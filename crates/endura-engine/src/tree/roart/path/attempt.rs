@@ -15,9 +15,9 @@ use crate::{Error, Result};
 
 /// The chunks that an attempt used, with their lock words after it had failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen([Option<(u64, LockWord)>; 3]);
+pub(crate) struct LockWords([Option<(u64, LockWord)>; 3]);
 
-impl Seen {
+impl LockWords {
     pub(crate) fn of<M: Media>(
         parent: Option<&Node<'_, M>>,
         node: &Node<'_, M>,
@@ -38,7 +38,7 @@ impl Seen {
 pub(crate) enum Attempt {
     Done,
     /// Nothing was changed: the place had changed since the search.
-    Failed(Seen),
+    Failed(LockWords),
     /// Nothing was changed: a pop comes first.
     HeldUp,
 }
@@ -54,7 +54,7 @@ pub(crate) enum Entered {
 
 /// The attempts that an operation makes in one pin.
 pub(crate) struct Attempts {
-    last: Option<Seen>,
+    last: Option<LockWords>,
     left: u32,
 }
 
@@ -69,7 +69,11 @@ impl Attempts {
 
     /// Records that an attempt has failed; returns whether another may follow in this pin. Returns the error of
     /// `damage` if no other thread can be the reason.
-    pub(crate) fn failed(&mut self, seen: Seen, damage: impl FnOnce() -> Error) -> Result<bool> {
+    pub(crate) fn failed(
+        &mut self,
+        seen: LockWords,
+        damage: impl FnOnce() -> Error,
+    ) -> Result<bool> {
         if self.last == Some(seen) && seen.is_still() {
             return Err(damage());
         }

@@ -13,7 +13,7 @@ use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
 use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind};
-use crate::tree::roart::path::attempt::{Attempt, Seen};
+use crate::tree::roart::path::attempt::{Attempt, LockWords};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
@@ -94,7 +94,7 @@ impl<'g, M: Media> Spot<'g, M> {
             Below::Array(array, _) => Some(array),
             _ => None,
         };
-        Attempt::Failed(Seen::of(self.parent.as_ref(), &self.node, array))
+        Attempt::Failed(LockWords::of(self.parent.as_ref(), &self.node, array))
     }
 
     /// Whether the key certainly belongs here, whether it is present or not.

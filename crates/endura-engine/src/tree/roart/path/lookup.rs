@@ -16,7 +16,7 @@ use crate::tree::roart::path::descend::step;
 
 /// Where a search continues after a node.
 #[derive(Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct Continuation {
     /// The word to follow; empty if the key is not below the node.
     pub(crate) link: Link,
     /// The number of bytes of the key that have led here.
@@ -32,7 +32,7 @@ pub(crate) fn through<M: Media>(
     key: &[u8],
     from: usize,
     generation: u64,
-) -> Result<Way> {
+) -> Result<Continuation> {
     let node = Node::enter(media, at, kind)?;
     match (from, node.depth()) {
         (0, 1..) => return Err(node.corrupt("a root with a prefix")),
@@ -41,13 +41,13 @@ pub(crate) fn through<M: Media>(
         }
         _ => {}
     }
-    let way = Way { link: Link::NONE, from: node.depth() + 1 };
+    let way = Continuation { link: Link::NONE, from: node.depth() + 1 };
     if let Prefix::LeavesAt(..) = node.compare_prefix(key, from) {
         return Ok(way);
     }
     let link = step(&node, key, generation)?;
     media.mark(Mark::Step("lookup.step"));
-    Ok(Way { link, ..way })
+    Ok(Continuation { link, ..way })
 }
 
 /// The record of `key` below `root`. What the result rests on is durable, also if there is no record.
@@ -77,14 +77,14 @@ fn candidate<M: Media>(
     key: &[u8],
 ) -> Result<Option<(Link, u64)>> {
     let (media, generation) = (guard.media(), guard.space().generation());
-    let mut way = Way { link: root, from: 0 };
+    let mut way = Continuation { link: root, from: 0 };
     loop {
         // Most nodes of a large tree have 256 children and branch on the very next byte.
         while let Some(link) = Node::child_by_byte(media, way.link, key, way.from) {
             media.mark(Mark::Step("lookup.step"));
-            way = Way { link, from: way.from + 1 };
+            way = Continuation { link, from: way.from + 1 };
         }
-        let Way { link, from } = way;
+        let Continuation { link, from } = way;
         if link.is_empty() {
             return Ok(None);
         }

@@ -42,7 +42,7 @@ use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
 /// What was seen of a chunk, with the version read before.
-enum Seen<'g, M> {
+enum Observation<'g, M> {
     /// The word of the key that ends at a node.
     Eok(Node<'g, M>, LockWord, Link),
     /// The next child of a node from a byte on.
@@ -72,7 +72,7 @@ struct Edge<'g, M: Media, T, const UP: bool> {
     /// The number of looks made before the current pin.
     before: usize,
     entered: Entered,
-    seen: Vec<Seen<'g, M>>,
+    seen: Vec<Observation<'g, M>>,
     slots: Vec<Slot>,
     /// Whether a chunk did not become quiet while the look waited.
     is_held: bool,
@@ -215,7 +215,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
             if frame.eok && (UP || frame.next.is_none()) {
                 frame.eok = false;
                 let link = node.load(EOK);
-                self.seen.push(Seen::Eok(node, version, link));
+                self.seen.push(Observation::Eok(node, version, link));
                 if !link.is_empty() {
                     return found(media, link.at());
                 }
@@ -226,7 +226,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                 continue;
             };
             let child = node.next_child::<UP>(from).map(|(byte, _, link)| (byte, link));
-            self.seen.push(Seen::Child(node, version, from, child));
+            self.seen.push(Observation::Child(node, version, from, child));
             let Some((byte, link)) = child else {
                 frame.next = None;
                 continue;
@@ -292,7 +292,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         let (media, generation) = (self.space().media(), self.space().generation());
         let start = self.slots.len();
         self.slots.extend((0..array.kind().capacity()).map(|i| array.load(i)));
-        self.seen.push(Seen::Array(array, version, start..self.slots.len()));
+        self.seen.push(Observation::Array(array, version, start..self.slots.len()));
         if self.slots[start..].iter().all(|slot| slot.is_empty()) {
             return Ok(None);
         }
@@ -344,12 +344,12 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
     }
 
     /// Whether a chunk is as it was seen.
-    fn is_unchanged(&self, seen: &Seen<'g, M>) -> bool {
+    fn is_unchanged(&self, seen: &Observation<'g, M>) -> bool {
         match *seen {
-            Seen::Eok(node, version, link) => {
+            Observation::Eok(node, version, link) => {
                 is_same(node.load(EOK).0, link.0) && version.is_of_one_holder(&node.words())
             }
-            Seen::Child(node, version, from, child) => {
+            Observation::Child(node, version, from, child) => {
                 let again = node.next_child::<UP>(from).map(|(byte, _, link)| (byte, link.0));
                 let is_same = match (child, again) {
                     (Some((byte, link)), Some(again)) => {
@@ -359,7 +359,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                 };
                 is_same && version.is_of_one_holder(&node.words())
             }
-            Seen::Array(array, version, ref range) => {
+            Observation::Array(array, version, ref range) => {
                 let slots = self.slots[range.clone()].iter().enumerate();
                 { slots }.all(|(i, slot)| is_same(array.load(i).0, slot.0))
                     && version.is_of_one_holder(&array.words())
@@ -369,7 +369,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
 
     /// Stores the order of the array that was sorted, for later scans.
     fn leave_order(&self) {
-        if let (Some(sorted), Some(Seen::Array(array, version, _))) =
+        if let (Some(sorted), Some(Observation::Array(array, version, _))) =
             (&self.sorted, self.seen.last())
         {
             self.tree.remember(array, *version, sorted);

@@ -12,7 +12,7 @@ use crate::tree::roart::nodes::node::Node;
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::{ArrayKind, LinkKind, NodeKind};
 use crate::tree::roart::path::descend::Sought;
-use crate::tree::roart::path::lookup::{Way, through};
+use crate::tree::roart::path::lookup::{Continuation, through};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
@@ -77,7 +77,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
 /// The next step on the path, prefetched.
 fn ahead<'g, M: Media>(
     media: &M,
-    Way { link, from }: Way,
+    Continuation { link, from }: Continuation,
     key: &Sought<'_>,
 ) -> Result<Turn<'g, M>> {
     if link.is_empty() {

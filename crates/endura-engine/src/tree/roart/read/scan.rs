@@ -17,7 +17,7 @@ use crate::space::{Guard, Seat};
 use crate::{Error, Result};
 
 use crate::tree::roart::nodes::record::Record;
-use crate::tree::roart::read::batch::{Batch, Seen};
+use crate::tree::roart::read::batch::{Batch, Shown};
 use crate::tree::roart::read::bound::is_within;
 use crate::tree::roart::read::walk::KeyWalk;
 use crate::tree::roart::techniques::Techniques;
@@ -152,16 +152,16 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let seen = batch.show_runs(media, until, are_new, &mut *visit)?;
             shown = batch.last_since(since).or(shown);
             match seen {
-                Seen::Enough => return Ok(Shown::Enough),
-                Seen::All => break,
-                Seen::Changed => {
+                Shown::Enough => return Ok(Shown::Enough),
+                Shown::All => break,
+                Shown::Changed => {
                     batch.clear();
                     walk = None;
                     if shown.is_some() {
                         break;
                     }
                 }
-                Seen::Some => {}
+                Shown::Some => {}
             }
         }
         ended::<M, UP>(media, shown, first)
@@ -264,7 +264,7 @@ mod tests {
                 shown.push(record.key().to_vec());
                 ControlFlow::Continue(())
             });
-            assert!(matches!(seen.unwrap(), Seen::Some));
+            assert!(matches!(seen.unwrap(), Shown::Some));
             assert_eq!(shown, sorted);
             assert!(is_ordered(&tree, generation));
             drop(guard);

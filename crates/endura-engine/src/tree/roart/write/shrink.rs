@@ -15,7 +15,7 @@ use crate::tree::roart::nodes::publish::{publish, unlink};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::any_record;
 use crate::tree::roart::nodes::word::{ArrayKind, Link, LinkKind, NodeKind};
-use crate::tree::roart::path::attempt::Seen;
+use crate::tree::roart::path::attempt::LockWords;
 use crate::tree::roart::path::descend::{Below, Care, Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
@@ -67,7 +67,11 @@ impl<M: Media, T: Techniques> Tree<M, T> {
 
     /// Unlinks what is empty below `spot.node`, in which no record can tell the whole prefix. Returns the chunks that
     /// this used. The caller then searches for the place of the key again.
-    pub(crate) fn prune<'g>(&self, guard: &'g Guard<'g, M>, spot: &Spot<'g, M>) -> Result<Seen> {
+    pub(crate) fn prune<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        spot: &Spot<'g, M>,
+    ) -> Result<LockWords> {
         let (mut parent, mut node) = (spot.parent, spot.node);
         guard.media().mark(Mark::Step("prune"));
         loop {
@@ -89,7 +93,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             } else if let Some(parent) = parent {
                 self.tidy_node(guard, &parent, &node)?;
             }
-            return Ok(Seen::of(parent.as_ref(), &node, array.as_ref()));
+            return Ok(LockWords::of(parent.as_ref(), &node, array.as_ref()));
         }
     }
 
