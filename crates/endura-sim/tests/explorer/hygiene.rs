@@ -58,7 +58,7 @@ fn nearly_nothing_is_flushed_for_nothing() {
         is_in(site, &["space/leak_recovery/recoverer.rs", "fast_fair/upkeep/mark.rs"])
     };
     // So does an open, of the directory and of the headers of pages and spans.
-    let opens = ["space/directory/registry.rs", "space/alloc/tails.rs"];
+    let opens = ["space/directory/registry.rs", "space/alloc/survey.rs"];
     let waits = |site: &Site| walks(site) || is_in(site, &opens);
     let flushes = hygiene.flushes.iter().filter(|(site, _)| !waits(site));
     assert_eq!(flushes.map(|(_, count)| count.redundant).sum::<u64>(), 0);

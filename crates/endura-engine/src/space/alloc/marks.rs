@@ -4,7 +4,7 @@ use crate::media::LINE;
 use crate::space::alloc::bitmap::Bitmap;
 use crate::space::alloc::class::Room;
 use crate::space::alloc::events::LeakRecoveryState;
-use crate::space::alloc::left_over::{LeftOver, Old, OldSpan};
+use crate::space::alloc::old_spans::{LeftOver, Old, OldSpan};
 use crate::space::alloc::pages::Pages;
 use crate::space::layout::{UNIT, UNITS};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, OnceLock, Ordering};

@@ -20,7 +20,7 @@
 //!
 //! # What a crash leaves
 //!
-//! Bitmaps, caches and the lists of free space are lost. After an unclean end [`tails`] finds the pages and spans that
+//! Bitmaps, caches and the lists of free space are lost. After an unclean end the [`survey`] finds the pages and spans that
 //! are FREE, and the parts of other spans that were never handed out. Everything else counts as used: chunks that were
 //! free in it, and chunks that were allocated and not linked yet, are stranded until a leak recovery
 //! ([`leak_recovery`](crate::space::leak_recovery)) has found them. (After a clean close [`saved`] brings the free space back.)
@@ -71,15 +71,15 @@ pub(crate) mod bitmap;
 pub(crate) mod class;
 pub(crate) mod events;
 pub(crate) mod growth;
-pub(crate) mod left_over;
 pub(crate) mod limbo;
 pub(crate) mod load;
 pub(crate) mod marks;
+pub(crate) mod old_spans;
 pub(crate) mod page;
 pub(crate) mod pages;
 pub(crate) mod saved;
 pub(crate) mod slab;
 pub(crate) mod spans;
+pub(crate) mod survey;
 pub(crate) mod sweep;
-pub(crate) mod tails;
 pub(crate) mod thread_cache;

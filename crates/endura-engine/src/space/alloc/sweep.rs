@@ -5,8 +5,8 @@
 
 use crate::media::{LINE, Mark, Media, Region};
 use crate::space::alloc::allocator::Allocator;
-use crate::space::alloc::left_over::{Old, OldSpan};
 use crate::space::alloc::marks::Marks;
+use crate::space::alloc::old_spans::{Old, OldSpan};
 use crate::space::alloc::page::table::{Header, SpanKind};
 use crate::space::layout::{GROW_TO, UNIT, UNITS};
 use crate::{Error, Result};

@@ -1,9 +1,9 @@
 //! Lookups of many keys, and scans.
 
-pub(crate) mod batch;
 pub(crate) mod bound;
 pub(crate) mod ends;
+pub(crate) mod key_walk;
 pub(crate) mod many;
-pub(crate) mod next;
+pub(crate) mod noted;
+pub(crate) mod one_by_one;
 pub(crate) mod scan;
-pub(crate) mod walk;

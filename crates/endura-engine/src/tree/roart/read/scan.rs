@@ -1,10 +1,10 @@
 //! Scans, in both directions, that read some entries ahead.
 //!
-//! A walk ([`walk`](crate::tree::roart::read::walk)) goes through the tree from the bound on. It notes the next
+//! A walk ([`key_walk`](crate::tree::roart::read::key_walk)) goes through the tree from the bound on. It notes the next
 //! records, each with the node or array that holds it and the version of that holder. A noted record is shown if its
 //! holder still has that version: the record was in the map at that moment. If not, another walk starts after the last
 //! key shown. So no key is shown twice, and no key that stayed in the map is skipped. Nothing is pinned between two
-//! calls ([`next`](crate::tree::roart::read::next) shows how an entry is read without a pin), and no pin lasts longer
+//! calls ([`one_by_one`](crate::tree::roart::read::one_by_one) shows how an entry is read without a pin), and no pin lasts longer
 //! than it takes to show [`AT_MOST`] entries.
 //!
 //! Each record has its own lines, which are prefetched some entries before it is due. For the same reason the walk
@@ -17,9 +17,9 @@ use crate::space::{Guard, Seat};
 use crate::{Error, Result};
 
 use crate::tree::roart::nodes::record::Record;
-use crate::tree::roart::read::batch::{Batch, Shown};
 use crate::tree::roart::read::bound::is_within;
-use crate::tree::roart::read::walk::KeyWalk;
+use crate::tree::roart::read::key_walk::KeyWalk;
+use crate::tree::roart::read::noted::{Batch, Shown};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 

@@ -18,8 +18,8 @@ use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
 use crate::tree::roart::nodes::sort::Sorted;
 use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind};
-use crate::tree::roart::read::batch::Batch;
 use crate::tree::roart::read::bound::is_within;
+use crate::tree::roart::read::noted::Batch;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 

@@ -24,7 +24,7 @@ use crate::media::{LINE, Media};
 use crate::space::alloc::allocator::Allocator;
 use crate::space::alloc::bitmap::Bitmap;
 use crate::space::alloc::class::Class;
-use crate::space::alloc::left_over::{LeftOver, Old, OldSpan};
+use crate::space::alloc::old_spans::{LeftOver, Old, OldSpan};
 use crate::space::alloc::page::header;
 use crate::space::alloc::page::header::PageKind;
 use crate::space::alloc::page::table;
