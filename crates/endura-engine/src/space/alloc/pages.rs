@@ -11,7 +11,7 @@
 //! # Free is durable
 //!
 //! A page or a span says FREE, durably, before its units become free in DRAM. What a killed process left visible is
-//! flushed by the next open, before its first operation ([`tails`](super::tails)). So each run of free units starts
+//! flushed by the next open, before its first operation ([`survey`](super::survey)). So each run of free units starts
 //! with a durable FREE, and the chain from there ends where the run ends. Units are always taken from the start of a
 //! run: the words after them stay as they are, or are not read.
 
