@@ -2,7 +2,7 @@
 //! that may leave something new.
 
 use endura_sim::model::Model;
-use endura_sim::schedule::{Plan, Strategy, Task};
+use endura_sim::schedule::{Plan, Strategy, Task, Way};
 use endura_sim::subjects::MapOp;
 
 use super::cap3;
@@ -49,4 +49,16 @@ fn a_split_and_a_reader() {
 #[test]
 fn a_split_and_an_update() {
     assert!(all(&made_of(&[10, 20, 30]), [Task::Put(15, 1), Task::Replace(30, 2)], 2) > 1_000);
+}
+
+/// The leaf of the scan's seat is taken over by its left neighbour, which has entries of both before the other is marked
+/// as gone: until then nothing but that mark says so.
+#[test]
+fn a_scan_and_a_merge_of_the_leaf_of_its_seat() {
+    // Leaves of 10 and 20, of 40, and the one of the upper half, under one parent.
+    let before: Vec<MapOp> =
+        (1..=5).map(|i| MapOp::Put(10 * i, i)).chain([30, 50].map(MapOp::Remove)).collect();
+    for scan in [Task::Scan(Way::Down, u64::MAX), Task::Scan(Way::Up, 0)] {
+        assert!(all(&before, [scan, Task::Remove(20)], 2) > 1_000);
+    }
 }
