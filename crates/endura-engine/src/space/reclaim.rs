@@ -50,8 +50,7 @@ impl<M: Media> Space<M> {
             cache.free_expired(&self.media, &self.allocator, now, Bite::OWN)?;
             cache.next_look()
         };
-        // By one, so that each limbo is also the first of those that share a bite.
-        let from = look % self.epochs.slots().count().max(1);
+        let from = LOOKS * look % self.epochs.slots().count().max(1);
         let mut expired = Vec::new();
         for slot in self.epochs.slots().skip(from).take(LOOKS) {
             if std::ptr::eq(slot, own) {
