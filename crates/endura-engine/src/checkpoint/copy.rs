@@ -66,7 +66,7 @@ pub enum When {
 
 /// What a round did.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RoundOutcome {
+pub struct RoundOutcome {
     /// How long writers were held: of several tries, the longest.
     pub(crate) held: Duration,
     /// How long they were kept from beginning operations before that, so that the copier kept up with them.

@@ -34,7 +34,7 @@ impl Open {
     }
 
     /// When and where the session makes checkpoints.
-    pub(crate) fn schedule(&self) -> Result<Schedule> {
+    pub fn schedule(&self) -> Result<Schedule> {
         Ok(self.superblock()?.schedule)
     }
 

@@ -196,7 +196,9 @@ fn an_open_that_flushes_nothing_is_noticed() {
     };
     let pages = [full(), vec![Link { slot: 0, size: 4 }]].concat();
     // That of a page's header stands before that of a span's.
-    let [header, _] = flushes_of_an_open(&pages, "space/alloc/survey.rs")[..] else { panic!("two") };
+    let [header, _] = flushes_of_an_open(&pages, "space/alloc/survey.rs")[..] else {
+        panic!("two")
+    };
     for op in [Make("another", 4), Drop("first"), Rename("first", LONG)] {
         assert!(killed(&op, with(Mutant::Drop(state))).is_err(), "{op:?}");
     }

@@ -89,7 +89,7 @@ impl Draft {
     }
 
     /// Records the schedule of checkpoints of the pool that the draft was made from, to be kept beside the new pool.
-    pub(crate) fn keep_schedule(&self, of: Schedule) -> Result<()> {
+    pub fn keep_schedule(&self, of: Schedule) -> Result<()> {
         let schedule = Schedule { is_elsewhere: false, ..of };
         let mut superblock = Superblock::read(&self.new.file)?.with_schedule(schedule);
         let written = superblock.write(&self.new.file);

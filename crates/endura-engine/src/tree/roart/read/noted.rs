@@ -12,7 +12,7 @@ use crate::tree::roart::nodes::record::Record;
 pub(crate) const DISTANCE: usize = 12;
 
 /// The result of showing the next records.
-pub(crate) enum Shown {
+pub(crate) enum BatchShown {
     /// There are no more noted records.
     All,
     /// Some records were shown.
@@ -164,18 +164,18 @@ impl Batch {
         until: usize,
         mut are_new: bool,
         mut show: impl FnMut(&Record<'m, M>) -> ControlFlow<()>,
-    ) -> Result<Shown> {
+    ) -> Result<BatchShown> {
         let records = &self.records[..];
         let until = until.min(records.len());
         if self.passed == records.len() {
-            return Ok(Shown::All);
+            return Ok(BatchShown::All);
         }
         while let Some(&Run { holder, version, end }) = self.runs.get(self.passed_runs) {
             let holder = Region::new(media, holder, 1)?;
             let stop = end.min(until);
             while self.passed < stop {
                 if !are_new && !version.still_holds(&holder) {
-                    return Ok(Shown::Changed);
+                    return Ok(BatchShown::Changed);
                 }
                 are_new = false;
                 if let Some(&ahead) = records.get(self.passed + DISTANCE) {
@@ -185,7 +185,7 @@ impl Batch {
                 self.passed += 1;
                 self.likely = record.bytes();
                 if show(&record).is_break() {
-                    return Ok(Shown::Enough);
+                    return Ok(BatchShown::Enough);
                 }
             }
             if self.passed < end {
@@ -193,7 +193,7 @@ impl Batch {
             }
             self.passed_runs += 1;
         }
-        Ok(Shown::Some)
+        Ok(BatchShown::Some)
     }
 
     /// The record shown last, if its index is at least `since`.

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::read::bound::is_within;
 use crate::tree::roart::read::key_walk::KeyWalk;
-use crate::tree::roart::read::noted::{Batch, Shown};
+use crate::tree::roart::read::noted::{Batch, BatchShown};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
@@ -152,16 +152,16 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let seen = batch.show_runs(media, until, are_new, &mut *visit)?;
             shown = batch.last_since(since).or(shown);
             match seen {
-                Shown::Enough => return Ok(Shown::Enough),
-                Shown::All => break,
-                Shown::Changed => {
+                BatchShown::Enough => return Ok(Shown::Enough),
+                BatchShown::All => break,
+                BatchShown::Changed => {
                     batch.clear();
                     walk = None;
                     if shown.is_some() {
                         break;
                     }
                 }
-                Shown::Some => {}
+                BatchShown::Some => {}
             }
         }
         ended::<M, UP>(media, shown, first)
@@ -264,7 +264,7 @@ mod tests {
                 shown.push(record.key().to_vec());
                 ControlFlow::Continue(())
             });
-            assert!(matches!(seen.unwrap(), Shown::Some));
+            assert!(matches!(seen.unwrap(), BatchShown::Some));
             assert_eq!(shown, sorted);
             assert!(is_ordered(&tree, generation));
             drop(guard);
