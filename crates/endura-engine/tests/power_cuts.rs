@@ -2,6 +2,8 @@
 //! itself may be garbage, and the restore may be cut as well. The next open must find the pool at the moment of a
 //! checkpoint: the last that was completed, or the one that was being made.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::ops::RangeInclusive;
