@@ -9,6 +9,9 @@
 //! Two crates, so that a changed line of the API compiles no tree. What is generic over the medium is compiled where it is
 //! called: so `endura` calls only what is made for [`Mapped`](media::Mapped), and no function that is generic over a medium.
 
+// Its pages are for those who change it: they lead into private rooms too.
+#![allow(rustdoc::private_intra_doc_links)]
+
 #[cfg(not(all(target_os = "linux", target_endian = "little", target_pointer_width = "64")))]
 compile_error!("endura runs on 64-bit little-endian Linux");
 

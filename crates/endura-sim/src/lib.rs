@@ -1,4 +1,4 @@
-//! Every crash state that the hardware allows, for structures that live on an [`endura`] medium.
+//! Every crash state that the hardware allows, for structures that live on an [`endura_engine`] medium.
 //!
 //! A structure in persistent memory is right if every moment of every operation is a state from which
 //! it can go on. Which states those are is up to the hardware: a store reaches persistence by a flush

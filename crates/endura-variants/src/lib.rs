@@ -1,4 +1,4 @@
-//! What tests and experiments put below, inside and on top of the indexes of [`endura`]: media that observe or direct
+//! What tests and experiments put below, inside and on top of the indexes of [`endura_engine`]: media that observe or direct
 //! a run, the trees that the product does not ship, and maps over a tree on any medium. Media and trees are type
 //! parameters: the indexes' own code knows nothing of them.
 //!

@@ -10,6 +10,8 @@ use endura_engine::session::{Closed, MapInfo, Open, Report, Stats};
 use endura_engine::space::Space;
 
 use super::options::PoolOptions;
+#[cfg(doc)]
+use crate::Error;
 use crate::Result;
 
 /// An open pool: one file with any number of named maps.
