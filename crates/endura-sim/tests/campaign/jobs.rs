@@ -35,7 +35,7 @@ pub(crate) fn budget() -> Duration {
 }
 
 /// After so long a campaign that is part of every run of the tests begins no more than it must.
-pub(crate) const GUARD: Duration = Duration::from_secs(60);
+pub(crate) const GUARD: Duration = Duration::from_secs(20);
 
 /// Does all jobs, first to last, or as many as can be begun before the time is up: beyond that only as
 /// long as no crash has cut through one of `steps` under some model.
