@@ -10,7 +10,7 @@
 //!
 //! This crate may use `endura_console`, which has what the lab's programs need too (exit codes, texts, children and
 //! their ledgers), the public API of `endura`, and `endura::dynamic`. Only the demo of a power loss reaches deeper, by
-//! `endura::lab`. [`hand_over`] starts the lab's programs. There is no `unsafe`.
+//! `endura_engine`. [`hand_over`] starts the lab's programs. There is no `unsafe`.
 //!
 //! | after a change of | run |
 //! | --- | --- |

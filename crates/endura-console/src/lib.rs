@@ -9,7 +9,7 @@
 //! | [`child`], [`ledger`] | a child process that is killed, and the record of what it had completed |
 //! | [`keys`] | keys that look random, and can be computed |
 //!
-//! This crate may use the public API of `endura`; only [`ledger`] reaches deeper, by `endura::lab`. There is no `unsafe`.
+//! This crate may use the public API of `endura`; only [`ledger`] reaches deeper, by `endura_engine`. There is no `unsafe`.
 //!
 //! After a change run `cargo test -p endura-console -p endura-cli`. After a change of [`child`] or [`ledger`] also run
 //! `cargo run --release -- torture --rounds 20`.
