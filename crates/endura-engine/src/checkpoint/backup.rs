@@ -97,7 +97,7 @@ fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<
     }
     drop((pin, hold));
     if let Some((offset, what)) = space.met_damage() {
-        // The copy would say that it was closed, and would have the damage.
+        // Otherwise the copy would have the damage, and yet be marked as cleanly closed.
         return Err(Error::Corrupt { offset, what });
     }
     to.sync_all().map_err(failed)?;

@@ -57,7 +57,8 @@ impl Count {
         Some(self.known.load(Ordering::Relaxed)).filter(|&entries| entries >= 0)
     }
 
-    /// Runs `change`, which adds or removes `field` and returns by how much the number of entries changed, and counts that.
+    /// Runs `change`, which adds or removes `field`, and adds to the count what it returns: the difference in the number of
+    /// entries.
     pub(crate) fn changing<R, E>(
         &self,
         field: &[u8],

@@ -96,7 +96,7 @@ impl Type {
         Error::Encode { type_name: self.to_string(), source }
     }
 
-    /// Whether any bytes of the right length are an encoding.
+    /// Whether every byte string of the right length is a valid encoding.
     pub(super) fn is_any_bytes(&self) -> bool {
         match self {
             Self::Int { .. } | Self::Float { .. } | Self::Unit | Self::Array(_) => true,

@@ -183,8 +183,8 @@ impl MapState {
         }
     }
 
-    /// Changes which entries are counted. The tree has to make sure that no operation counts an entry twice or not at
-    /// all meanwhile.
+    /// Sets which entries are counted. While this changes, the tree must make sure that each operation counts its entry
+    /// exactly once.
     pub fn set_counted(&self, counted: Counted) {
         if let Counted::Below(key) = counted {
             self.counted_below.store(key, Ordering::Release);

@@ -46,8 +46,8 @@ pub(crate) struct Locked<'g, M: Media, const W: usize> {
 }
 
 impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
-    /// Locks `node`, after a wait if another thread holds the lock. Refuses an obsolete node, and one whose lock word
-    /// no correct run leaves.
+    /// Locks `node`; waits while another thread holds the lock. Refuses an obsolete node, and a node whose lock word has
+    /// a value that only damage can explain.
     pub(crate) fn acquire(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Result<Self, Refusal> {
         let mut waiting = Waiting::at(guard.space(), node.at());
         loop {

@@ -160,7 +160,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         };
         guard.media().mark(Mark::Step("merge.M2"));
         absorb(guard, &mut left, &r, counts)?;
-        // M5: obsolete before L is unlocked, so that no reader still trusts N when L changes.
+        // M5: N is marked as obsolete before L is unlocked, so that no reader still trusts N once L changes.
         right.retire_into(l.at());
         guard.media().mark(Mark::Step("merge.M5"));
         drop(left);
