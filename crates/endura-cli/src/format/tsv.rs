@@ -8,7 +8,7 @@ use crate::values::map::Entry;
 pub(super) enum Numbers {
     Yes,
     No,
-    /// If it looks like two numbers.
+    /// A line that looks like two numbers is taken for two numbers; no other line is.
     Perhaps,
 }
 

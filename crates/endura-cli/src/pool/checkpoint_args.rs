@@ -121,8 +121,8 @@ pub(crate) fn close(pool: &Pool, path: &Path) -> endura::Result<()> {
 }
 
 /// Removes the checkpoints of a pool whose file was removed. Otherwise the next command would make the pool again from
-/// them. The call of `checkpoint` makes none for such a pool, but waits for one in progress. The file of another pool
-/// stays.
+/// them. The call of `checkpoint` makes no checkpoint for such a pool, but waits for one in progress. If the file now
+/// holds the checkpoints of another pool, it stays.
 pub(crate) fn forget_checkpoints(pool: &Pool) {
     let _ = pool.checkpoint();
     let Ok(Stats { checkpoints: Some(kept), uuid, .. }) = pool.stats() else { return };

@@ -74,7 +74,7 @@ pub(crate) struct NewMapArgs {
     checkpoints: CheckpointArgs,
 }
 
-/// The name of a type, as an argument.
+/// Parses an argument that is the name of a type.
 fn parse_type(text: &str) -> Result<String, String> {
     // As the pool records it, or with other spaces.
     let given = words_of(text);

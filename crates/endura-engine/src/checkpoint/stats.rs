@@ -21,7 +21,7 @@ pub struct Checkpoint {
     pub copied_bytes: u64,
     /// Bytes that were written to the file.
     pub written_bytes: u64,
-    /// How many times writers had to be held, because one was at work for too long.
+    /// How many times a hold of the writers was tried. A try fails if a writer is at work for too long.
     pub tries: u32,
 }
 

@@ -9,8 +9,9 @@ use rustix::fs::{FlockOperation, flock};
 use super::descriptors::Kept;
 use super::fork::{self, ForkGuard};
 
-/// A descriptor whose lock ends with this process, even if a child outlives it. If a raw `clone` made the child, no
-/// fork handler ran. If the parent then dies without dropping this, the lock lasts until the child drops its copy.
+/// A descriptor whose lock ends with this process, even if a child outlives it, because the fork handler of the child
+/// closes the child's copy. A child made by a raw `clone` has run no fork handler. If the parent of such a child dies
+/// without dropping this, the lock lasts until the child drops its copy.
 #[derive(Debug)]
 pub(crate) struct LockedFile {
     kept: Kept,

@@ -1,8 +1,8 @@
 //! Arenas of nodes in DRAM. Lock-free structures refer to a node by its number.
 //!
 //! A node consists of atomics and lives as long as its arena. A thread takes and returns only the right to use it. So a
-//! stale number may lead to a node that has another meaning by now, but never to memory that is no node. The epochs of
-//! the pool prevent the former.
+//! stale number never leads to memory that is no node. It could lead to a node that has another meaning by now, but the
+//! epochs of the pool prevent that.
 //!
 //! A retired node may be reused when the epoch is two beyond its tag, by the proof in [`epoch`](super::epoch). Each
 //! thread has its own lists of retired and of free nodes, under a lock without contention, and passes surplus nodes to
@@ -69,7 +69,8 @@ pub struct Arena<T> {
     /// For each bucket the address where place 0 would be, so that a lookup need not subtract; null if the bucket does
     /// not exist yet.
     origins: [AtomicPtr<T>; BUCKETS],
-    /// Each is made when a thread first takes or returns a node with it, because most maps are written by few threads.
+    /// Each list is made when a thread that uses it first takes or returns a node, because most maps are written by few
+    /// threads.
     own: Box<[OnceBox<OwnNodes>; PLACES]>,
     /// Surplus nodes of threads.
     surplus: Mutex<Vec<u32>>,

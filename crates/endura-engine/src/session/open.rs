@@ -204,7 +204,7 @@ impl Open {
         };
         // Checked again, because the last checkpoint may have found that the file no longer belongs to the pool.
         self.expect_own(file)?;
-        // The next session takes a pool that was closed for intact, and would replace the checkpoint by its contents.
+        // The next session trusts a closed pool to be intact, and would replace the checkpoint by the pool's contents.
         let vouched = vouched.and_then(|()| self.keeper.as_ref().map_or(Ok(()), Keeper::vouch));
         if let Err(error) = vouched {
             // A pool that could not be verified is not recorded as closed either. Only known damage is recorded as

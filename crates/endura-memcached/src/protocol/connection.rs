@@ -47,7 +47,7 @@ enum State {
     Line,
     /// The data block of this command comes next.
     Data(Waiting),
-    /// This number of bytes come next, of a data block that was refused.
+    /// This many bytes come next. They belong to a data block that was refused.
     Refused(usize),
     /// Keys of a `get` that waits for space in the output, or for its turn.
     Keys(KeysLeft),

@@ -11,7 +11,7 @@ const BLOCK: u64 = 1 << 20;
 /// know all numbers that clients remember. A session therefore starts above every number that an earlier one can have
 /// reached by then.
 const PER_SECOND: u64 = 1 << 20;
-/// The key of the bound in the pool: every number below it may have been given.
+/// The key under which the pool has the bound of the numbers: every number below that bound may have been given.
 const RESERVED: u64 = 0;
 
 /// Gives ascending numbers. The pool has an upper bound of the numbers that were given, from which the next session

@@ -78,7 +78,7 @@ fn fields(kinds: &[Type], tuple: &Bound<'_, PyTuple>) -> PyResult<Datum<'static>
     Ok(Datum::Tuple(parts.collect::<PyResult<_>>()?))
 }
 
-/// A number that a float can have exactly.
+/// Converts a number to the float that has exactly its value. Fails if there is none.
 pub(crate) fn float(object: &Bound<'_, PyAny>) -> PyResult<f64> {
     if let Ok(float) = object.cast::<PyFloat>() {
         return Ok(float.value());

@@ -148,7 +148,7 @@ impl Side {
         }
     }
 
-    /// The object of an encoding.
+    /// The Python object that `encoded` stands for.
     #[inline]
     pub(crate) fn decode<'py>(
         &self,

@@ -192,9 +192,9 @@ fn until_failure<T>(
     items.map_while(|item| item.map_err(|error| *failed = Some(error)).ok()).collect()
 }
 
-/// How many entries are taken from these objects before they are written. A container keeps its entries, so many are taken
-/// at once. From an iterator one is taken at a time: the iterator may read entries that were written before, and an entry
-/// that it has returned would be lost if it were not written.
+/// How many entries are taken from these objects before the entries are written to the map. Containers keep their
+/// entries, and many are taken at once. From an iterator one is taken at a time: the iterator may read entries that
+/// were written before, and an entry that it has returned would be lost if it were not written.
 fn at_once(objects: &[&Bound<'_, PyAny>]) -> usize {
     let stays = |object: &&Bound<'_, PyAny>| {
         object.is_exact_instance_of::<PyList>()

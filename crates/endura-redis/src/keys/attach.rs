@@ -16,7 +16,7 @@ use crate::store::{Count, Failure, Form, Outcome, Record, Value};
 /// A key of the pool: its number, its database, its record.
 type LiveRecord = (u64, i32, Record);
 
-/// The same key, with the value that Redis will hold in place of its number.
+/// As [`LiveRecord`], but in place of the number stands the value that Redis will hold.
 type Opened = (Value, i32, Record);
 
 /// How long after a refused attach a command tries again. The cause may have passed, such as a full disk or a lack of

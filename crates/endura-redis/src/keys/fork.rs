@@ -69,7 +69,7 @@ pub(crate) fn is_serving() -> bool {
     SERVING.load(Ordering::Relaxed) > 0
 }
 
-/// Counts a file that is being saved, and returns the count. For the file of a child this was done before the fork.
+/// Counts a file that is being saved, and returns the count. A file that a child saves was counted before the fork.
 pub(super) fn count_save() -> u64 {
     if is_child() {
         return SAVES.load(Ordering::Relaxed);

@@ -78,8 +78,9 @@ impl PoolOptions {
     }
 
     /// When and where checkpoints are made, from this session on. The pool records this choice, except for the path. By
-    /// default the recorded choice stays. If the pool has none, because it is new or was made in memory, a checkpoint
-    /// is made every 30 seconds in a file beside the pool. On tmpfs and on persistent memory, none is made then.
+    /// default the recorded choice stays. If the pool has no recorded choice, because it is new or was made in memory,
+    /// a checkpoint is made every 30 seconds in a file beside the pool; but on tmpfs and on persistent memory no
+    /// checkpoints are made in that case.
     #[must_use]
     pub fn checkpoints(mut self, how: Checkpoints) -> Self {
         self.session.checkpoints = Some(how);

@@ -132,8 +132,8 @@ impl Filesystem {
         matches!(self.verdict, Verdict::Warn(COPY_ON_WRITE))
     }
 
-    /// Whether a file may share blocks with a copy of it until one of the two is written. overlayfs is included because
-    /// the file system below it may be one of these.
+    /// Whether a file on it may share blocks with a copy until one of the two is written. overlayfs is included because
+    /// the file system below it may be one whose files do.
     pub(crate) fn shares_blocks(self) -> bool {
         matches!(self.name, "xfs" | "ocfs2" | "overlayfs" | "unknown")
     }

@@ -313,7 +313,7 @@ impl FreeSpace {
         self.units.set(first, end, true);
     }
 
-    /// Makes the file reach to byte `end`, which lies in the last page at the most. `loose`: bytes of free chunks.
+    /// Makes the file reach to byte `end`, which is at most the end of the last page. `loose`: bytes of free chunks.
     pub(crate) fn reach<M: Media>(&mut self, media: &M, end: u64, loose: u64) -> Result<()> {
         if end <= self.length {
             return Ok(());

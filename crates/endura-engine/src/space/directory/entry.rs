@@ -27,7 +27,7 @@ pub(crate) const WORDS: usize = ENTRY as usize / 8;
 const LONGEST: usize = 255;
 /// Words that hold such a name and a zero at its end.
 const NAME_WORDS: usize = NAME_END - NAME;
-/// The bit of word 1 from which on the word has the length of the name.
+/// Word 1 has the length of the name from this bit on.
 const NAME_BYTES: u32 = 56;
 pub(crate) const PARAMETER_BITS: u32 = 48;
 

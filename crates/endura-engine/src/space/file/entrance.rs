@@ -1,4 +1,4 @@
-//! How a session that writes begins on a file whose lock does not show every other process.
+//! How a writing session begins on a file whose lock does not exclude every other process.
 //!
 //! On overlayfs a process that opens a pool by a path in the overlay and one that opens it in the upper folder both get
 //! the lock ([`lease`]). Both see the content of the file and its attributes. So a session begins in steps that show

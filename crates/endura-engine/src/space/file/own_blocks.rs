@@ -147,7 +147,7 @@ impl Separation {
 pub(crate) enum Blocks {
     /// No shared blocks.
     Own,
-    /// Shared blocks; a part of the file got its own.
+    /// The file shares blocks, and the look has given a part of it blocks of its own.
     Shared,
     /// Shared blocks, and no space for the file's own.
     NoRoom,

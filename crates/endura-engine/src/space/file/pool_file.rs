@@ -184,8 +184,8 @@ impl PoolFile {
         self.superblock.schedule.is_elsewhere = is_elsewhere;
     }
 
-    /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an order of the
-    /// kernel's choice. `suspected`: the checkpoint records that.
+    /// Why the pool may be torn; `None` if there is no reason to think so. In a torn pool, stores of the last session
+    /// were lost in an order of the kernel's choice. `suspected`: the checkpoint records that this may have happened.
     ///
     /// # Errors
     ///

@@ -200,8 +200,8 @@ impl<M: Media> LeakRecoverer<M> {
         Ok(())
     }
 
-    /// The first half of C3. A thread frees dropped maps inside a pin, and the second half waits for the end of that
-    /// pin.
+    /// The first half of C3: a step of freeing the dropped maps, until all are freed. A thread frees them inside a pin,
+    /// and the second half waits for the end of that pin.
     fn wait_for_drops(&self) -> Result<LeakStep> {
         let now = self.space.epochs.advance();
         let step = {

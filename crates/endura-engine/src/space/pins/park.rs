@@ -50,7 +50,7 @@ impl<M: Media> Drop for Hold<'_, M> {
     }
 }
 
-/// A writer that is parked until this is dropped, even if the closure panics.
+/// A writer that is parked while it runs a closure: until this is dropped, which also happens if the closure panics.
 struct Parked<'s, M: Media> {
     space: &'s Space<M>,
     slot: &'s Slot<Mutex<ThreadCache>>,

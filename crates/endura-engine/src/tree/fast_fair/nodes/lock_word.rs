@@ -64,8 +64,8 @@ impl LockWord {
     #[track_caller]
     #[inline(always)]
     pub(crate) fn is_confirmed<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
-        // Orders the loads before it before the load after it. Pairs with the Release of every store of a primitive: a
-        // reader that loaded one of them loads its announcement here.
+        // This fence orders the caller's loads before the load below. It pairs with the Release of every store of a
+        // primitive: a reader that loaded one of these stores loads the announcement of the primitive below.
         fence(Ordering::Acquire);
         words.media().mark(Mark::LoadsFenced);
         self.is_same(Self(words.load(LOCK, Ordering::Relaxed)))

@@ -349,9 +349,9 @@ pub(crate) fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
     Start { slot, left, entry, has_strange_end: has_strange_end(node, fences, count) }
 }
 
-/// Whether the first dead slot of a quiet leaf has a key below `low`, other than `low - 1`, which marks the dead slots
-/// of the last leaf. No writer leaves such a key: a dead slot has a key at or above `high`, which a split left there,
-/// or the dead key of the fences.
+/// Whether the first dead slot of a quiet leaf has a key that no writer leaves in a dead slot: one below `low`, except
+/// `low - 1`. Writers leave two kinds of keys there: [`Fences::dead`], which is `low - 1` in the last leaf, and keys at
+/// or above `high`, which a split left there.
 #[inline(always)]
 fn has_strange_end<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
@@ -395,7 +395,7 @@ pub(crate) fn nearest_while_moving<const UP: bool, M: Media, const W: usize>(
     };
     let cap = Node::<M, W>::CAP;
     match moving {
-        // The right copy counts: a key that is also in the next slot is read there.
+        // Of two copies of a key, the one on the right counts: a key that is also in the next slot is read there.
         Direction::Right => {
             for slot in 0..cap {
                 let entry = (node.key(slot), node.value(slot));

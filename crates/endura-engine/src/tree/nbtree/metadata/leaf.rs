@@ -70,7 +70,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// Initializes a leaf that no other thread uses as UNREAD. The thread that publishes it publishes all its words.
+    /// Initializes a leaf as UNREAD. No other thread uses it. The thread that publishes it publishes all its words.
     pub(crate) fn begin(&self, birth: Birth) {
         let set = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
         self.fingerprints.clear();

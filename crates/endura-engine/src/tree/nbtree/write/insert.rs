@@ -94,7 +94,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             Verdict::Frozen => match self.change(guard, partition, place.number) {
                 // On return the block is frozen: what the slot holds is final.
                 Ok(()) => self.counted(self::verdict(block.word(slot), Word::pending(key))),
-                // A rival was frozen, but perhaps not the own slot: a helping thread could still make an entry of it.
+                // Perhaps only the slot of a rival was frozen. Then a helping thread could still make an entry of the
+                // slot of this insert.
                 Err(error) => match self.give_up(place, slot, key) {
                     Verdict::Won => self.counted(self.won(place, slot)),
                     Verdict::Lost | Verdict::Frozen => return Err(error),

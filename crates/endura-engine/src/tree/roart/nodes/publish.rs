@@ -9,8 +9,8 @@ use crate::media::{Mark, Media, Ordering, Region};
 use crate::tree::roart::nodes::word::{DIRTY, Link, emptied};
 use crate::tree::roart::techniques::Techniques;
 
-/// Stores word `i`, which leads to chunks that are durable, or flushed: a fence precedes the store. The word is durable
-/// on return. The caller holds the lock of the chunk that has the word.
+/// Stores word `i`, which leads to chunks that are durable, or at least flushed: a fence before the store makes flushed
+/// chunks durable. The word is durable on return. The caller holds the lock of the chunk that has the word.
 pub(crate) fn publish<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, word: u64) {
     let media = words.media();
     // Before the word: the chunk to which it leads must exist after a crash.

@@ -258,7 +258,7 @@ impl<'m, M: Media> Record<'m, M> {
         Self::sort_key_at_end(media, at, from)
     }
 
-    /// The same if the medium ends right after the record, or if there is no record at `at`.
+    /// As [`sort_key`](Self::sort_key), if the medium ends right after the record, or if there is no record at `at`.
     #[cold]
     fn sort_key_at_end(media: &'m M, at: u64, from: usize) -> Result<(u64, usize)> {
         let record = Self::enter(media, at)?;

@@ -7,8 +7,8 @@ use crate::media::Media;
 
 use crate::tree::roart::nodes::record::Record;
 
-/// Whether a key that agrees with the bound in its first `from` bytes is within it. `UP`: the bound is a lower bound,
-/// otherwise an upper bound.
+/// Whether the key of `record` is within `bound`, given that the two agree in their first `from` bytes. `UP`: the bound
+/// is a lower bound, otherwise an upper bound.
 #[inline]
 pub(crate) fn is_within<M: Media, const UP: bool>(
     record: &Record<'_, M>,

@@ -326,8 +326,8 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                 self.renew()?;
             }
         }
-        // Read after the second look (Acquire): if a chunk's memory was another chunk by then, its retirement was
-        // counted before.
+        // The number of retired chunks is read after the second look (Acquire). If a chunk's memory was another chunk
+        // by then, the retirement of the earlier chunk had been counted before.
         Ok(!self.has_lost_some())
     }
 

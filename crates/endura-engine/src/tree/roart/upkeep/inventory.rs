@@ -19,8 +19,8 @@ pub(crate) struct Inventory {
 }
 
 impl Inventory {
-    /// Passes about `bite` more chunks to `note`; returns whether the enumeration has ended. It skips the chunks below
-    /// a chunk that was passed before.
+    /// Passes about `bite` more chunks to `note`; returns whether the enumeration has ended. If `note` returns `false`
+    /// for a chunk, such as one that was passed before, the chunks below it in the tree are skipped.
     ///
     /// # Errors
     ///
