@@ -55,7 +55,7 @@ impl Loaded {
         Self { threads: threads.collect() }
     }
 
-    /// The number of inserts that had returned.
+    /// The number of inserts that had returned when the child was killed.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.threads.iter().map(|(_, acknowledged, _)| acknowledged).sum()
     }

@@ -1,4 +1,4 @@
-//! Keys and values as JSON, and the types that are written as JSON in text too.
+//! Keys and values as JSON. Some types, such as tuples, are written as JSON also where other types are plain text.
 //!
 //! | type | in JSON |
 //! | --- | --- |

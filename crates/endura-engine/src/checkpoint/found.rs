@@ -202,8 +202,9 @@ impl CheckpointPlan {
         Ok(())
     }
 
-    /// Removes the file if no more checkpoints are wanted. This is the last step of an open, so that an open that fails
-    /// or is killed can still restore the pool. The session has begun, and records that the pool needs no checkpoint.
+    /// Removes the checkpoint file if no more checkpoints are wanted. This is the last step of an open, so that the
+    /// pool can still be restored after an open that fails or is killed. The session has begun by then, and records
+    /// that the pool needs no checkpoint.
     pub(crate) fn remove_unwanted(&mut self, file: &mut PoolFile) -> Result<()> {
         if self.is_on() {
             return Ok(());

@@ -14,8 +14,8 @@ pub struct Checkpoint {
     pub took: Duration,
     /// How long writers were held: of several tries, the longest.
     pub held: Duration,
-    /// How long writers were kept from beginning operations before that, some milliseconds at a time, because they
-    /// changed pages faster than the disk took them. Zero if they did not.
+    /// How long writers were kept from beginning operations before they were held, some milliseconds at a time, because
+    /// they changed pages faster than the disk took them. Zero if they did not.
     pub slowed: Duration,
     /// Bytes of pages that were copied while writers were held.
     pub copied_bytes: u64,

@@ -311,8 +311,8 @@ fn sharing(mapping: Mapping) -> Sharing {
     }
 }
 
-// SAFETY: `0..len` is mapped and stays mapped until the medium is dropped: `len` only grows until `cut` and `release`,
-// which map zeros in place of the file. Every access is one atomic operation.
+// SAFETY: `0..len` is mapped and stays mapped until the medium is dropped: `len` only grows, until `cut` or `release`
+// reduces it and maps zeros in place of the file. Every access is one atomic operation.
 unsafe impl Media for Mapped {
     #[inline(always)]
     fn len(&self) -> u64 {

@@ -25,8 +25,8 @@ impl LockedFile {
         fork::undisturbed(|| open().map(kept))
     }
 
-    /// False in a child: the fork handler removed the descriptor from the list. A raw `clone` runs no handler, but the
-    /// process is another one.
+    /// False in a child. In the child of a fork, the handler has removed the descriptor from the list. In that of a raw
+    /// `clone` no handler has run, but `process` shows that this is another process.
     fn is_ours(&self) -> bool {
         !self.process.is_elsewhere() && self.kept.is_there()
     }

@@ -198,8 +198,8 @@ impl<T> Slot<T> {
         EpochStamp { last: (self.word.load(Ordering::Relaxed) >> EPOCH_SHIFT) + 1 }
     }
 
-    /// Acts as if the owner's pin had slept between reading the epoch and writing its slot while the epoch moved
-    /// `epochs` times.
+    /// Acts as if the owner's pin had slept between reading the epoch and writing its slot, and the epoch had moved
+    /// `epochs` times meanwhile.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn fall_behind(&self, epochs: u64) {
         let word = self.word.load(Ordering::Relaxed);

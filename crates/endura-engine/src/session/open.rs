@@ -240,8 +240,8 @@ impl Open {
         let _ = file.suspect();
     }
 
-    /// Fails unless the file is as this session has left it. If another program has written over the file, it is not
-    /// the pool to be closed.
+    /// Fails unless the file is as this session has left it. A file that another program has written over is not the
+    /// pool that this session has to close.
     fn expect_own(&self, file: &PoolFile) -> Result<()> {
         if self.space.is_poisoned() {
             return Err(self.space.doubt());

@@ -118,7 +118,8 @@ impl Connection {
         !self.ends && self.has_work
     }
 
-    /// Whether more input may come. The memory of a connection is bounded by the needs of one command.
+    /// Whether more input may be read now. None is read while earlier input can still be processed, or while too much
+    /// output is unsent. So the memory of a connection is bounded by the needs of one command.
     pub(crate) fn wants_input(&self) -> bool {
         !self.ends && !self.has_work && !self.is_full()
     }

@@ -62,7 +62,7 @@ impl Flushes {
     }
 
     fn is_due(&self, now: u32) -> bool {
-        // Relaxed, because the lock decides.
+        // Relaxed: a caller that finds a flush due looks again under the lock, and that look decides.
         let planned = self.planned.load(Ordering::Relaxed);
         planned != 0 && planned <= now
     }

@@ -35,7 +35,7 @@ struct Cursor {
     fetched: Arc<Fetched>,
     /// The index of the next entry in `fetched`.
     next: usize,
-    /// The number of the map's changes before `fetched` was filled.
+    /// The count of the map's changes, as it was read before `fetched` was filled.
     stamp: u64,
     ahead: Ahead,
     is_at_end: bool,

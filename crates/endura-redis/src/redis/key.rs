@@ -84,7 +84,8 @@ impl<'a> Key<'a> {
     /// The map in this key; `None` if there is no such key. Fails if the key has another type.
     pub(crate) fn value(&self) -> Outcome<Option<&Value>> {
         // SAFETY: all three functions take an open key, and the pointer is not null. A value of this type is from
-        // `into_raw`. Redis keeps it while the key is open and is not deleted, and deleting it takes `self` mutably.
+        // `into_raw`. Redis keeps the value while the key is open and not deleted, and deleting the key takes `self`
+        // mutably.
         unsafe {
             if self.raw.is_null() || (api().KeyType)(self.raw) == 0 {
                 return Ok(None);

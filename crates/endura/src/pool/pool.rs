@@ -110,7 +110,8 @@ impl Pool {
     /// the two names exists. Durable on return; O(1), and needs no space.
     ///
     /// Handles of the map stay valid, also in running operations, and refer to the same map under its new name. A
-    /// concurrent open of the old name gets the map, or creates a new one of that name, as before or after the call.
+    /// concurrent open of the old name acts as if it came before the call, and gets the map, or as if it came after the
+    /// call, and creates a new map of that name.
     ///
     /// # Errors
     ///

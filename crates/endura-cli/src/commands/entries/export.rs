@@ -130,8 +130,8 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reports what was written, before it gets its name: if the command cannot report, it leaves nothing. A reader that
-/// has closed the pipe does not count as a failure to report.
+/// Reports what was written, before the file or folder gets its name, so that a command that cannot report leaves
+/// nothing. A reader that has closed the pipe does not count as a failure to report.
 fn print(lines: &[String]) -> Result<()> {
     let mut out = stdout().lock();
     let printed = lines.iter().try_for_each(|line| writeln!(out, "{line}"));

@@ -14,7 +14,7 @@ use crate::os::door::DiskFile;
 /// The least number of slots by which the file grows.
 const GROWTH: u32 = 64;
 
-/// Where a page lay before the round: an [`PageEntry`] in 16 bytes.
+/// Where a page lay before the round: a [`PageEntry`] in 16 bytes.
 #[derive(Debug)]
 struct Before {
     page: u32,

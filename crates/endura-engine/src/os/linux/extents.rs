@@ -57,7 +57,7 @@ struct Question {
 ///
 /// # Errors
 ///
-/// The system's error, among others where the file system has no such call.
+/// The system's error, for example if the file system does not support `FIEMAP`.
 pub(crate) fn extents(file: &File, bytes: Range<u64>) -> io::Result<Vec<Extent>> {
     let mut question = Question {
         start: bytes.start,

@@ -210,7 +210,7 @@ pub(super) const ANSWER: usize = 1024;
 /// The answer of the call about the file. `None` if the file system does not know the call. The call must only read.
 pub(super) fn ask<const CALL: Opcode>(file: &File) -> Option<[u8; ANSWER]> {
     let mut answer = [0; ANSWER];
-    // SAFETY: none of the calls writes more bytes than the answer has room for, and any bytes are an answer.
+    // SAFETY: none of the calls writes more bytes than the answer has room for, and any bytes are a valid answer.
     unsafe { ioctl(file, Updater::<CALL, [u8; ANSWER]>::new(&mut answer)) }.ok()?;
     Some(answer)
 }

@@ -133,8 +133,8 @@ fn name_by_kind(file: &File, kind: u64) -> Option<PathBuf> {
     Some(Path::new(kind).join(link.file_name()?))
 }
 
-/// The largest inode of all folders of mounted file systems, which is the youngest one because the kernel numbers them
-/// upwards. `None` if one of them cannot be read.
+/// The largest inode among the folders of all mounted file systems. It is the inode of the youngest folder, because the
+/// kernel numbers inodes upwards. `None` if one of the folders cannot be read.
 fn youngest() -> Option<u64> {
     let mut last = 0;
     for kind in KINDS {

@@ -32,7 +32,7 @@ pub(crate) const SLACK: u64 = 1 << 20;
 // Both words are flushed together with GROW_TO.
 const _: () = assert!(GROW_TO / LINE == NEXT_PAGE / LINE && LENGTH / LINE == NEXT_PAGE / LINE);
 
-/// The length to which a file of `have` bytes should grow if it has to have `need` bytes, which are more.
+/// The length to which a file of `have` bytes should grow if it must have `need` bytes, where `need` exceeds `have`.
 pub(crate) fn length_for(have: u64, need: u64) -> u64 {
     let step = (have / 8).clamp(STEP, PAGE);
     // If the file grows by whole pages, the kernel can use a huge page for each of them.

@@ -42,7 +42,7 @@ pub(crate) struct Pops {
 
 /// A key that an insert is about to add.
 pub(crate) trait NewKey {
-    /// Whether the key comes before the announced one; after it, if `smallest` is `false`.
+    /// Whether the key comes before the announced one, or, if `smallest` is `false`, after it.
     fn goes_before(&self, pops: &Pops, smallest: bool) -> bool;
 }
 

@@ -58,7 +58,7 @@ const TORN_COPY: &str = "it says that it was closed, and its end is not of that 
 /// Why a pool may be torn, and what an open may do about it without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doubt {
-    /// It may not be the pool of which the checkpoint beside it was made. Only its owner can tell.
+    /// Perhaps the file is not the pool from which the checkpoint beside it was made. Only its owner can tell.
     Foreign(&'static str),
     /// Stores are missing. The open goes back to the checkpoint.
     Lost(&'static str),

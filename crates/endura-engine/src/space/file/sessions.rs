@@ -196,7 +196,7 @@ impl PoolFile {
         Ok(Superblock { clean: true, sequence, ..self.superblock })
     }
 
-    /// Ends the session, all of whose data is durable. The next open finds the pool clean.
+    /// Ends the session. The caller has made all of its data durable. The next open finds the pool clean.
     pub(crate) fn end(&mut self) -> Result<()> {
         if self.access.read_only || !self.lock.is_held() {
             return Ok(());

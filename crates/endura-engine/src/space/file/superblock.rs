@@ -115,8 +115,8 @@ pub struct Superblock {
     pub domain: Domain,
     /// Whether the last writer's acknowledged stores were to survive a power loss.
     pub power_safe: bool,
-    /// The session that made the checkpoint to which the pool is restored after a power loss in the last session, until
-    /// that session has made one itself; zeros if there is none.
+    /// The session that made the checkpoint to which a power loss in the last session takes the pool back, as long as
+    /// the last session has made no checkpoint itself. Zeros if there is none.
     pub base: [u8; 16],
     /// Whether the pool was closed after that checkpoint was made. The closed pool must then not be restored from it.
     pub base_lags: bool,

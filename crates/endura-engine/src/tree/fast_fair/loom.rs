@@ -27,7 +27,7 @@ fn space() -> Arc<Space<Modelled>> {
     Arc::new(Space::mount(medium, session).unwrap())
 }
 
-/// A space with one unlocked leaf: two entries of value 0.
+/// A space with one unlocked leaf, which has two entries of value 0; and the offset of the leaf.
 fn leaf() -> (Arc<Space<Modelled>>, u64) {
     let space = space();
     let at = another_leaf(&space);

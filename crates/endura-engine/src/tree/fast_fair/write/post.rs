@@ -54,8 +54,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         };
         guard.media().mark(Mark::Step("post.P2"));
         let place = self.place(parent.node(), self.find(parent.node(), key))?;
-        // A child that is being absorbed must not get a separator again: the merging thread flags it first and then
-        // removes its separator, under the lock that is held here.
+        // A child that is being absorbed must not get a separator again. The merging thread first flags the child and
+        // then removes its separator under the parent's lock, which this thread holds now.
         if place.value.is_some() || self.is_leaving(guard, separator)? {
             return Ok(None);
         }

@@ -242,8 +242,8 @@ impl<'m, M: Media> Node<'m, M> {
         }
     }
 
-    /// The word of the child under `byte`, as for [`child`](Self::child), from a search of all words. An emptied word
-    /// counts only if no child has this byte.
+    /// The word of the child under `byte`, found by a search of all words: its index and its contents, as from
+    /// [`child`](Self::child). A word that was emptied under this byte counts only if no child has the byte.
     #[track_caller]
     fn search(&self, byte: u8) -> Option<(usize, Link)> {
         let mut emptied = None;

@@ -1,11 +1,13 @@
-//! A walk through all nodes, arrays and records in key order, some in each pin, while other threads change the tree.
+//! A walk in key order through all nodes, arrays and records, some of them in each pin, while other threads change the
+//! tree.
 //!
 //! # Why it meets every chunk that stays
 //!
 //! First, inside one pin. A word was valid when it was loaded, and its target does not go away before the pin ends. A
 //! node or array that is replaced keeps its words. A chunk that stays in the tree moves only along its own path from
-//! the root: from a node to the one that replaces it, or to one above it when the node between is replaced. If the tour
-//! has loaded the word that leads to the node which the chunk leaves, it still finds the chunk there.
+//! the root: from a node that is replaced to its replacement, or from a node that is collapsed to the one above it. If
+//! the tour has already loaded the word that leads to the node from which the chunk moves, it still finds the chunk in
+//! that node.
 //!
 //! A later pin continues by key. The tour goes in key order: the key that ends at a node, then its children by their
 //! bytes. It remembers the key of the last record met, and then skips all chunks that are entirely before that key. A
