@@ -1,4 +1,4 @@
-//! A live range of byte strings, from both ends.
+//! A live range of byte strings, which can be read from both ends.
 
 use std::ops::Bound;
 
@@ -11,7 +11,8 @@ pub struct ByteRange<C> {
     done: bool,
     front: End<C>,
     back: End<C>,
-    /// The buffer for the next entry. The last entry is needed until then, because its key is the bound.
+    /// The buffer for the next entry. The entry returned last is needed until the next one is found, because its key is
+    /// the bound.
     spare: Entry,
 }
 
@@ -52,7 +53,7 @@ impl<C: Default> ByteRange<C> {
         Self { done: false, front: End::new(from), back: End::new(to), spare: Entry::default() }
     }
 
-    /// Copies the next entry from one end, if there is one; only its key, unless `with_value`.
+    /// Copies the next entry from one end, if there is one. Without `with_value`, only its key is copied.
     pub fn next(
         &mut self,
         tree: &impl ByteIndex<Cursor = C>,

@@ -18,29 +18,30 @@ pub const LONGEST_VALUE: usize = 1 << 30;
 
 /// An ordered index from byte strings to byte strings in a pool.
 ///
-/// Any thread may call any method at any time. Each is linearizable, and on return as durable as the medium promises.
-/// Keys have at most [`LONGEST_KEY`] bytes, values at most [`LONGEST_VALUE`]; both may be empty and hold any bytes.
+/// Any thread may call any method at any time. Each call is linearizable, and when it returns, its effect is as durable
+/// as the medium promises. Keys have at most [`LONGEST_KEY`] bytes, values at most [`LONGEST_VALUE`]; both may be empty
+/// and hold any bytes.
 #[expect(clippy::len_without_is_empty, reason = "a map asks for its first entry instead")]
 pub trait ByteIndex: Send + Sync + 'static {
     /// A position in a scan in one direction. A new cursor starts at the bounds of its first call.
     type Cursor: Default + Send;
 
-    /// Returns `error`, which is about to be reported. A tree in a pool first records the damage that the error
-    /// reports, if any, for the pool.
+    /// Returns `error`, which is about to be reported. If the error reports damage, a tree in a pool first records this
+    /// damage for the pool.
     fn noted(&self, error: Error) -> Error {
         error
     }
 
-    /// Passes the value of `key`, in place, to `read`, and returns the result. Never blocks on a writer. Memory that is
-    /// freed meanwhile is not reused before `read` returns.
+    /// Passes the value of `key`, in place, to `read`, and returns the result of `read`. Never blocks on a writer.
+    /// Memory that is freed while `read` runs is not reused before `read` returns.
     ///
     /// # Errors
     ///
     /// Those of every method of a map (`Map` names them).
     fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>>;
 
-    /// The values of `keys`, in their order, with their cache misses overlapped. Each lookup is linearizable by itself;
-    /// the batch as a whole is not.
+    /// The values of `keys`, in the order of `keys`. The cache misses of the lookups overlap. Each lookup is
+    /// linearizable by itself; the batch as a whole is not.
     ///
     /// # Errors
     ///
@@ -48,13 +49,14 @@ pub trait ByteIndex: Send + Sync + 'static {
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>>;
 
     /// Passes the current value of `key` to `decide` and applies the change that `decide` returns, both as one atomic
-    /// operation. No lock is held while `decide` runs. It runs again if the value changes before the operation locks it
-    /// (by any thread, even by `decide` itself), and if the operation runs out of space. The change applies to the
-    /// value that the last call of `decide` saw. If `decide` forks the process, the operation stores nothing more in
-    /// the child ([`Error::Forked`]).
+    /// operation. No lock is held while `decide` runs. `decide` runs again if the value changes before the operation
+    /// locks it (by any thread, even by `decide` itself), and if the operation runs out of space. The change applies to
+    /// the value that the last call of `decide` saw. If `decide` forks the process, the operation stores nothing more
+    /// in the child ([`Error::Forked`]).
     ///
-    /// The operation restarts only when another write has made progress, each time that happens. So some write always
-    /// makes progress, but not necessarily this one. It waits for a thread that is inside a write to the same node.
+    /// The operation may restart any number of times, but each time only because another write has made progress. So
+    /// some write always makes progress, but not necessarily this one. The operation waits for a thread that is inside
+    /// a write to the same node.
     ///
     /// # Errors
     ///
@@ -88,7 +90,7 @@ pub trait ByteIndex: Send + Sync + 'static {
         false
     }
 
-    /// Gives `key` a value of `len` bytes, which `write` appends piece by piece, directly in their final place. If
+    /// Gives `key` a value of `len` bytes, which `write` appends piece by piece, directly in its final place. If
     /// `write` appends fewer bytes, the rest is zero. `write` runs inside the operation, outside any lock. It runs
     /// again if the operation runs out of space, or loses to other writers some hundred times in a row.
     ///
@@ -102,9 +104,9 @@ pub trait ByteIndex: Send + Sync + 'static {
         write: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()>;
 
-    /// Passes the entries with keys within the two bounds to `visit`, in order and in place, until it breaks. Each was
-    /// in the map at some moment of the call. Memory that is freed while `visit` runs is not reused before it returns.
-    /// With one cursor, each call must pass bounds within those of the call before.
+    /// Passes the entries with keys within the two bounds to `visit`, in order and in place, until `visit` breaks. Each
+    /// entry was in the map at some moment of the call. Memory that is freed while `visit` runs is not reused before
+    /// `visit` returns. With one cursor, each call must pass bounds within those of the call before.
     ///
     /// # Errors
     ///
@@ -141,8 +143,8 @@ pub trait ByteIndex: Send + Sync + 'static {
         visit: EntryVisitor<'_>,
     ) -> Result<()>;
 
-    /// Copies the first entry of a scan to `entry` (only its key, unless `with_value`); returns whether there is one.
-    /// Most calls after the first of a scan take no pin.
+    /// Copies the next entry of a scan to `entry` (without `with_value`, only its key). Returns whether there is one.
+    /// Most calls after the first call of a scan take no pin.
     ///
     /// # Errors
     ///
@@ -157,7 +159,7 @@ pub trait ByteIndex: Send + Sync + 'static {
     ) -> Result<bool>;
 
     /// Passes the entry with the smallest key at one moment of the call, in place, to `read`. Returns `None` if the map
-    /// was empty at one moment of the call. Memory that is freed meanwhile is not reused before `read` returns.
+    /// was empty at one moment of the call. Memory that is freed while `read` runs is not reused before `read` returns.
     ///
     /// Lock-free: it searches again only if a writer has changed a node on which the result depends.
     ///
@@ -174,19 +176,19 @@ pub trait ByteIndex: Send + Sync + 'static {
     fn last<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>>;
 
     /// Checks that searches find the key that [`first`](Self::first) or [`last`](Self::last) returned. Called after two
-    /// failed searches for it in a row. (Another thread may have removed it both times.)
+    /// searches in a row did not find such a key. (Another thread may have removed the key both times.)
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if they do not, although no writer has changed a node on which the
-    /// result depends; those of [`get_with`](Self::get_with).
+    /// [`Error::Corrupt`] if a search does not find the key, although no writer has changed a node on which the result
+    /// depends; those of [`get_with`](Self::get_with).
     fn check_ends(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Removes the entry that [`first`](Self::first) has shown (for `smallest` = false [`last`](Self::last)), if it is
-    /// still at that end of the map when it is removed. At the moment of its removal no other thread finds a key before
-    /// it.
+    /// Removes the entry that [`first`](Self::first) (for `smallest` = false: [`last`](Self::last)) has shown, if the
+    /// entry is still at that end of the map when it is removed. At the moment of the removal no other thread finds a
+    /// key nearer to that end.
     ///
     /// # Errors
     ///
@@ -200,8 +202,8 @@ pub trait ByteIndex: Send + Sync + 'static {
     /// As for [`get_with`](Self::get_with).
     fn len(&self) -> Result<Len>;
 
-    /// The number of entries. If it is not known they are counted first: O(n), by the caller, or by another thread that
-    /// is already counting.
+    /// The number of entries. If this number is not known, the entries are counted first: O(n), by the caller, or by
+    /// another thread that is already counting.
     ///
     /// # Errors
     ///
@@ -227,7 +229,8 @@ pub enum ByteChange<'v> {
 #[derive(Clone, Copy)]
 pub struct Bytes<'a> {
     source: Source<'a>,
-    /// The first byte, as a distance in bytes from the first of the words, or from the start of the medium.
+    /// The position of the first byte, in bytes from the start of the words; without words, from the start of the
+    /// medium.
     from: u64,
     len: usize,
 }
@@ -268,8 +271,8 @@ impl Source<'_> {
     }
 }
 
-/// As [`Source::chunk`], for partial words, or through a medium. It is not inlined and takes its arguments one by one,
-/// so that a closure that reads, called for each entry of a scan, stays small and in registers.
+/// As [`Source::chunk`], for partial words, or through a medium. This function is not inlined and takes its arguments
+/// one by one, so that the closure that reads each entry of a scan stays small, with its variables in registers.
 #[inline(never)]
 fn scattered_chunk<const N: usize>(
     words: &[AtomicU64],

@@ -36,7 +36,7 @@ pub struct Repairs {
 }
 
 impl Repairs {
-    /// The sum of all of them.
+    /// The sum of all counters.
     pub fn total(&self) -> u64 {
         let mended_in_place = self.duplicates + self.interrupted + self.dirty;
         mended_in_place + self.unsettled_siblings + self.missing_separators + self.barren

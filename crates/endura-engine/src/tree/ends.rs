@@ -1,28 +1,28 @@
 //! The first or last entry of a chain of leaves, at one moment.
 //!
-//! The result is the nearest entry in the first leaf that has one. Empty leaves may precede it. After the result is
-//! found, each of them is checked a *second* time. [`Leaves::was_empty`] says, for its kind of tree, whether the leaf
-//! was empty throughout the time between the two checks. That period includes the moment at which the leaf of the
-//! result was confirmed: the result was the end of the chain at that moment.
+//! The result is the nearest entry in the first leaf that has one. Empty leaves may precede that leaf. After the result
+//! is found, each of these empty leaves is checked a *second* time. [`Leaves::was_empty`], which each kind of tree
+//! implements, returns whether a leaf was empty throughout the time between the two checks. That period includes the
+//! moment at which the leaf of the result was confirmed: the result was the end of the chain at that moment.
 //!
 //! A search is lock-free: an attempt fails only if a writer that made progress disturbed it.
 //!
 //! # Pins
 //!
-//! A search passes few empty leaves, because removes merge them. But there may be any number of them in a damaged map,
-//! or in one whose merges found no free space. So a pin ends after a fixed number of leaves, and the memory of a leaf
-//! passed in an earlier pin may hold another leaf by the time of the second check. The check then counts only if no
-//! leaf of the map was retired since the end of the first pin. To know that, the search reads the number of retired
-//! leaves ([`MapState::retired`]) and checks the leaves passed so far once more, before it ends the first pin; after
-//! the second check the number must be the same. A thread that retires a leaf first takes it out of the tree, so that a
-//! check notices, then counts it, and then allows its reuse.
+//! A search passes few empty leaves, because removes merge them. But a damaged map, or a map whose merges found no free
+//! space, may have any number of them. So a pin ends after a fixed number of leaves, and the memory of a leaf passed in
+//! an earlier pin may hold another leaf by the time of the second check. The check then counts only if no leaf of the
+//! map was retired since the end of the first pin. To know that, the search does two things before it ends the first
+//! pin: it reads the number of retired leaves ([`MapState::retired`]), and it checks the leaves passed so far once
+//! more. After the second check the number must be the same. A thread that retires a leaf first takes it out of the
+//! tree, so that a check notices, then counts it, and then allows its reuse.
 
 use crate::media::Media;
 use crate::space::{Guard, MapState, Space};
 use crate::sync::Backoff;
 use crate::{Error, Result};
 
-/// The most leaves, or other steps, in one pin.
+/// The most leaves that a search passes, or other steps that it takes, in one pin.
 pub(crate) const BITE: usize = 256;
 
 /// The result of a look into a leaf, from a key on.
@@ -40,9 +40,9 @@ pub(crate) struct Look<L> {
 /// What a look must establish about the leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// Nothing more. A search finds the entry, unless the pool is damaged.
+    /// Nothing. (A search finds the entry, unless the pool is damaged.)
     Blind,
-    /// That a search finds the entry. Required after a search for its key has failed.
+    /// That a search finds the entry. A caller requires this after a search for the key of the entry has failed.
     Checked,
     /// For a pop: of the threads that were inserting when the look started, none is still inserting a key into a leaf
     /// up to that of the result.
@@ -60,7 +60,7 @@ pub(crate) struct Wait {
 impl Wait {
     const MOST: u32 = if cfg!(all(test, loom)) { 1 } else { Backoff::AWAKE };
 
-    /// Waits, unless it has already waited too long; returns whether it waited.
+    /// Waits, unless the look has already waited too long. Returns whether it waited.
     pub(crate) fn goes_on(&mut self) -> bool {
         self.times += 1;
         if self.times <= Self::MOST {
@@ -82,7 +82,7 @@ pub(crate) trait Leaves<const UP: bool> {
 
     fn space(&self) -> &Space<Self::Medium>;
 
-    /// Whether a look at `key` needs no long preparation.
+    /// Whether a look at `key` can start without a long preparation.
     fn is_prepared(&self, key: u64) -> bool {
         let _ = key;
         true
@@ -94,7 +94,7 @@ pub(crate) trait Leaves<const UP: bool> {
         Ok(())
     }
 
-    /// The entry nearest to `key` in the leaf that covers it.
+    /// The entry nearest to `key` in the leaf that covers `key`.
     fn look(
         &self,
         guard: &Guard<'_, Self::Medium>,
@@ -184,7 +184,8 @@ fn try_end<const UP: bool, T: Leaves<UP>>(tree: &T, trust: Trust) -> Result<Atte
         let ahead = next.filter(|&key| !tree.is_prepared(key));
         if passed.len().is_multiple_of(BITE) || ahead.is_some() {
             if retired.is_none() {
-                // Read before the check below: a leaf that this check still finds in the tree was not counted yet.
+                // The number is read before the check below: a leaf that the check still finds in the tree is not in
+                // the number.
                 retired = Some(tree.map().retired());
                 if !passed.iter().all(|leaf| tree.was_empty(leaf)) {
                     return Ok(Attempt::Disturbed);
@@ -205,8 +206,8 @@ fn try_end<const UP: bool, T: Leaves<UP>>(tree: &T, trust: Trust) -> Result<Atte
             guard = tree.pin(trust)?;
         }
     }
-    // Read after the second check (Acquire): if the memory of a leaf held another one by then, the retirement of the
-    // first was counted before.
+    // The number is read after the loads of the second check, which are Acquire: if one of them saw another leaf in the
+    // memory of a passed leaf, the retirement of the passed leaf is in the number.
     let is_one_moment = retired.is_none_or(|before| before == tree.map().retired());
     Ok(if is_one_moment { Attempt::Found(answer) } else { Attempt::Disturbed })
 }

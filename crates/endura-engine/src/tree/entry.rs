@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 /// A closure that receives a copy of the key and of the value of each entry, until it breaks.
 pub(crate) type EntryVisitor<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
 
-/// The most bytes of key and value that are copied into one buffer.
+/// The most bytes that a key and its value may have together to be copied into one buffer.
 pub(crate) const TOGETHER: usize = 64 << 10;
 
-/// The copy of an entry. A scan uses one for all its entries, so that most need no allocation. It keeps a buffer of at
-/// most 64 KiB for the next entry. A value that does not fit into it beside its key has memory of its own, which the
-/// next entry frees.
+/// The copy of an entry. A scan uses one `Entry` for all its entries, so that most of them need no allocation: the
+/// `Entry` keeps a buffer of at most 64 KiB for the next one. A value that does not fit into this buffer beside its key
+/// has memory of its own, which is freed when the next entry is copied.
 #[derive(Debug, Default)]
 pub struct Entry {
     /// The key, and after it the value, unless the value is `large`.
@@ -27,7 +27,7 @@ impl Entry {
     }
 
     /// Replaces the contents with a key of `key` bytes and a value of `value` bytes. `append(from, count, out)` appends
-    /// to `out` `count` bytes of the two together, from byte `from` on.
+    /// `count` bytes to `out`: the bytes from `from` on of the key followed by the value.
     #[inline(always)]
     pub(crate) fn fill(
         &mut self,
@@ -63,7 +63,7 @@ impl Entry {
         }
     }
 
-    /// The value. A large one is not copied again.
+    /// The value. A large value is moved out of the entry, not copied again.
     #[inline]
     pub fn take_value(&mut self) -> Cow<'_, [u8]> {
         match self.large.take() {

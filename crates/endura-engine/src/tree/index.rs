@@ -4,12 +4,13 @@ use crate::space::Seat;
 use crate::tree::pops::Popped;
 use crate::{Error, Result};
 
-/// The error text for a scan that meets a key not beyond the last one.
+/// The error text for a scan that meets a key that is not beyond the last key.
 pub(crate) const OUT_OF_ORDER: &str = "keys that are not in order";
 
 /// An ordered index from `u64` to `u64` in a pool.
 ///
-/// Any thread may call any method at any time. Each is linearizable, and on return as durable as the medium promises.
+/// Any thread may call any method at any time. Each call is linearizable, and when it returns, its effect is as durable
+/// as the medium promises.
 #[expect(clippy::len_without_is_empty, reason = "a map asks for its first entry instead")]
 pub trait Index: Send + Sync + 'static {
     /// A position in a scan in one direction. A new cursor starts at the key of its first call.
@@ -22,7 +23,7 @@ pub trait Index: Send + Sync + 'static {
     /// Those of every method of a map (`Map` names them).
     fn get(&self, key: u64) -> Result<Option<u64>>;
 
-    /// The values of `keys`, in their order, with their cache misses overlapped.
+    /// The values of `keys`, in the order of `keys`. The cache misses of the lookups overlap.
     ///
     /// # Errors
     ///
@@ -31,8 +32,8 @@ pub trait Index: Send + Sync + 'static {
 
     /// Passes the current value of `key` to `decide` and applies the change that `decide` returns, both as one atomic
     /// operation. Returns the value that the last call of `decide` saw. `decide` may run under a lock: it must be short
-    /// and must not call the index. It runs again if another thread has changed the value, or if the operation runs out
-    /// of space and restarts. If `decide` forks the process, the operation stores nothing more in the child
+    /// and must not call the index. `decide` runs again if another thread has changed the value, or if the operation
+    /// runs out of space and restarts. If `decide` forks the process, the operation stores nothing more in the child
     /// ([`Error::Forked`]).
     ///
     /// # Errors
@@ -53,8 +54,8 @@ pub trait Index: Send + Sync + 'static {
     }
 
     /// Gives `key` this value and returns the old one, as [`apply`](Self::apply) does. The search starts at the node
-    /// that `near` remembers from the last such call. If the keys of a series of calls ascend, it mostly ends there as
-    /// well.
+    /// that `near` remembers from the last such call. If the keys of a series of calls ascend, most searches end at
+    /// that node as well.
     ///
     /// # Errors
     ///
@@ -65,13 +66,13 @@ pub trait Index: Send + Sync + 'static {
         self.apply(key, |_| Change::Put(value))
     }
 
-    /// Returns `error`, which is about to be reported. A tree in a pool first records the damage that the error
-    /// reports, if any, for the pool.
+    /// Returns `error`, which is about to be reported. If the error reports damage, a tree in a pool first records this
+    /// damage for the pool.
     fn noted(&self, error: Error) -> Error {
         error
     }
 
-    /// The error for an entry of a scan whose key is not beyond the last one.
+    /// The error for an entry of a scan whose key is not beyond the last key.
     fn out_of_order(&self, cursor: &Self::Cursor) -> Error {
         let _ = cursor;
         Error::Corrupt { offset: 0, what: OUT_OF_ORDER }
@@ -79,7 +80,8 @@ pub trait Index: Send + Sync + 'static {
 
     /// The next entry of the upward scan of `cursor`, if it is available without a search: a fast path of
     /// [`scan_up`](Self::scan_up). `None` says nothing about the map: the caller then calls `scan_up`. A returned entry
-    /// is the one that `scan_up` would have returned for any key beyond the one returned last and up to this one.
+    /// is the one that `scan_up` would have returned for any `key` that is beyond the key returned last and not beyond
+    /// the key of this entry.
     #[inline(always)]
     fn next_up(&self, cursor: &mut Self::Cursor) -> Option<(u64, u64)> {
         let _ = cursor;
@@ -93,7 +95,7 @@ pub trait Index: Send + Sync + 'static {
         None
     }
 
-    /// The entry with the smallest key at or above `key`. With one cursor, each call must pass a key beyond the one
+    /// The entry with the smallest key at or above `key`. With one cursor, each call must pass a key beyond the key
     /// returned last.
     ///
     /// # Errors
@@ -119,7 +121,7 @@ pub trait Index: Send + Sync + 'static {
     /// As for [`get`](Self::get).
     fn first(&self) -> Result<Option<(u64, u64)>>;
 
-    /// The entry with the largest key, as [`first`](Self::first).
+    /// As [`first`](Self::first), for the entry with the largest key.
     ///
     /// # Errors
     ///
@@ -127,19 +129,19 @@ pub trait Index: Send + Sync + 'static {
     fn last(&self) -> Result<Option<(u64, u64)>>;
 
     /// Checks that searches find the key that [`first`](Self::first) or [`last`](Self::last) returned. Called after two
-    /// failed searches for it in a row. (Another thread may have removed it both times.)
+    /// searches in a row did not find such a key. (Another thread may have removed the key both times.)
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if they do not, although no writer has changed a node on which the
-    /// result depends; those of [`get`](Self::get).
+    /// [`Error::Corrupt`] if a search does not find the key, although no writer has changed a node on which the result
+    /// depends; those of [`get`](Self::get).
     fn check_ends(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Removes the entry that [`first`](Self::first) (for `smallest` = false [`last`](Self::last)) returned, if it is
-    /// still at that end of the map when it is removed. At the moment of its removal no other thread finds a key before
-    /// it.
+    /// Removes the entry that [`first`](Self::first) (for `smallest` = false: [`last`](Self::last)) returned, if the
+    /// entry is still at that end of the map when it is removed. At the moment of the removal no other thread finds a
+    /// key nearer to that end.
     ///
     /// # Errors
     ///
@@ -153,8 +155,8 @@ pub trait Index: Send + Sync + 'static {
     /// As for [`get`](Self::get).
     fn len(&self) -> Result<Len>;
 
-    /// The number of entries. If it is not known they are counted first: O(n), by the caller, or by another thread that
-    /// is already counting.
+    /// The number of entries. If this number is not known, the entries are counted first: O(n), by the caller, or by
+    /// another thread that is already counting.
     ///
     /// # Errors
     ///
@@ -180,10 +182,10 @@ pub enum Change {
 /// The number of entries of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Len {
-    /// The number: exact when no operation is running. Beside writers it is off by at most the number of operations
-    /// that ran while it was counted.
+    /// The number of entries. It is exact when no operation is running. While writers run, it is off by at most the
+    /// number of operations that ran during the call.
     Exact(u64),
-    /// A lower bound, in the same sense: the pool was not closed cleanly, and the entries are being counted in the
-    /// background.
+    /// A lower bound, as exact as [`Exact`](Self::Exact) is: the pool was not closed cleanly, and the entries are still
+    /// being counted in the background.
     AtLeast(u64),
 }

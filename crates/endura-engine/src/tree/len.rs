@@ -1,7 +1,7 @@
-//! The number of entries of a map, and the count that finds it if it is not known.
+//! The number of entries of a map, and the count that determines this number if it is not known.
 //!
-//! The file `upkeep/count.rs` of each tree says which entries its writers count meanwhile, so that every entry is
-//! counted exactly once.
+//! The file `upkeep/count.rs` of each tree says which entries the writers of that tree count while a thread runs this
+//! count, so that every entry is counted exactly once.
 
 use std::time::Duration;
 
@@ -50,8 +50,8 @@ pub(crate) fn len<M: Media, T: Clone + Send + 'static>(
     Ok(Len::AtLeast(map.sum()))
 }
 
-/// As [`len`], but a number that is not known is counted first: O(n), by the caller, unless another thread is already
-/// counting.
+/// As [`len`], but if the number is not known, the entries are counted first: O(n), by the caller, unless another
+/// thread is already counting.
 ///
 /// # Errors
 ///
@@ -80,8 +80,8 @@ pub(crate) fn exact_len<M: Media, T>(
     }
 }
 
-/// Compares the number of entries that a pass over the whole map has found with the known number. Only in sessions that
-/// are read-only: beside writers the known number changes during the pass.
+/// Compares the number of entries that a pass over the whole map has found with the known number. Compares them only in
+/// read-only sessions: while writers run, the known number changes during the pass.
 ///
 /// # Errors
 ///
@@ -99,7 +99,8 @@ pub(crate) fn check_len<M: Media>(open: &OpenMap<M>, found: u64) -> Result<()> {
     Err(open.space().noted(Error::Corrupt { offset: map.entry(), what }))
 }
 
-/// The right to count, released when it is dropped, also after an error or a panic.
+/// The right to count the entries of a map. The right is released when the claim is dropped, also after an error or a
+/// panic.
 struct Claim<'m>(&'m MapState);
 
 impl Drop for Claim<'_> {

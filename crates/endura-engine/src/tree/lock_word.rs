@@ -9,7 +9,7 @@
 //! A word of an earlier generation than the session's counts as unlocked and not obsolete. So a lock that was held at a
 //! crash is void without being released.
 //!
-//! No crash leaves a word of the session's generation, or of a later one. So a damaged word is detected in three
+//! No crash leaves a word of the session's generation, or of a later generation. So a damaged word is detected in three
 //! places. A thread that would wait for a lock checks that the lock was taken in this session
 //! ([`Space::has_set_lock`]). A thread that meets an obsolete node checks that it became obsolete in this session. A
 //! thread that is the first to lock a word checks that an earlier session can have left the word.
@@ -27,7 +27,8 @@ const STAMP_SHIFT: u32 = 44;
 /// The bits of the generation.
 pub(crate) const STAMP: u64 = u64::MAX << STAMP_SHIFT;
 
-/// The error for a lock word of this generation that was not set in this session, or for one of a later generation.
+/// The error for a lock word of this generation that was not set in this session, or for a lock word of a later
+/// generation.
 pub(crate) const IMPOSSIBLE: &str = "a lock word that no session has left";
 
 /// The session of a lock word, relative to the current session.
@@ -100,7 +101,7 @@ pub(crate) fn check<M: Media>(space: &Space<M>, at: u64, word: u64) -> Result<()
 /// Why a lock cannot be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The object that it guards is obsolete.
+    /// The object that the lock guards is obsolete.
     Obsolete,
     /// No correct run leaves this word: no thread would ever unlock it.
     Damaged,
@@ -123,8 +124,8 @@ impl<'s, M: Media> Waiting<'s, M> {
     /// The session of `word`, if the lock may be taken by an exchange of that word. If another thread of this session
     /// holds the lock, waits a little and returns `None`; the caller then reads the word again.
     ///
-    /// It waits even if the guarded object is about to become obsolete: after the wait the caller's next search no
-    /// longer finds the object.
+    /// The wait takes place even if the guarded object is about to become obsolete: after the wait the caller's next
+    /// search no longer finds the object.
     #[inline(always)]
     pub(crate) fn may_take(&mut self, word: u64) -> Result<Option<Standing>, Refusal> {
         match standing(word, self.space.generation()) {
@@ -159,7 +160,8 @@ impl PanicWatch {
         Self { was_panicking: panicking() }
     }
 
-    /// Called before the unlock: poisons the pool if a panic has begun under the lock; returns whether one has.
+    /// Called before the unlock: poisons the pool if a panic has begun under the lock. Returns whether a panic has
+    /// begun.
     #[inline(always)]
     pub(crate) fn end<M: Media>(self, space: &Space<M>) -> bool {
         let has_panicked = panicking() && !self.was_panicking;

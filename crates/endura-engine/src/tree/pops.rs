@@ -1,5 +1,5 @@
-//! Linearizable pops, for every tree: the steps that the [announcement](crate::space::MapState::pops) of a pop requires
-//! of a tree, in their order.
+//! Linearizable pops, for every tree. A pop is [announced](crate::space::MapState::pops) to inserts. This file has the
+//! steps that a tree must take for this, in their order.
 
 use std::cell::Cell;
 
@@ -25,11 +25,12 @@ pub enum Popped {
 /// pin, and chooses again.
 const DECISIONS: u32 = 64;
 
-/// Removes the entry at one end if it is still the one that the caller knows.
+/// Removes the entry at one end of the map if it is still the entry that the caller knows.
 ///
-/// `announce` announces its key to inserts, so that a pop is linearizable. `choice` checks that the entry is that end,
-/// and that no thread is inserting a key before it without having seen the announcement. `take` removes the entry if it
-/// has the same value and the closure passed to it returns true; it returns whether it has removed the entry.
+/// `announce` announces the key of the entry to inserts, so that the pop is linearizable. `choice` checks that the
+/// entry is still at that end, and that no thread is inserting a key before it without having seen the announcement.
+/// `take` removes the entry if the entry still has the same value and the closure that `take` receives returns true.
+/// `take` returns whether it has removed the entry.
 pub(crate) fn pop<M: Media>(
     open: &OpenMap<M>,
     announce: impl Fn(&Turn<'_>),
@@ -40,7 +41,8 @@ pub(crate) fn pop<M: Media>(
     open.space().with_room(|| {
         let turn = open.begin_pop()?;
         announce(&turn);
-        // The wait is outside of pins. It keeps the turn, because other pops would wait for the same holder.
+        // The pop waits outside of pins. It keeps its turn meanwhile, because other pops would wait for the holder of
+        // the same lock.
         let mut backoff = Backoff::asleep();
         loop {
             match choice()? {
@@ -49,8 +51,8 @@ pub(crate) fn pop<M: Media>(
                 Choice::Held => backoff.wait(),
             }
         }
-        // One pin around all pins of `take`. A pop that blocks inserts must not wait for a verification, which may wait
-        // for those inserts.
+        // This pin encloses all pins of `take`: a pop that blocks inserts must not wait for a verification, which may
+        // wait for those inserts.
         let _pin = open.pin_mut()?;
         let (is_beaten, decisions) = (Cell::new(false), Cell::new(0));
         let decide = || {
@@ -66,11 +68,11 @@ pub(crate) fn pop<M: Media>(
     })
 }
 
-/// Decides whether to remove a key that has this value.
+/// Decides whether to remove a key, from the value that the key has now.
 type TakesOut<'d> = &'d mut dyn FnMut(Option<u64>) -> bool;
 
-/// As [`pop`], for an entry of numbers. `write` removes its key if the closure returns true, and does not wait for free
-/// space.
+/// As [`pop`], for an entry of numbers. `write` removes the key of the entry if the closure that it receives returns
+/// true. `write` does not wait for free space.
 pub(crate) fn pop_number<M: Media>(
     open: &OpenMap<M>,
     smallest: bool,

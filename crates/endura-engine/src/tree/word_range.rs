@@ -1,4 +1,4 @@
-//! A live range of numbers, from both ends.
+//! A live range of numbers, which can be read from both ends.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -61,8 +61,8 @@ impl<C: Default> WordRange<C> {
         self.failed.take()
     }
 
-    /// Returns the next key from below, and stores its value in `value`: so both reach the caller in registers. An
-    /// entry, or a result, would be returned through memory, where a load of 16 bytes waits for two stores of 8.
+    /// Returns the next key from below, and stores its value in `value`. This way both reach the caller in registers.
+    /// An entry, or a result, would be returned through memory, where a load of 16 bytes waits for two stores of 8.
     #[inline(always)]
     pub(crate) fn next_key(
         &mut self,
@@ -104,7 +104,7 @@ impl<C: Default> WordRange<C> {
             self.from = found.0 + 1;
             return Some(found.0);
         }
-        // The last key that may be returned, or one beyond it.
+        // The key is the last one that may be returned, or lies beyond it.
         self.done = true;
         (found.0 == self.to).then_some(found.0)
     }
@@ -139,7 +139,7 @@ impl<C: Default> WordRange<C> {
         }
     }
 
-    /// Ends the range with the error for an entry that is not beyond the last one.
+    /// Ends the range with the error for an entry whose key is not beyond the key returned last.
     #[cold]
     #[inline(never)]
     fn fail(&mut self, tree: &impl Index<Cursor = C>, upwards: bool) -> Option<u64> {

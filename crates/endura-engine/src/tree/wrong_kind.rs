@@ -4,7 +4,7 @@ use crate::Error;
 use crate::kind::Kind;
 use crate::space::MapState;
 
-/// The error for `map`, which is of another kind than `want`, or of that kind with other nodes.
+/// The error for `map`, whose kind is not `want`, or whose kind is `want` but whose nodes have other sizes.
 #[cold]
 pub(crate) fn wrong_kind(map: &MapState, want: Kind) -> Error {
     let name = map.name().to_string();
