@@ -27,7 +27,7 @@ impl Entry {
     }
 
     /// Replaces the contents with a key of `key` bytes and a value of `value` bytes. `append(from, count, out)` appends
-    /// `count` bytes to `out`: the bytes from `from` on of the key followed by the value.
+    /// `count` bytes to `out`. They start at byte `from` of the key followed by the value.
     #[inline(always)]
     pub(crate) fn fill(
         &mut self,

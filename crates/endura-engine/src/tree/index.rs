@@ -183,7 +183,7 @@ pub enum Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Len {
     /// The number of entries. It is exact when no operation is running. While writers run, it is off by at most the
-    /// number of operations that ran during the call.
+    /// number of operations that ran while it was determined.
     Exact(u64),
     /// A lower bound, as exact as [`Exact`](Self::Exact) is: the pool was not closed cleanly, and the entries are still
     /// being counted in the background.

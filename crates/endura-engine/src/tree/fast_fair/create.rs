@@ -27,7 +27,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Self::over(space, Self::find_or_create(space, name, &Types::numbers())?)
     }
 
-    /// Finds the map `name`, of any kind; creates it with these nodes and types if there is none.
+    /// Finds the map `name`, of any kind. If there is none, creates it, with nodes of this tree's sizes and with these
+    /// `types`.
     pub(crate) fn find_or_create(
         space: &Arc<Space<M>>,
         name: &str,
@@ -37,8 +38,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         space.open_typed_map(name, KIND, Self::PARAMETERS, types, create)
     }
 
-    /// Writes an empty tree and returns its root word. Nothing leads to the tree yet. It is durable after the caller's
-    /// next fence. If the call fails, no chunk stays allocated.
+    /// Writes an empty tree and returns its root word. Nothing leads to the tree yet. The tree is durable after the
+    /// caller's next fence. If the call fails, no chunk stays allocated.
     pub(crate) fn create(guard: &Guard<'_, M>) -> Result<u64> {
         let sizes = [Node::<M, LEAF>::BYTES, Node::<M, LEAF>::BYTES, Node::<M, INNER>::BYTES];
         let mut taken = [0; 3];

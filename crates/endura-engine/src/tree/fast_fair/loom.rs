@@ -1,5 +1,5 @@
-//! All executions of the lock word, and of a split beside a reader. Their correctness rests on memory orders, which the
-//! schedules of the explorer cannot test.
+//! Tests of all executions of the lock word, and of a split beside a reader. The correctness of both rests on memory
+//! orders, which the schedules of the explorer cannot test.
 
 use std::sync::Arc;
 

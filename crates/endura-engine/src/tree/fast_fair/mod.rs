@@ -4,8 +4,8 @@
 //! version: `docs/trees.md` lists the corrections, each with its reason, and the sections of the paper.
 //!
 //! Here live the [`Tree`] with its nodes (`nodes`), the search for a node (`path`), reads (`read`), writes with splits
-//! and merges (`write`), and the walks over a whole tree (`upkeep`). This module may use what `tree` may use, and of
-//! `tree` what all trees share; not NBTree or ROART.
+//! and merges (`write`), and the walks over a whole tree (`upkeep`). This module may use what `tree` may use, and the
+//! parts of `tree` that all trees share. It must not use NBTree or ROART.
 //!
 //! | after a change of | run |
 //! | --- | --- |
@@ -19,27 +19,28 @@
 //!
 //! Every node covers the keys from `low` up to `high` and has a pointer to its right sibling; each level is a chain.
 //! Separators in inner nodes are hints: a search that arrives too far left moves right. All nodes, including inner
-//! ones, are records `(key, value)` sorted by key (`node`).
+//! ones, hold records `(key, value)` sorted by key (`node`).
 //!
 //! # Who may write what, and when it is durable
 //!
-//! Only the holder of a node's lock writes to it, except for the lock word. Every change is one of four *primitives*
-//! (shift right, shift left, one value, header), announced in the lock word before its first store. The stores of a
-//! primitive are durable before the next primitive begins and before the lock is released. A node that is not yet
-//! reachable is written without primitives, and is durable before the store that links it.
+//! Only the holder of a node's lock writes to the node, except for the lock word. Every change is one of four
+//! *primitives* (shift right, shift left, one value, header), announced in the lock word before its first store. The
+//! stores of a primitive are durable before the next primitive begins and before the lock is released. A node that is
+//! not yet reachable is written without primitives, and is durable before the store that links it.
 //!
 //! # What a reader may see
 //!
-//! Readers take no lock. They read the lock word, the node, and the lock word again. The result counts if at most the
-//! one primitive announced at the first read ran meanwhile. While a primitive is announced they scan in the direction
-//! in which it moves entries, so that they miss none. If a result rests on stores that may not be durable yet, the
-//! reader makes them durable before it returns.
+//! Readers take no lock. They read the lock word, the node, and the lock word again. The result counts if no primitive
+//! ran meanwhile except the one that was announced at the first read. While a primitive is announced, readers scan in
+//! the direction in which it moves entries, so that they miss no entry. If a result rests on stores that may not be
+//! durable yet, the reader makes them durable before it returns.
 //!
 //! # Crash after store k: what recovery sees
 //!
 //! There is no recovery pass. Locks of an earlier session are void, readers read every state below as it is, and the
 //! first writer that locks a node in a session repairs it (`repair`). "Before" and "after" mean the map without and
-//! with the operation in flight.
+//! with the operation in flight. L is the left node of a split or merge, and N the right one. `docs/trees.md` describes
+//! the steps, such as I3.
 //!
 //! | operation, store | what is there | readers see | the next writer |
 //! | --- | --- | --- | --- |
@@ -56,7 +57,7 @@
 //! | split, new node written (S2) | a node that nothing leads to | before | nothing; its chunk is stranded |
 //! | split, `sib` = N, SPLITTING (S3) | L owns all, N shadows it | before | takes the split back |
 //! | split, `high` = N.low (S3) | N owns the right half | after, if the entry went there | settles the tag, posts N |
-//! | split, `sib` = N, NORMAL (S3) | the same, without a separator | the same | posts N when it moves right |
+//! | split, `sib` = N, NORMAL (S3) | N owns the right half, without a separator | after, if the entry went there | posts N when it moves right |
 //! | split, the entry goes into L (S4) | as for an insert: the slots of the right half are dead in L | as for an insert | as for an insert |
 //! | post (P2) | as for an insert, or a split, of a hint | no difference | as for an insert, or a split |
 //! | root grown, root written | a node that nothing leads to | no difference | grows the root; its chunk is stranded |

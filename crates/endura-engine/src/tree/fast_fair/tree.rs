@@ -14,8 +14,8 @@ use crate::tree::fast_fair::nodes::search::Search;
 /// The number by which the directory records this kind of map.
 pub(crate) const KIND: u8 = Kind::FastFair.number();
 
-/// A FAST & FAIR tree with inner nodes of `INNER` words and leaves of `LEAF` words. 8 words of each are the header. `S`
-/// is the method to search a node.
+/// A FAST & FAIR tree with inner nodes of `INNER` words and leaves of `LEAF` words. The first 8 words of each node are
+/// its header. `S` is the method by which a node is searched.
 ///
 /// ```
 /// use std::sync::Arc;

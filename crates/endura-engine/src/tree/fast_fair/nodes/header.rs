@@ -1,7 +1,7 @@
 //! The header line of a node: its fences, its right sibling, its level.
 
-/// The start of the right half of the key space. No leaf crosses it, so that the rightmost leaf has `low >= 1`, and
-/// `low - 1` is free to mean "dead".
+/// The start of the right half of the key space. No leaf covers keys on both sides of it, so that the rightmost leaf
+/// has `low >= 1`, and `low - 1` is free to mean "dead".
 pub(crate) const MIDDLE: u64 = 1 << 63;
 /// The highest level that a tree can reach: more levels would need more nodes than there are offsets.
 pub(crate) const MAX_LEVEL: u64 = 15;
@@ -57,8 +57,8 @@ impl Fences {
         key <= self.high.wrapping_sub(1)
     }
 
-    /// The largest key that can be live. (In an inner node that spans all keys the dead key, `low - 1`, is MAX. So MAX
-    /// is excluded there; it is never a separator, see [`route_key`].)
+    /// The largest key that can be live. (In an inner node that spans all keys, the dead key, `low - 1`, is MAX. So MAX
+    /// is never live there. No separator is MAX, see [`route_key`].)
     pub(crate) fn last(self) -> u64 {
         let last = self.high.wrapping_sub(1);
         if self.low == 0 && self.high == 0 { route_key(last) } else { last }
@@ -70,8 +70,9 @@ impl Fences {
     }
 }
 
-/// The key by which inner nodes are searched. No separator is MAX, so that MAX routes as MAX - 1 does. The dead slots
-/// of a node that spans all keys have the key MAX, so that no search takes them for live.
+/// The key by which inner nodes are searched. No separator is MAX, so a search for MAX takes the same way as one for
+/// MAX - 1. The dead slots of a node that spans all keys have the key MAX. As no inner node is searched for MAX, no
+/// search takes them for live.
 #[inline(always)]
 pub(crate) fn route_key(key: u64) -> u64 {
     key.min(u64::MAX - 1)

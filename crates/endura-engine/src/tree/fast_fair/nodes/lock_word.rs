@@ -5,8 +5,8 @@
 //! | generation 20 | count of primitives 38 | kind 3 | merging | obsolete | locked |
 //! ```
 //!
-//! A word of an earlier generation than the session's also means that no writer is at work. [`lock_word`] has the part
-//! that is common to the lock words of FAST & FAIR and ROART.
+//! A word of an earlier generation than the session's means that no writer is at work, whatever its other bits are.
+//! [`lock_word`] has the part that is common to the lock words of FAST & FAIR and ROART.
 
 use crate::Result;
 use crate::media::{Mark, Media, Ordering, Span};
@@ -22,8 +22,8 @@ pub(crate) const KIND_SHIFT: u32 = 3;
 pub(crate) const COUNT_ONE: u64 = 1 << 6;
 pub(crate) const COUNT: u64 = ((1 << 38) - 1) << 6;
 
-/// The primitive that a writer is executing. It shows in which direction entries move, so that a reader can scan in the
-/// same direction and miss none.
+/// The primitive that a writer is executing. The primitive determines in which direction entries move, so that a reader
+/// can scan in the same direction and miss no entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Primitive {
     /// Entries move to the right.
@@ -54,13 +54,13 @@ impl LockWord {
     #[track_caller]
     #[inline(always)]
     pub(crate) fn read<M: Media, const W: usize>(words: &Span<'_, M, W>) -> Self {
-        // Acquire pairs with the Release of every lock word: the loads that follow see the stores of the last
-        // primitive.
+        // Acquire pairs with the Release of every store to a lock word: the loads that follow see the stores of the
+        // last primitive.
         Self(words.load(LOCK, Ordering::Acquire))
     }
 
-    /// Reads the word again. Returns whether it is the same ([`is_same`](Self::is_same)): then no value loaded in
-    /// between comes from a later primitive.
+    /// Reads the word again. Returns whether the two words are the same ([`is_same`](Self::is_same)). If so, no value
+    /// loaded in between comes from a later primitive.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn is_confirmed<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
@@ -71,9 +71,9 @@ impl LockWord {
         self.is_same(Self(words.load(LOCK, Ordering::Relaxed)))
     }
 
-    /// Reads the word again. Returns whether it is unchanged except for LOCKED and MERGING: then no value loaded in
-    /// between comes from a later primitive. For a look without a pin: the epoch, which the caller reads afterwards,
-    /// has to confirm the result.
+    /// Reads the word again. Returns whether it is unchanged except for LOCKED and MERGING. If so, no value loaded in
+    /// between comes from a later primitive. This is for a look without a pin: the epoch, which the caller reads
+    /// afterwards, has to confirm the result.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn is_unchanged<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
@@ -81,8 +81,8 @@ impl LockWord {
         fence(Ordering::Acquire);
         words.media().mark(Mark::LoadsFenced);
         // Acquire, by `read`: the chunk may be another node by now, with the same word. Then the epoch that the caller
-        // loads afterwards is one in which the chunk can be reused, and the result does not count. Pairs with
-        // `before_reuse`.
+        // loads afterwards is one in which the chunk can be reused, and the result does not count. The Acquire pairs
+        // with `before_reuse`.
         self.0 == Self::read(words).unlocked().0
     }
 
@@ -137,7 +137,7 @@ impl LockWord {
         }
     }
 
-    /// The word without the bits that say nothing about the entries.
+    /// The word without LOCKED and MERGING, which say nothing about the entries.
     #[inline(always)]
     pub(crate) fn unlocked(self) -> Self {
         Self(self.0 & !(LOCKED | MERGING))
@@ -151,7 +151,7 @@ impl LockWord {
 }
 
 /// Stamps the lock word of the node at `at` with the generation before this one. The word is then void, as after any
-/// crash, but keeps whether a primitive was in flight.
+/// crash, but still shows whether a primitive was in flight.
 // no mutant: pools that change their generation while they are open are not simulated.
 pub(crate) fn void_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
     let words = Span::<M, 8>::new(guard.media(), at)?;

@@ -11,12 +11,12 @@ use crate::tree::fast_fair::nodes::lock_word::{
 };
 use crate::tree::fast_fair::nodes::node::{FWD, Node};
 
-/// Where readers of an obsolete node continue; 0: they descend again.
+/// The node at which readers of an obsolete node continue; 0 if they have to descend again.
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`](crate::Error::Corrupt) if the node did not become obsolete in this session: a search could then
-/// loop for ever.
+/// [`Error::Corrupt`](crate::Error::Corrupt) if the node did not become obsolete in this session. A search that
+/// continued could then loop for ever.
 #[cold]
 pub(crate) fn onward<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
@@ -54,8 +54,9 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
             let found = LockWord::read(node.words());
             let word = match waiting.may_take(found.0) {
                 Ok(Some(Standing::Mine)) => found.0 | LOCKED,
-                // Keeps the kind of primitive that an earlier session was executing, because its stores are not durable
-                // before the repair. Until then readers must help, and after a crash the next session must repair.
+                // The new word keeps the kind of primitive that an earlier session was executing, because the stores of
+                // that primitive may not be durable before the repair. Until then readers must help, and after a crash
+                // the next session must repair.
                 Ok(Some(_)) => LockWord::created_locked(guard, node.at()) | found.0 & KIND,
                 Ok(None) => continue,
                 Err(lock_word::Refusal::Obsolete) => {
@@ -87,7 +88,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
         found: LockWord,
         word: u64,
     ) -> Option<Self> {
-        // AcqRel: pairs with the Release of the last unlock.
+        // The exchange is AcqRel: it pairs with the Release of the last unlock.
         node.words().compare_exchange(LOCK, found.0, word).ok()?;
         Some(Self { node, guard, word, found, panics: PanicWatch::begin() })
     }
@@ -104,8 +105,8 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
         &self.node
     }
 
-    /// Whether this is the first lock of the node in this session. A crash may have left it interrupted, so it must be
-    /// repaired before anything else.
+    /// Whether the node is locked for the first time in this session. A crash may have interrupted a change of the
+    /// node, so the node must be repaired before anything else.
     pub(crate) fn is_first_of_session(&self) -> bool {
         !self.found.is_current(self.guard.space().generation())
     }
@@ -115,24 +116,24 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
         self.is_first_of_session() && self.found.in_flight()
     }
 
-    /// Starts a primitive. Readers that overlap it notice.
+    /// Starts a primitive, and announces it to readers that overlap it.
     #[track_caller]
     pub(crate) fn begin(&mut self, kind: Primitive) {
         let count = (self.word + COUNT_ONE) & COUNT;
         self.word = (self.word & !(COUNT | KIND)) | count | (kind as u64) << KIND_SHIFT;
-        // Release, and every store of the primitive is Release too: a reader that sees one of them sees this word when
-        // it reads the word again.
+        // This store is Release, and so is every store of the primitive: a reader that sees one of them sees this lock
+        // word when it reads the lock word again.
         self.node.store(LOCK, self.word);
     }
 
-    /// Marks the node as about to be absorbed, or removes the mark. Writers that post separators look for it.
+    /// Marks the node as about to be absorbed, or removes the mark. Writers that post separators look for the mark.
     #[track_caller]
     pub(crate) fn set_merging(&mut self, merging: bool) {
         self.word = if merging { self.word | MERGING } else { self.word & !MERGING };
         self.node.store(LOCK, self.word);
     }
 
-    /// Does not unlock: for the child of a fork, whose parent holds the lock.
+    /// Gives up the lock without an unlock: for the child of a fork, whose parent holds the lock.
     #[cold]
     pub(crate) fn leave_to_parent(self) {
         std::mem::forget(self);
@@ -140,7 +141,8 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
 
     /// Unlocks the node as obsolete, for ever: a search that reaches it continues at `successor` (0: descends again).
     pub(crate) fn retire_into(mut self, successor: u64) {
-        // Relaxed: only threads that have seen the lock word, which the drop stores with Release, read it.
+        // The store is Relaxed: only threads that have seen the lock word, which the drop stores with Release, read
+        // `FWD`.
         // equivalent mutant, without: costs time only: a search that reaches the obsolete node descends again instead
         // of continuing from there.
         self.node.write(FWD, successor);
@@ -155,9 +157,10 @@ impl<M: Media, const W: usize> Drop for Locked<'_, M, W> {
             return;
         }
         self.word &= !(LOCKED | KIND | MERGING);
-        // Release pairs with the Acquire of readers and of the next lock. As a full fence after all changes under the
-        // lock, it also pairs with that of every other write: of two threads that each write and then look up, at least
-        // one sees the write of the other. So no write returns before its last unlock.
+        // The Release of this store pairs with the Acquire of readers and of the next lock. Together with the fence
+        // behind it, the store is also a full fence after all changes under the lock. This full fence pairs with that
+        // of every other write: of two threads that each write and then look up, at least one sees the write of the
+        // other. So no write returns before its last unlock.
         self.node.store_in_order(LOCK, self.word);
         fence_behind_exchange();
     }

@@ -92,15 +92,15 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.words.offset()
     }
 
-    /// Acquire: pairs with the Release of [`store`](Self::store), so that a later load, in particular that of the
-    /// version, is not older than this one.
+    /// Loads a word with Acquire. This pairs with the Release of [`store`](Self::store), so that a later load, in
+    /// particular that of the version, is not older than this one.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn load(&self, word: usize) -> u64 {
         self.words.load(word, Ordering::Acquire)
     }
 
-    /// Relaxed: for the holder of the lock, and for a look that [`LockWord::is_confirmed`] ends.
+    /// Loads a word with Relaxed: for the holder of the lock, and for a look that [`LockWord::is_confirmed`] ends.
     #[track_caller]
     #[inline(always)]
     fn peek(&self, word: usize) -> u64 {
@@ -141,21 +141,21 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         Fences { low: self.peek(LOW), high: self.peek(HIGH) }
     }
 
-    /// Release: stores become visible, and durable within a line, in program order.
+    /// Stores a word with Release: such stores become visible, and durable within a line, in program order.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn store(&self, word: usize, value: u64) {
         self.words.store(word, value, Ordering::Release);
     }
 
-    /// SeqCst: on x86-64 an exchange, while a Release store is a plain one.
+    /// Stores a word with SeqCst. On x86-64 this is an exchange, while a Release store is a plain store.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn store_in_order(&self, word: usize, value: u64) {
         self.words.store(word, value, Ordering::SeqCst);
     }
 
-    /// Relaxed: for words that readers ignore before a later `Release` store.
+    /// Stores a word with Relaxed: for words that readers ignore until a later `Release` store.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn write(&self, word: usize, value: u64) {
@@ -168,14 +168,15 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         LockWord::read(&self.words)
     }
 
-    /// Ends a look at a leaf that was quiet when the lock word was `version`; returns whether it still is.
+    /// Ends a look at a leaf that was quiet when the lock word was `version`. Returns whether the leaf was quiet and
+    /// unchanged until now.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn is_still(&self, version: LockWord) -> bool {
         version.is_unchanged(&self.words)
     }
 
-    /// Ends a look that began when the lock word was `version`; returns whether it counts.
+    /// Ends a look that began when the lock word was `version`. Returns whether the result of the look counts.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn confirms(&self, version: LockWord) -> bool {
@@ -330,10 +331,10 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         Fences { low: self.low(), high: self.high() }
     }
 
-    /// Writes the header, and a dead tail after `count` records, of a node that no other thread knows.
+    /// Writes a node that no other thread knows: its header, and the dead tail after its `count` records.
     ///
-    /// The stores are relaxed, and so are those of its records: the store that links the node is `Release`, after a
-    /// fence.
+    /// The stores are Relaxed, and so are those that write the records: the store that links the node is `Release`,
+    /// after a fence.
     pub(crate) fn initialise(&self, init: Init, count: usize) {
         for (word, value) in [
             (LOCK, init.lock),
@@ -349,7 +350,7 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.kill_from(count, init.fences.dead());
     }
 
-    /// Overwrites the keys of slots that are not live yet, from `from` on, with a key that is dead here.
+    /// Overwrites the keys of slots that are not live yet, from `from` on, with the key `dead`.
     #[track_caller]
     pub(crate) fn kill_from(&self, from: usize, dead: u64) {
         for slot in from..Self::CAP {

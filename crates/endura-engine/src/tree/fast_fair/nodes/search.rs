@@ -1,9 +1,9 @@
-//! Search within a node, by a method chosen at compile time: [`LineBinary`], or the method of an experiment.
+//! The search within a node, by a method chosen at compile time: [`LineBinary`], or the method of an experiment.
 //!
 //! Every method finds the last slot whose key is at most `key`. Live keys come first and ascend (an entry that is being
-//! moved has two copies side by side), dead keys follow. Seen from `low` with wrap-around, every dead key is larger
-//! than every key of the node: at least `high`, or `low - 1`. So `slot_key - low <= key - low` is true for a prefix of
-//! the slots, and for no dead one. (If it is true for no slot, the result is slot 0.)
+//! moved has two copies side by side). Dead keys follow. A dead key is at least `high`, or is `low - 1`. Seen from
+//! `low` with wrap-around, it is larger than every key that the node covers. So `slot_key - low <= key - low` is true
+//! for a prefix of the slots, and for no dead one. (If it is true for no slot, the result is slot 0.)
 
 use std::hint::select_unpredictable;
 
@@ -109,7 +109,7 @@ impl Last {
     }
 }
 
-/// The number of slots of a quiet node with a key of at most `key`, which is between its `fences`.
+/// The number of slots of a quiet node with a key of at most `key`. The node's `fences` must contain `key`.
 #[inline(always)]
 pub(crate) fn rank<S: Search, M: Media, const W: usize>(
     node: &Node<'_, M, W>,
@@ -150,7 +150,7 @@ impl LineBinary {
         (words - RECORDS).div_ceil(STRIDE * PER_LINE)
     }
 
-    /// The number of lines that the first part leaves in such a node.
+    /// The number of lines that the first part of a search leaves in a node of `words` words.
     const fn narrowed(words: usize) -> usize {
         let mut lines = Self::lines(words);
         while lines > Self::TOGETHER {
@@ -170,8 +170,8 @@ impl Search for LineBinary {
         Self::last_from(keys, low, key, from)
     }
 
-    // The bounds of both parts are constants, so they unroll. No step is a branch: a misprediction would discard the
-    // instructions of the next lookup that the processor has already started.
+    // The loop bounds of both parts are constants, so that the loops are unrolled. No step is a branch: a misprediction
+    // would discard the instructions of the next lookup that the processor has already started.
     #[inline(always)]
     fn narrow<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
         let (mut first, mut lines) = (0, Self::lines(W));

@@ -17,12 +17,12 @@ pub(crate) struct KeySlot {
     pub(crate) value: Option<u64>,
 }
 
-/// Inserts `(key, value)` at `place.slot` by shifting the entries from there on to the right (FAST: section 3.3 of the
-/// paper, algorithm 1).
+/// Inserts `(key, value)` at `place.slot`. The entries from this slot on are shifted to the right (FAST: section 3.3 of
+/// the paper, algorithm 1).
 ///
-/// I3 copies entries one slot to the right, last first; while an entry has two copies, the right one counts. I4 writes
-/// the value, then the key: the key is the commit. Lines become durable from right to left, so that no entry is
-/// overwritten before its copy is durable.
+/// Step I3 copies entries one slot to the right, the last entry first. While an entry has two copies, the right one
+/// counts. Step I4 writes the value, then the key: the key is the commit. Lines become durable from right to left, so
+/// that no entry is overwritten before its copy is durable.
 pub(crate) fn fast_insert<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     locked: &mut Locked<'_, M, W>,
@@ -32,8 +32,8 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
 ) {
     locked.begin(Primitive::Insert);
     let (node, media) = (*locked.node(), guard.media());
-    // Asked once for all slots. If the medium ignores flushes, none is needed; if stores are durable without a flush,
-    // none is needed between lines.
+    // The medium is asked once for all slots. If it ignores flushes, no flush is needed. If its stores are durable
+    // without a flush, no flush is needed between lines.
     let hears = media.hears_flushes();
     let flushes = hears && media.needs_flush();
     for slot in (place.slot..place.count).rev() {
@@ -41,7 +41,7 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
         node.set_key(slot + 1, node.key(slot));
         if flushes && (slot + 1) % PER_LINE == 0 {
             node.flush_slot(slot + 1);
-            // Before the next store, which overwrites the entry just copied to another line.
+            // The fence is before the next store, which overwrites the entry just copied to another line.
             media.fence();
         }
         media.mark(Mark::Step("fast_insert.shift"));
@@ -52,18 +52,18 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
     if hears {
         node.flush_slot(place.slot);
     }
-    // Before the unlock: a reader that finds the node quiet does not flush.
+    // The drain is before the unlock: a reader that finds the node quiet does not flush.
     media.drain();
     // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
     node.set_hint(place.count + 1);
 }
 
-/// Removes the entry at `place.slot` by shifting the entries to its right to the left (section 3.5 of the paper).
+/// Removes the entry at `place.slot`. The entries after this slot are shifted to the left (section 3.5 of the paper).
 ///
-/// D2 is the commit: the key is overwritten with that of its right neighbour, and of two equal keys the right one
-/// counts. D3 moves the others, value before key. A line is durable before the next line overwrites the entry that was
-/// copied into it. (The published order flushes a line when its *first* entry is written, and never the last line: it
-/// loses other keys, and completed deletes.)
+/// Step D2 is the commit: the key is overwritten with that of its right neighbour, and of two equal keys the right one
+/// counts. Step D3 moves the other entries, value before key. An entry that moves to another line is overwritten only
+/// when the line with its copy is durable. (The order in the paper flushes a line when its *first* entry is written,
+/// and never flushes the last line: that order loses other keys, and completed deletes.)
 pub(crate) fn fast_delete<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     locked: &mut Locked<'_, M, W>,
@@ -83,7 +83,7 @@ pub(crate) fn fast_delete<M: Media, const W: usize>(
         node.set_value(slot, node.value(slot + 1));
         if flushes && (slot + 1) % PER_LINE == 0 {
             node.flush_slot(slot);
-            // Before the next store, after which the copy in this line is the one that counts.
+            // The fence is before the next store, after which the copy in this line is the one that counts.
             media.fence();
         }
         node.set_key(slot + 1, node.key_or_dead(slot + 2, dead));
@@ -92,7 +92,7 @@ pub(crate) fn fast_delete<M: Media, const W: usize>(
     if hears {
         node.flush_slot(last);
     }
-    // Before the unlock, as in `fast_insert`.
+    // The drain is before the unlock, as in `fast_insert`.
     media.drain();
     // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
     node.set_hint(last);

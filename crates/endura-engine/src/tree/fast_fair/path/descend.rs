@@ -15,7 +15,8 @@ use crate::tree::fast_fair::path::trail::{Descent, Right, Trail};
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// The node of `level` that covered `key` a moment ago, unlocked. `None` if the tree has no such level.
+    /// Finds the node of `level` that covered `key` a moment ago, without locking it. `None` if the tree has no such
+    /// level.
     #[inline(always)]
     pub(crate) fn descend(
         &self,
@@ -40,7 +41,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok((at.level == level).then_some(at.at))
     }
 
-    /// One step of a search in an inner node (R1-R5).
+    /// One step of a search, in an inner node: R1 to R5 of the protocol in `docs/trees.md`.
     #[inline(always)]
     pub(crate) fn route(
         &self,
@@ -53,8 +54,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         guard.media().mark(Mark::Step("read.inner"));
         let fences = node.peek_fences();
         if version.is_plain() && fences.is_below_high(key) {
-            // The first key is `low`. If `key` is smaller, the search in the child notices that the child does not
-            // cover it.
+            // The first key of the node is `low`. If `key` is smaller, the search in the child notices that the child
+            // does not cover `key`.
             let child = last::<S, _, _>(&node, fences, route_key(key)).value(&node);
             self.fetch(guard, child, level - 1);
             if node.confirms(version) {
@@ -68,8 +69,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// few nodes of the upper levels are in the cache.
     #[inline(always)]
     fn fetch(&self, guard: &Guard<'_, M>, at: u64, level: u64) {
-        // Rounded down, so that the compiler knows the number of lines. A node starts at a line; an offset that does
-        // not is that of no node.
+        // The offset is rounded down to a line, so that the compiler knows the number of lines. Every node starts at a
+        // line, so that this changes no valid offset.
         let line = at & !(LINE - 1);
         match level {
             0 => guard.media().prefetch(line, 8 * LEAF as u64),
@@ -114,7 +115,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Moves to the right sibling, and remembers its separator if the parent may lack it.
+    /// Moves to the right sibling, and remembers the sibling's separator if the parent may lack it.
     pub(crate) fn note_right(
         &self,
         guard: &Guard<'_, M>,
@@ -130,7 +131,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(right.at)
     }
 
-    /// The header of a node of either kind.
+    /// The header of a node, which may be a leaf or an inner node.
     pub(crate) fn header<'g>(
         &self,
         guard: &'g Guard<'_, M>,
@@ -138,7 +139,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         level: u64,
     ) -> Result<Header<'g, M>> {
         let media = guard.media();
-        // The check covers the whole node, the result is only its header.
+        // The check covers the whole node, although the result is only its header.
         match level {
             0 => Node::<M, LEAF>::enter(media, at, level)?.at(),
             _ => Node::<M, INNER>::enter(media, at, level)?.at(),
@@ -149,8 +150,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
 /// The move right out of `node` for a key at or above `high`; `None` if the node changed meanwhile.
 ///
-/// One lock word does not prove that `high` and `sib` belong together, because the three stores of a header change are
-/// one primitive. So `high` and the lock word are both read again (V10).
+/// An unchanged lock word does not prove that `high` and `sib` belong together, because the three stores of a header
+/// change are one primitive. So `high` and the lock word are both read again (V10).
 #[inline(never)]
 pub(crate) fn right_of<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
@@ -174,8 +175,9 @@ pub(crate) fn right_of<M: Media, const W: usize>(
     Ok(Some(Right { at: sibling.at, settled }))
 }
 
-/// Checks that the node at `right`, a sibling of `node`, starts after it. This holds also for a new sibling, and for
-/// one that is being absorbed. The `low` of a node never changes, so that no chain of siblings is a circle.
+/// Checks that the node at `right`, the right sibling of `node`, starts after `node`. A new sibling starts after it
+/// too, and so does a sibling that is being absorbed. The `low` of a node never changes. So a search that checks every
+/// move right runs in no circle of siblings.
 pub(crate) fn check_ahead<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
     right: u64,
@@ -216,8 +218,8 @@ fn child_while_moving<M: Media, const W: usize>(
     let is_within = |k: u64| k.wrapping_sub(fences.low) <= key.wrapping_sub(fences.low);
     let cap = Node::<M, W>::CAP;
     match direction {
-        // Entries move right: scan to the right. A child counts only if the next key is still too large after it was
-        // read; otherwise the slot was overwritten meanwhile.
+        // Entries move right: scan to the right. A child counts only if the next key is still too large after the child
+        // was read. Otherwise the slot was overwritten meanwhile.
         Direction::Right => (0..cap).find_map(|slot| {
             let next = || node.key_or_dead(slot + 1, fences.dead());
             if !is_within(node.key(slot)) || is_within(next()) {
@@ -226,7 +228,7 @@ fn child_while_moving<M: Media, const W: usize>(
             let child = node.value(slot);
             (!is_within(next())).then_some(child)
         }),
-        // Entries move left: a child counts only if its key is still there after it was read.
+        // Entries move left: a child counts only if its key is still there after the child was read.
         Direction::Left => (0..cap).rev().find_map(|slot| {
             let found = node.key(slot);
             if !is_within(found) {

@@ -13,8 +13,8 @@ use crate::tree::fast_fair::tree::Tree;
 use crate::tree::lock_word::IMPOSSIBLE;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Locks the node of `level` that covers `key`, and repairs it if this is its first lock since the pool was opened.
-    /// The search continues from `at`. `None` if the tree no longer has this level.
+    /// Locks the node of `level` that covers `key`, and repairs the node if it is locked for the first time since the
+    /// pool was opened. The search continues from `at`. `None` if the tree no longer has this level.
     pub(crate) fn lock_covering<'g, const W: usize>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -60,7 +60,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
     /// Locks the leaf that covers `key`: the one at `at`, or one close to it.
     ///
-    /// A leaf that needs no care is locked inline, because the result of a call goes through memory.
+    /// A leaf that needs no care is locked inline, because a call would return its result through memory.
     #[inline(always)]
     pub(crate) fn lock_leaf<'g>(
         &self,
@@ -80,7 +80,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         self.lock_leaf_near(guard, trail, at, key)
     }
 
-    /// As [`lock_leaf`](Self::lock_leaf), if the leaf is locked, new to this session, obsolete or not the right one.
+    /// As [`lock_leaf`](Self::lock_leaf), for a leaf at `at` that is locked, was not locked before in this session, is
+    /// obsolete, or does not cover `key`.
     #[cold]
     #[inline(never)]
     fn lock_leaf_near<'g>(

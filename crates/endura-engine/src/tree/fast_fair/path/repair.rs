@@ -49,7 +49,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
         let other = Node::<M, W>::enter(guard.media(), sibling.at, node.level())?;
         let high = node.high();
-        // Whether the other node owns the keys from `high` on. Otherwise it owns none, and the link passes over it.
+        // Whether the other node owns the keys from `high` on. Otherwise the other node owns no keys, and the new link
+        // passes over it.
         let stays = match sibling.tag {
             Tag::Splitting => high == other.low(),
             _ => high != other.high(),
@@ -58,10 +59,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             if sibling.tag == Tag::Splitting { "repair.splitting" } else { "repair.merging" };
         guard.media().mark(Mark::Step(step));
         let next = if stays { sibling.at } else { other.sibling()?.at };
-        // Relaxed, and not announced: the new link leads to every key to which the old one led.
+        // The store is Relaxed, and not announced as a primitive: the new link leads to every key to which the old link
+        // led.
         node.write_sibling(Sibling::normal(next));
         node.flush_header();
-        // Before the other node can be retired, or a separator for it posted.
+        // The link is durable before the other node can be retired, and before a separator for it can be posted.
         guard.media().fence();
         if stays {
             trail.missing =

@@ -62,10 +62,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Makes `root` the root, durably.
     pub(crate) fn set_root(&self, guard: &Guard<'_, M>, root: Root) -> Result<()> {
         let word = Region::new(guard.media(), self.root_at(), 1)?;
-        // Release: if nothing is flushed, this alone orders the words of a new root before it.
+        // Release: if nothing is flushed, only this orders the words of a new root before the root word.
         word.store(0, root.word(), Ordering::Release);
         word.flush(0, 1);
-        // Before another thread learns of the root, and before the caller retires an old one.
+        // The root word is durable before another thread learns of the new root, and before the caller retires an old
+        // root.
         guard.media().fence();
         guard.media().mark(Mark::Published(self.root_at()));
         self.open.map().set_known_root(root.word());

@@ -32,7 +32,7 @@ pub(crate) struct Right {
 pub(crate) struct Trail {
     /// A separator that the search found missing.
     pub(crate) missing: Option<Separator>,
-    /// The number of obsolete nodes that the search met, and one of them.
+    /// The number of obsolete nodes that the search met, and the offset of one of them.
     obsolete: u64,
     landmark: u64,
 }
@@ -45,7 +45,7 @@ impl Trail {
     /// this session. That merge removed every link to the node before it made the node obsolete, and a search follows
     /// links as they are when it reads them: in one pin it meets no obsolete node twice, whatever the number of merges.
     /// In a damaged pool another link may remain, and a search may run in a circle, which contains an obsolete node.
-    /// The search remembers one of those it meets, at growing intervals (Brent's cycle detection).
+    /// The search remembers one of the obsolete nodes that it meets, at growing intervals (Brent's cycle detection).
     #[cold]
     #[inline(never)]
     pub(crate) fn leave_obsolete(&mut self, at: u64) -> Result<()> {

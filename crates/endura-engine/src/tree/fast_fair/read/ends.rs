@@ -1,8 +1,8 @@
 //! The look into a leaf for [`ends`](crate::tree::ends).
 //!
-//! A leaf was empty throughout if it was empty in both checks and at most the primitive that the first look announced
-//! ran in between: one primitive cannot insert an entry and remove it. A leaf that was absorbed since is obsolete,
-//! which its version shows.
+//! A leaf was empty throughout if it was empty in both checks and no primitive ran in between except the one that was
+//! announced at the first check: one primitive cannot insert an entry and remove it. A leaf that was absorbed in
+//! between is obsolete, which its version shows.
 
 use crate::Result;
 use crate::media::Media;
@@ -64,7 +64,8 @@ where
             }
         };
         let mut seen = self.read_leaf(guard, &mut trail, at, key, nearest)?;
-        // A writer that inserts a key has held the lock of its leaf since before it looked for an announced pop.
+        // A writer that inserts a key locks the leaf before it looks for an announced pop, and holds the lock until the
+        // key is in the leaf.
         let is_held = |version: LockWord| trust == Trust::Quiet && version.is_held(generation);
         let mut wait = Wait::default();
         while is_held(seen.version) && wait.goes_on() {
@@ -87,7 +88,7 @@ where
         // The offset was inside the pool when the leaf was passed.
         let Ok(node) = Node::<M, LEAF>::fresh(self.open.space().media(), at) else { return false };
         match version.moving(self.open.space().generation()) {
-            // No writer was at work: if none has begun since, nothing has changed.
+            // No writer was at work at the first check. If none has begun since, nothing has changed.
             None => node.is_still(version.unlocked()),
             Some(moving) => {
                 nearest_while_moving::<UP, M, LEAF>(&node, fences, key, moving).is_none()

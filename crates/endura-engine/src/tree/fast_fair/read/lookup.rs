@@ -13,7 +13,7 @@ use crate::tree::fast_fair::path::descend::right_of;
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 
-/// What a leaf holds for a key, and the slot that decided it.
+/// The value of a key in a leaf, if the key is there, and the slot on which this result rests.
 struct Answer {
     value: Option<u64>,
     slot: usize,
@@ -91,8 +91,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(seen.found.value)
     }
 
-    /// Finds the leaf that covers `key`, from the one at `at` on, and calls `read` on it. Repeats this until at most
-    /// the one primitive that was announced when `read` was called ran meanwhile.
+    /// Finds the leaf that covers `key`, from the one at `at` on, and calls `read` on it. Repeats this until no
+    /// primitive ran meanwhile except the one that was announced when `read` was called.
     #[inline]
     pub(crate) fn read_leaf<'g, T>(
         &self,
@@ -127,7 +127,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             }
             // R4
             let found = read(&node, fences, version.moving(generation));
-            // R5: if the key left with a split, the right sibling answers for it, whether it was found or not.
+            // R5: if a split has moved the key to the right sibling, the result must come from there, whether `read`
+            // found the key or not.
             if node.high() == fences.high && node.confirms(version) {
                 return Ok(LeafLookup { node, version, fences, found });
             }
@@ -162,7 +163,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 }
 
-/// No entry is being moved: the loads may have any order.
+/// Searches a leaf in which no entry is being moved, so that the loads may have any order.
 #[inline(always)]
 fn settled<M: Media, const W: usize, S: Search>(
     node: &Node<'_, M, W>,
@@ -174,8 +175,8 @@ fn settled<M: Media, const W: usize, S: Search>(
     Answer { value, slot: last.slot() }
 }
 
-/// Entries may be moving right. The search moves right as well, so that it meets each entry at its old or its new
-/// place.
+/// Searches a leaf in which entries may be moving right. The search moves right as well, so that it meets each entry at
+/// its old or its new place.
 #[cold]
 fn ascending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, key: u64) -> Answer {
     let width = key.wrapping_sub(fences.low);
@@ -195,7 +196,8 @@ fn ascending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, ke
     Answer { value: None, slot: Node::<M, W>::CAP - 1 }
 }
 
-/// Entries may be moving left, and so does the search.
+/// Searches a leaf in which entries may be moving left. The search moves left as well, so that it meets each entry at
+/// its old or its new place.
 #[cold]
 fn descending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, key: u64) -> Answer {
     let width = key.wrapping_sub(fences.low);

@@ -1,7 +1,8 @@
-//! Batches of lookups: their descents alternate, so that their cache misses overlap.
+//! Batches of lookups. The descents of a batch alternate, so that their cache misses overlap.
 //!
-//! A single lookup prefetches a whole node, so that it waits once. In a batch waits overlap, and the cost is the number
-//! of lines fetched. So the search in a node has two parts, and each prefetches only the lines that it may read.
+//! A single lookup prefetches a whole node, so that it waits only once for the node. In a batch the waits overlap, and
+//! what costs time is the number of lines fetched. So the search in a node has two parts, and each prefetches only the
+//! lines that it may read.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -14,7 +15,8 @@ use crate::tree::fast_fair::nodes::search::{Last, Search, last_from, narrow};
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 
-/// The number of lookups that run at once. More would have more misses than the processor can have outstanding.
+/// The number of lookups that run at once. More lookups would cause more cache misses at a time than the processor can
+/// handle.
 const LANES: usize = 16;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {

@@ -1,12 +1,12 @@
 //! Scans, in both directions, leaf by leaf.
 //!
 //! A scan takes a seat in a quiet leaf: it remembers the leaf, its version, and the next slot. It reads the first entry
-//! under the pin that found the leaf. It reads each other entry from its slot, without a pin. The entry counts if the
-//! leaf is unchanged; if not, the scan takes a new seat at the last key. So every entry was in the map at some moment
-//! of the call that returned it, no key is returned twice, and no key that stayed in the map is skipped. Between two
-//! calls nothing is pinned. In a leaf where a writer is at work every entry needs a look of its own. The same is true
-//! inside a long pin of the caller's, where a seat may be void as soon as it is taken. Each descent returns an entry or
-//! passes a leaf, so that no scan loops for ever.
+//! under the pin that found the leaf, and every later entry from its slot, without a pin. Such an entry counts if the
+//! leaf is unchanged. If the leaf has changed, the scan takes a new seat, at the last key. So every entry was in the
+//! map at some moment of the call that returned it, no key is returned twice, and no key that stayed in the map is
+//! skipped. Between two calls nothing is pinned. In a leaf where a writer is at work, every entry needs a search of its
+//! own. So does every entry inside a long pin of the caller's, where a seat may be void as soon as it is taken. Each
+//! descent returns an entry or passes a leaf, so that no scan loops for ever.
 //!
 //! A scan also detects damage in what it passes: an entry out of order in a quiet leaf, a dead slot with a key that no
 //! writer leaves there, and a leaf that does not begin where the one before it ends. Each of these would hide entries.
@@ -46,7 +46,8 @@ pub struct Cursor {
     /// key from the first key. Only `next` changes from entry to entry.
     next: usize,
     end: usize,
-    /// Children of the parent after this leaf, nearest first; `passed` of `noted` are done.
+    /// The children of the parent that follow this leaf, nearest first. There are `noted` of them, of which the scan
+    /// has passed `passed`.
     ahead: Seat<[u64; AHEAD]>,
     noted: usize,
     passed: usize,
@@ -125,11 +126,11 @@ pub(crate) struct Start {
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// The number of leaves prefetched ahead of a scan: about 1 KiB. The scan takes longer to read them than the next
-    /// ones take to arrive, and useless prefetches cost bandwidth.
+    /// The number of leaves prefetched ahead of a scan: about 1 KiB. The scan takes longer to read that many leaves
+    /// than the next leaves take to arrive. More prefetches would be useless, and would cost bandwidth.
     const FETCH_AHEAD: usize = 1024usize.div_ceil(8 * LEAF);
 
-    /// Reads the next slot of the seat and advances; drops the seat if the leaf has changed.
+    /// Reads the next slot of the seat and advances. If the leaf has changed, gives up the seat and returns `None`.
     #[inline(always)]
     pub(crate) fn read_seat<const UP: bool>(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
         if !cursor.is_seated() {
@@ -237,8 +238,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// merges and splits avoid.
     ///
     /// The leaf of the seat may be in the middle of a merge into its left neighbour: when the upper fence of the
-    /// neighbour moves (M4), nothing has changed in the leaf itself except for MERGING. That was set before (M1), and
-    /// the fence was read with Acquire, so that the check below sees MERGING, or what came after it.
+    /// neighbour moves (M4), nothing has changed in the leaf itself except for MERGING. MERGING was set before the
+    /// fence moved (M1), and the fence was read with Acquire. So the check below sees MERGING, or a later state of the
+    /// lock word.
     #[cold]
     fn check_border(&self, cursor: &Cursor, next: &Node<'_, M, LEAF>) -> Result<()> {
         let unchanged = cursor.seat.look(self.open.space(), |place| {

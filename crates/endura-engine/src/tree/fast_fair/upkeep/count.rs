@@ -24,7 +24,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Counts from where the last count ended to the last key. For the thread to which
+    /// Counts the entries from the key at which the last count ended to the last key. For the thread to which
     /// [`claim_count`](crate::space::MapState::claim_count) has given the right to count.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! An enumeration, in steps, of all nodes of a tree that no thread uses any more, to free them.
 //!
-//! It goes level by level from the root down, from left to right by `sib` alone. So it also meets siblings that own
-//! nothing, as an interrupted split or merge leaves them.
+//! The enumeration goes level by level from the root down, and from left to right by `sib` alone. So it also meets
+//! siblings that own nothing, which an interrupted split or merge leaves.
 
 use crate::Result;
 use crate::media::Media;
@@ -19,7 +19,7 @@ struct Position {
     first: u64,
 }
 
-/// The position of the enumeration; not started by default.
+/// The enumeration. By default it has not started.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory(Option<Position>);
 
@@ -29,7 +29,7 @@ impl Inventory {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if a word leads nowhere, or back.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if a word leads to no node, or back to a node that was passed.
     pub(crate) fn step<M: Media, const INNER: usize, const LEAF: usize>(
         &mut self,
         media: &M,

@@ -3,19 +3,20 @@
 //! # Why it meets every node that stays
 //!
 //! The walk goes along each level that exists when it starts, from left to right by `sib` alone, whatever the tag and
-//! the fences say. Let X be a node that existed before and that stays in the chain of its level. The walk misses X only
-//! if it moves from a node P left of X to a node right of X. If P is in the level when `sib` is read, `sib` is its
-//! successor there: not beyond X. If P was taken out, its `sib` was its successor at that time, and X was in the level
-//! then: not beyond X either. The node to which `sib` points was not retired before P was, and P was reached inside
-//! this pin, so that node is still intact. The walk also meets a sibling that owns nothing (after an interrupted split
-//! or merge), because `sib` leads through it.
+//! the fences say. Let X be a node that existed before the walk started and that stays in the chain of its level. The
+//! walk misses X only if it moves from a node P left of X to a node right of X. If P is in the level when its `sib` is
+//! read, `sib` is the successor of P there, which is not beyond X. If P was taken out before, its `sib` is the
+//! successor that P had at that time. X was in the level then, so that this successor is not beyond X either. The node
+//! to which `sib` points was not retired before P was, and P was reached inside this pin, so that the node is still
+//! intact. The walk also meets a sibling that owns nothing (after an interrupted split or merge), because `sib` leads
+//! through it.
 //!
 //! A later pin continues by key, from the node that covers the `low` of the last node met, which may be met twice.
-//! `low` never changes, and nodes never change their order. A level that was removed meanwhile, with the root, has no
-//! unmarked old node any more.
+//! `low` never changes, and nodes never change their order. A level that was removed meanwhile, together with its root,
+//! has no unmarked old node any more.
 //!
-//! The walk flushes the words that it follows, because those of a killed process may not be durable. Separators need no
-//! flush: the separator of a node that was taken out was removed durably before.
+//! The walk flushes the words that it follows, because words that a killed process stored may not be durable.
+//! Separators need no flush: the separator of a node that was taken out was removed durably before.
 
 use crate::media::Media;
 use crate::space::{Guard, LeakWalk, Seat};
@@ -58,7 +59,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> LeakWalk<M>
         }
         let mut level = match self.level {
             Some(level) => level,
-            // The root word is durable: the open flushed the word it found, and this session fences.
+            // The root word is durable: the open flushed the word that it found, and this session makes each later root
+            // word durable.
             None => Root::read(guard.media(), self.tree.root_at())?.level,
         };
         loop {

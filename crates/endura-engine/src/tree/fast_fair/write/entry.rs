@@ -15,10 +15,11 @@ use crate::tree::{Change, Near};
 use crate::{Error, Result};
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Passes the current value of `key` to `decide`, applies the change that it returns, and returns that value.
+    /// Passes the current value of `key` to `decide`, applies the change that `decide` returns, and returns the value
+    /// that was passed.
     ///
     /// The lookup is done under the lock of the leaf, so that a present key is never inserted twice. If `decide`
-    /// returns `None`, this process is now the child of a fork. It then stores nothing more, because the parent holds
+    /// returns `None`, this process is now the child of a fork. The child stores nothing more, because the parent holds
     /// the lock. A pop passes its `turn`.
     #[inline(always)]
     pub(crate) fn write(
@@ -61,8 +62,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         match (change, old) {
             (Change::Keep, _) | (Change::Remove, None) => {}
             (Change::Put(value), Some(_)) => self.update(&guard, &mut leaf, slot, value),
-            // Asked under the lock, so that a pop that is announced later finds the leaf locked; and before anything is
-            // stored.
+            // The announced pops are asked under the lock, so that a pop that is announced later finds the leaf locked.
+            // They are asked before anything is stored.
             (Change::Put(_), None) if !self.open.map().pops().admit(&key) => return Ok(None),
             (Change::Put(value), None) => {
                 let place = self.place(leaf.node(), found)?;
@@ -100,7 +101,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(Some(old))
     }
 
-    /// Posts a separator. It may stay missing, so that a failure is ignored, unless it is damage, which is recorded.
+    /// Posts a separator. The separator may stay missing, so a failure is ignored. But damage is recorded.
     #[inline(never)]
     fn post_later(&self, guard: &Guard<'_, M>, separator: Separator) {
         guard.space().note_result(self.post(guard, separator));
@@ -120,7 +121,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         (fences.low <= key && fences.is_below_high(key)).then_some(at)
     }
 
-    /// Replaces one value: one store, one line.
+    /// Replaces one value, by one store to one line.
     fn update(
         &self,
         guard: &Guard<'_, M>,
@@ -131,7 +132,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         leaf.begin(Primitive::Update);
         leaf.node().set_value(slot, value);
         leaf.node().flush_slot(slot);
-        // Before the unlock: a reader that finds the leaf quiet does not flush.
+        // The drain is before the unlock: a reader that finds the leaf quiet does not flush.
         guard.media().drain();
     }
 }

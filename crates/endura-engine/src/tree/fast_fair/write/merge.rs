@@ -1,5 +1,6 @@
-//! A sparse node is absorbed by its left neighbour, or absorbs its right one (section 4.2 of the paper, without its
-//! redistribution; the published source has merging switched off).
+//! A sparse node is absorbed by its left neighbour, or absorbs its right neighbour (section 4.2 of the paper, without
+//! its redistribution; the published source has merging switched off). L is the left node of the two, and N the right
+//! node:
 //!
 //! M1 lock L, then N, and flag N as merging; M2 take N's separator out of their parent, durably;
 //! M3 write N's entries after L's, where they are still dead, and kill the rest of L's tail;
@@ -30,7 +31,7 @@ use crate::tree::lock_word::IMPOSSIBLE;
 enum Merge {
     /// One node was removed, and `left_in_parent` entries are left in the parent. The two nodes met at the key `seam`.
     Done { left_in_parent: usize, seam: u64 },
-    /// The node is its parent's only child.
+    /// The node has no neighbour under its parent with which it may merge.
     OnlyChild,
     /// The entries of the two nodes do not fit into one, or the nodes are no longer neighbours.
     Refused,
@@ -134,8 +135,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if left.node().sibling()? != Sibling::normal(pair.right) {
             return Ok(Merge::Refused);
         }
-        // Checked before the second lock, because the locks of a level are taken in the order of `low`, which never
-        // changes. If siblings formed a circle, two threads would wait for each other, or one for itself.
+        // The order of the two nodes is checked before the second lock is taken, because the locks of a level are taken
+        // in the order of `low`, which never changes. If siblings formed a circle, two threads would wait for each
+        // other, or one for itself.
         let fences = left.node().fences();
         if fences.high <= fences.low
             || Node::<M, W>::enter(guard.media(), pair.right, level)?.low() != fences.high
@@ -253,7 +255,8 @@ pub(crate) const fn sparse<M: Media, const W: usize>() -> usize {
     Node::<M, W>::CAP.div_ceil(4)
 }
 
-/// Whether the two are neighbours that fit into one node with free slots left, or one of them is empty.
+/// Whether the two nodes are neighbours whose entries fit into one node, with free slots left unless one of the two is
+/// empty.
 fn fit<M: Media, const W: usize>(
     left: &Node<'_, M, W>,
     right: &Node<'_, M, W>,
@@ -264,8 +267,8 @@ fn fit<M: Media, const W: usize>(
     // An inner node with one child counts as empty: otherwise the child could never merge.
     let empty = usize::from(level > 0);
     let roomy = together <= Node::<M, W>::CAP * 3 / 4 || in_left.min(in_right) <= empty;
-    // Leaves on both sides of `MIDDLE`: no caller passes such a pair. The key MAX could not be live in a leaf that
-    // spans all keys.
+    // Leaves on both sides of `MIDDLE` do not merge, because the key MAX could not be live in a leaf that spans all
+    // keys. No caller passes such a pair.
     let apart = level == 0 && right.low() == MIDDLE;
     left.high() == right.low() && roomy && together <= Node::<M, W>::CAP && !apart
 }
@@ -279,15 +282,16 @@ fn absorb<M: Media, const W: usize>(
 ) -> Result<()> {
     let (l, media) = (*left.node(), guard.media());
     for slot in 0..in_right {
-        // Relaxed, like the dead keys after them: no reader takes these slots for live before it sees the `high` of M4,
-        // which is stored with Release.
+        // The stores are Relaxed, like those of the dead keys after these slots: no reader takes these slots for live
+        // before it sees the `high` of M4, which is stored with Release.
         l.write_record(in_left + slot, (right.key(slot), right.value(slot)));
     }
-    // Otherwise keys that an earlier split left in these slots would become live at M4.
+    // Overwrites the keys in the rest of the tail. Otherwise keys that an earlier split left there would become live at
+    // M4.
     l.kill_from(in_left + in_right, Fences { low: l.low(), high: right.high() }.dead());
     media.mark(Mark::Step("merge.M3"));
     l.flush_slots(in_left, Node::<M, W>::CAP);
-    // Before M4, which makes these slots live.
+    // The fence is before M4, which makes these slots live.
     media.fence();
 
     // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split
@@ -302,7 +306,7 @@ fn absorb<M: Media, const W: usize>(
     l.set_sibling(right.sibling()?);
     media.mark(Mark::Step("merge.M4.tag"));
     l.flush_header();
-    // Before N is retired: an unlink must be durable before the chunk can be used again.
+    // The drain is before N is retired: an unlink must be durable before the chunk can be used again.
     media.drain();
     // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
     l.set_hint(in_left + in_right);

@@ -1,6 +1,7 @@
-//! Posting separators. They are hints that shorten a search: the sibling pointers alone lead to every node, so that
-//! nothing is lost without a separator. The thread that splits a node posts the separator. If it is still missing, any
-//! *writer* that moves right over a settled link posts it (the lazy repair of the paper's section 5.2).
+//! Posting separators. Separators are hints that shorten a search: the sibling pointers alone lead to every node, so
+//! that nothing is lost without a separator. The thread that splits a node posts the separator of the new node. If a
+//! separator is missing, any *writer* that moves right over a settled link posts it (the lazy repair of the paper's
+//! section 5.2).
 
 use crate::media::{Mark, Media};
 use crate::space::Guard;
@@ -29,8 +30,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             }
             let mut trail = Trail::default();
             let next = self.post_in_level(guard, &mut trail, separator)?;
-            // Either the separator of the parent's split, or one that the search found missing: both belong at least
-            // one level higher, so this ends at the root.
+            // The next separator is that of the parent's split, or one that the search found missing. Either belongs at
+            // least one level higher, so the loop ends at the root.
             match next.or(trail.missing) {
                 Some(above) => separator = above,
                 None => return Ok(()),
@@ -66,7 +67,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         self.fair_split(guard, &mut parent, &place, key, child).map(Some)
     }
 
-    /// Whether the child of `separator` is being absorbed, or was.
+    /// Whether the child of `separator` is being absorbed, or has been absorbed.
     fn is_leaving(&self, guard: &Guard<'_, M>, separator: Separator) -> Result<bool> {
         let child = self.header(guard, separator.child, separator.level - 1)?;
         Ok(child.version().is_leaving(guard.space().generation()))
@@ -109,7 +110,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             root.write_record(slot, (key, child));
         }
         root.flush();
-        // Before the root word: the new root must be durable first.
+        // The fence is before the root word is stored: the new root must be durable first.
         guard.media().fence();
         guard.media().mark(Mark::Step("root.grow"));
         self.set_root(guard, Root { at, level: separator.level })?;

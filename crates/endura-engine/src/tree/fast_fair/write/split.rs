@@ -1,13 +1,13 @@
 //! A full node becomes two (FAIR: section 4.1 of the paper, algorithm 2), for leaves and inner nodes alike.
 //!
-//! S1 the lock of L is held and L is full; S2 the right half is written to a new node N, which is created locked and is
-//! not linked yet; S3 three stores to one line of L hand the range over: `sib = N|SPLITTING`, `high = N.low`,
+//! S1 the lock of the full node L is held; S2 the right half of L is written to a new node N, which is created locked
+//! and is not linked yet; S3 three stores to one line of L hand the range over: `sib = N|SPLITTING`, `high = N.low`,
 //! `sib = N|NORMAL`; S4 N is unlocked, and the new entry is inserted into L if it belongs there; S5 the caller posts
 //! N's separator one level up.
 //!
 //! A new entry that belongs to the right half is written to N with that half, in S2, before any store that leads to N.
-//! So `high` is its commit as well, and no reader or crash finds N without it. An entry that belongs to L is inserted
-//! there last, in S4, when S3 is durable: it is then an insert like any other.
+//! So the store of `high` commits the new entry as well, and no reader or crash finds N without the entry. A new entry
+//! that belongs to L is inserted there last, in S4, when S3 is durable: this is an insert like any other.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -40,9 +40,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let separator = left.key(middle);
         self.fill_right(guard, &left, &right, place, middle, (key, value))?;
         media.mark(Mark::Step("split.S2"));
-        // All lines of N, with the new entry if that went there. Pairs with the fence.
+        // Flushes all lines of N, with the new entry if it went there. The fence below completes the flush.
         right.flush();
-        // Before S3: what a durable link leads to must be durable.
+        // The fence is before S3: what a durable link leads to must be durable.
         media.fence();
         let right = Locked::adopt(guard, right);
 
@@ -55,10 +55,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         media.mark(Mark::Step("split.S3.high"));
         left.set_sibling(Sibling::normal(at));
         media.mark(Mark::Step("split.S3.tag"));
-        // The line with all three stores of S3. Pairs with the drain.
+        // Flushes the line with all three stores of S3. The drain below completes the flush.
         left.flush_header();
-        // Before N is unlocked: a writer that reached N by the link would acknowledge a write in a node that a crash
-        // can unlink (V8). It also makes the new entry durable if that is in N.
+        // The drain is before N is unlocked: otherwise a writer that reached N by the link could acknowledge a write in
+        // a node that a crash can unlink (V8). The drain also makes the new entry durable if the entry is in N.
         media.drain();
         media.mark(Mark::Step("split.S3.durable"));
         drop(right);
@@ -110,8 +110,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 }
 
-/// The first slot that moves: in the middle; at the end if the new key is after all others, at the start if it is
-/// before them, so that ascending and descending loads produce full nodes.
+/// The first slot that moves. Usually it is in the middle. It is at the end if the new key is after all others, and at
+/// the start if the new key is before all others, so that ascending and descending loads produce full nodes.
 ///
 /// The separator is never MAX, which a dead key could also be: the last slot is chosen only if a larger key is inserted
 /// after it.
