@@ -3,7 +3,7 @@
 //! The paper measures its tree with leaves of one layer, and with locks for writers and for readers (figures 6 and 8).
 //! Such trees are not for users; the benchmark crate has them as further designs.
 
-/// The techniques of the paper that a tree uses. [`TwoLayers`] uses all.
+/// The techniques of the paper that a tree uses. [`TwoLayers`] uses all of them.
 pub trait Design: Send + Sync + 'static {
     /// Whether a search uses the fingerprints in DRAM to select slots. Otherwise it reads every claimed slot in the
     /// pool, or every slot if the claims are no longer known.

@@ -2,15 +2,16 @@
 //!
 //! A block has no version, but its slots never return to an earlier state. Suppose that two looks at all slots find the
 //! same nearest entry, and that every slot that is DEAD at the second look was LIVE or DEAD at the first. Then no
-//! nearer entry existed at any moment between the two looks. The value is read in between.
+//! nearer entry existed at any moment between the two looks. The value of the nearest entry is read between the two
+//! looks.
 //!
 //! If a leaf has no entry, the search must also know that the leaf was current. (Few leaves are empty: there are eight
 //! partitions, and removes merge leaves that are nearly empty.) If the leaf has no successor at the second look, it was
-//! current until then, so that all writes to its keys were writes to its block. The same holds if it has a successor,
-//! but the inner nodes still lead to the leaf after that look: no thread writes to a successor before they lead there.
-//! (A thread that is preempted before it links the successor must not delay others.) The leaf of the result need not be
-//! current, as for lookups: a frozen block was still valid at a moment after the inner nodes led to it. They did so
-//! after all the other leaves had been passed.
+//! current until then, so that all writes to its keys were writes to its block. The leaf was also current if it has a
+//! successor, but the inner nodes still lead to the leaf after that look: no thread writes to a successor before the
+//! inner nodes lead to it. (A thread that is preempted before it links the successor must not delay others.) The leaf
+//! of the result need not be current, as in a lookup: if its block is frozen, the block was still valid at a moment
+//! after the inner nodes led to it, and they led to it after all the other leaves had been passed.
 //!
 //! A look at a block is repeated only if the slots of the block have changed.
 
@@ -140,7 +141,8 @@ where
         };
         let keys = leaf.low()..leaf.high();
         let agrees = Look::at::<UP, M, W>(&block, keys, key).agrees_with(&look);
-        // Read after the slots (Acquire): a leaf that has no successor now had none when they were read.
+        // The successor is read after the slots (Acquire): a leaf that has no successor now had none when the slots
+        // were read.
         let is_current = || {
             leaf.successor() == 0
                 || self.meta.descend(self.meta.roots[partition].load(), key) == number
@@ -148,8 +150,8 @@ where
         agrees && is_current()
     }
 
-    /// Searches find every key between a leaf's bounds, and the look considers no other. But if two slots have one key,
-    /// a search may find the other slot.
+    /// A search finds every key between a leaf's bounds, and the look considers no other keys. But if two slots have
+    /// the same key, a search may find the other slot.
     fn is_lost(&self, passed: &Passed, (key, _): (u64, u64)) -> Result<bool> {
         let block = Block::<M, W>::at(self.open.space().media(), passed.block)?;
         let (_, key) = split(key);

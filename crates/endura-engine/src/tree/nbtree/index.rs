@@ -13,8 +13,8 @@ use crate::tree::nbtree::tree::Tree;
 use crate::tree::nbtree::upkeep::check::check_tree;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Checks all blocks, and passes the offset and the bytes of each to `visit`. Exact only while no thread writes
-    /// ([`Space::quiesce`](crate::space::Space::quiesce)). O(n).
+    /// Checks all blocks, and passes the offset and the bytes of each block to `visit`. Exact only while no thread
+    /// writes ([`Space::quiesce`](crate::space::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///

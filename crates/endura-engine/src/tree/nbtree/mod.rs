@@ -4,9 +4,9 @@
 //! is a corrected version: `docs/trees.md` lists the corrections, each with its reason, and the sections of the paper.
 //!
 //! Here live the [`Tree`] with its blocks in the pool (`blocks`), its leaves and inner nodes in DRAM (`metadata`), how
-//! these are made after an open (`restart`), reads (`read`), writes with splits and merges (`write`), and the walks over
-//! a whole tree (`upkeep`). This module may use what `tree` may use, and of `tree` what all trees share; not FAST & FAIR
-//! or ROART.
+//! these are made after an open (`restart`), reads (`read`), writes with splits and merges (`write`), and the walks
+//! over a whole tree (`upkeep`). This module may use what `tree` may use, and the parts of `tree` that all trees share.
+//! It must not use FAST & FAIR or ROART.
 //!
 //! | after a change of | run |
 //! | --- | --- |
@@ -57,12 +57,12 @@
 //! | insert, LIVE (I5) | the entry | after | nothing |
 //! | update, the pair | the value | after | nothing |
 //! | remove, the pair | DEAD | after | pass over it |
-//! | change, a word of the reserve emptied (S0) | a chunk that nothing leads to | no difference | nothing; it is stranded |
+//! | change, a word of the reserve emptied (S0) | a chunk that nothing leads to | no difference | nothing; the chunk is stranded |
 //! | change, a slot or `next` frozen (S1) | a block that cannot be changed | no difference | copy it |
 //! | change, new blocks written (S3) | blocks that nothing leads to | no difference | nothing; they are stranded |
 //! | change, FORWARD (S5) | the new blocks | no difference | S7, when the new leaf changes |
-//! | merge, FORWARD (S5) | one new block for two | no difference | the same; the right one is stranded |
-//! | change, `next` of the block before, or the head of the chain (S7) | the same | no difference | nothing; the old one is stranded |
+//! | merge, FORWARD (S5) | one new block for two | no difference | S7, when the new leaf changes; the right block is stranded |
+//! | change, `next` of the block before, or the head of the chain (S7) | the new blocks | no difference | nothing; the old block is stranded |
 //! | a word of the reserve filled | the chunk in the reserve, or one that nothing leads to | no difference | nothing; at worst it is stranded |
 
 mod blocks;

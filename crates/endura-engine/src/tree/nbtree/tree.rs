@@ -26,7 +26,8 @@ pub(crate) fn head(map: &MapState, partition: usize) -> u64 {
 }
 
 /// An NBTree with blocks of `W` words (8 to 128, whole cache lines), two of which are the header, and inner nodes of at
-/// most `FANOUT` children (4 to 64). The pool holds only the blocks: maps with one `W` are the same for any `FANOUT`.
+/// most `FANOUT` children (4 to 64). The pool holds only the blocks, so that maps with the same `W` look the same there
+/// for any `FANOUT`.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -91,7 +92,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Self::over_as(space, Self::find_or_create(space, name, &Types::numbers())?)
     }
 
-    /// Finds the map `name`, of any kind; creates it with these blocks and types if there is none.
+    /// Finds the map `name`, of any kind. If there is none, creates it, with blocks of this tree's size and with these
+    /// `types`.
     pub(crate) fn find_or_create(
         space: &Arc<Space<M>>,
         name: &str,
@@ -136,7 +138,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 let block = Block::<M, W>::at(guard.media(), at)?;
                 block.initialise(join(i, Local(0)), 0, &[]);
             }
-            // Relaxed: a thread that finds the map sees LIVE, which the caller stores, or waits for the caller's lock.
+            // The store is Relaxed: a thread that finds the map sees LIVE, which the caller stores, or waits for the
+            // caller's lock.
             words.store(i, at, Ordering::Relaxed);
         }
         Ok(PARTITIONS as u64)

@@ -2,8 +2,8 @@
 //!
 //! | word | what | written |
 //! | --- | --- | --- |
-//! | 0 | `next`: the block that follows, or the one that replaces this; 2 tag bits | see [`Next`] |
-//! | 1 | `low`: the smallest key that the block covers | before it is reachable |
+//! | 0 | `next`: the block that follows, or the first one that replaces this block; 2 tag bits | see [`Next`] |
+//! | 1 | `low`: the smallest key that the block covers | before the block is reachable |
 //! | 2 + 2s | state and key of slot `s`: [`Word`] | by exchange |
 //! | 3 + 2s | value of slot `s` | by the insert that claimed the slot, then by exchange of the pair |
 //!
@@ -111,8 +111,8 @@ impl Word {
 
 /// The link to the next block of the chain.
 ///
-/// `next` is the block with the following keys (0: none). Once it is FROZEN, it changes only once more: FORWARD turns
-/// it into a link to the first of the blocks that replace this one. This step commits an SMO.
+/// `next` is the block with the following keys (0: none). Once `next` is FROZEN, it changes only once more: FORWARD
+/// turns it into a link to the first of the blocks that replace this one. This step commits the split or merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Next(pub(crate) u64);
 
@@ -124,7 +124,7 @@ impl Next {
         Self(at | Self::FROZEN | Self::FORWARD)
     }
 
-    /// The block to which it leads.
+    /// The block to which the link leads.
     pub(crate) fn at(self) -> u64 {
         self.0 & !(Self::FROZEN | Self::FORWARD)
     }
@@ -138,7 +138,7 @@ impl Next {
     }
 }
 
-/// The slots of a new block that have an entry, and their fingerprints, for its leaf.
+/// The slots of a new block that have an entry, and their fingerprints, for the leaf of the block.
 #[derive(Debug)]
 pub(crate) struct Digest {
     pub(crate) claims: Claims,
@@ -218,7 +218,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         digest
     }
 
-    /// Acquire, as all loads here: pairs with the exchange that stored it.
+    /// The load is Acquire, as all loads in this file: it pairs with the exchange that stored the word.
     pub(crate) fn next(&self) -> Next {
         Next(self.0.load(NEXT, Ordering::Acquire))
     }
@@ -259,12 +259,12 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         self.0.load(ENTRIES + 2 * slot + 1, Ordering::Acquire)
     }
 
-    /// Stores the value of a slot that the caller has claimed, before its word announces it.
+    /// Stores the value of a slot that the caller has claimed, before the word of the slot announces the entry.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn set_value(&self, slot: usize, value: u64) {
-        // Release: a cursor without a pin may still read this slot for the leaf that used the block before. If it reads
-        // this value, it sees that the epoch has advanced.
+        // Release: a cursor without a pin may still read this slot for the leaf that used the block before. If the
+        // cursor reads this value, it also sees that the epoch has advanced.
         self.0.store(ENTRIES + 2 * slot + 1, value, Ordering::Release);
     }
 

@@ -1,8 +1,8 @@
 //! Allocation of chunks for new blocks, also when the pool is full.
 //!
 //! A change allocates its chunks before it frees any. In a full pool no change would be possible: leaves full of
-//! removed entries could not even be copied into fewer, and a leaf that was frozen for a change (by a suspended thread,
-//! or before a crash) could not be written to. So each map keeps two chunks in reserve, for changes that do not
+//! removed entries could not even be copied into fewer leaves, and a leaf that was frozen for a change (by a suspended
+//! thread, or before a crash) could not be written to. So each map keeps two chunks in reserve, for changes that do not
 //! increase the number of blocks. Every change can be such a change, because the entries of a block fit into one block.
 //!
 //! The reserve is in the map's directory entry, beside the heads of the chains: one word for each chunk, 0 = none. A
@@ -24,7 +24,7 @@ pub(crate) fn reserve<'m, M: Media>(media: &'m M, map: &MapState) -> Result<Regi
     Region::new(media, map.spare() + 8 * PARTITIONS as u64, RESERVE)
 }
 
-/// Chunks for two blocks. Unused ones go to the reserve, or are freed.
+/// Chunks for two blocks. Unused chunks go to the reserve, or are freed.
 pub(crate) struct Chunks<'g, 's, M: Media> {
     guard: &'g Guard<'s, M>,
     map: &'g MapState,
@@ -97,13 +97,13 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         for i in 0..RESERVE {
             let at = words.load(i, Ordering::Acquire);
             if at != 0 {
-                // Marked as in use before it leaves the reserve: the chunk may be linked where the walk of a leak
+                // The chunk is marked as in use before it leaves the reserve: it may be linked where the walk of a leak
                 // recovery has already passed.
                 self.guard.keep(at, self.bytes);
             }
             if at != 0 && words.compare_exchange(i, at, 0).is_ok() {
                 words.flush(i, 1);
-                // Before the chunk is linked anywhere: it must not have two owners.
+                // The fence is before the chunk is linked anywhere: the chunk must not have two owners.
                 // equivalent mutant, without: the drain after the copy waits for it; a chunk that comes back unused is
                 // in the cache of one thread, where others find it only when space is short.
                 media.fence();
@@ -119,7 +119,7 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         for i in 0..RESERVE {
             let is_empty = words.load(i, Ordering::Acquire) == 0;
             if is_empty && words.compare_exchange(i, 0, at).is_ok() {
-                // Not fenced: if a crash loses the word, the chunk is stranded, and nothing else is lost.
+                // The word is not fenced: if a crash loses it, the chunk is stranded, and nothing else is lost.
                 // equivalent mutant, without: the next leak recovery frees what a crash strands.
                 words.flush(i, 1);
                 return true;

@@ -1,10 +1,10 @@
 //! The claimed slots of a block.
 //!
-//! A cache line holds four entries; the first line has the header in place of one. An entry goes to the *home* line of
-//! its key, or to the first line after it with a free slot, and there to the next slot. So a thread that searches for a
-//! key can prefetch the home line before it has read the block's leaf. In a block that is at least half full, six of
-//! seven entries are in their home line (the test below counts them). The home line is only a hint: a search finds an
-//! entry by its fingerprint.
+//! A cache line holds four entries; the first line has the header in place of one entry. An entry goes to the *home*
+//! line of its key, or to the first line after the home line that has a free slot. In this line it goes to the next
+//! free slot. So a thread that searches for a key can prefetch the home line before it has read the block's leaf. In a
+//! block that is at least half full, six of seven entries are in their home line (the test below counts them). The home
+//! line is only a hint: a search finds an entry by its fingerprint.
 
 /// The number of entries of a line.
 const PER_LINE: usize = 4;

@@ -72,7 +72,7 @@ impl Hash {
     #[inline(always)]
     pub(crate) fn fingerprint(self, is_at_home: bool) -> u8 {
         let seven = (self.0 >> 57) as u8;
-        // Not a branch: on inserts it would be mispredicted every other time.
+        // This is not a branch, because a branch would be mispredicted in every other insert.
         std::hint::select_unpredictable(is_at_home, seven.max(1), seven | 0x80)
     }
 

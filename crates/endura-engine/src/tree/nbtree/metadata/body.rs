@@ -13,7 +13,7 @@ pub(crate) const ROOM: usize = 64;
 /// A child of a body: a leaf, a cell or another body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Child {
-    /// The smallest key that it covers.
+    /// The smallest key that the child covers.
     pub(crate) low: Local,
     pub(crate) number: u32,
     /// The line at which the block of a leaf starts, so that a search need not read the leaf. 0 for other children, and
@@ -123,7 +123,7 @@ impl Body {
         self.leaf(slot).0
     }
 
-    /// The number of a leaf, and the offset of its block; the offset is 0 if only the leaf has it.
+    /// The number of a leaf, and the offset of its block; the offset is 0 if only the leaf itself records it.
     #[inline(always)]
     pub(crate) fn leaf(&self, slot: usize) -> (u32, u64) {
         let child = self.children[slot].load(Ordering::Relaxed);

@@ -8,17 +8,18 @@ pub(crate) enum Phase {
     Unread,
     Open,
     Splitting,
-    /// The leaf absorbs its right neighbour: the number of that leaf, and its stamp.
+    /// The leaf absorbs its right neighbour, whose number and stamp these are.
     Merging(u32, u8),
-    /// The leaf is absorbed by its left neighbour: the number of that leaf.
+    /// The leaf is absorbed by its left neighbour, whose number this is.
     Captured(u32),
 }
 
-/// For an OPEN leaf: its claims. For a closing leaf: the other leaf (bits 0..32) and that leaf's stamp (32..40). For
-/// every leaf: its own stamp (48..56) and its phase (56..64).
+/// A control word. That of an OPEN leaf has the claims of the leaf. That of a leaf that merges has the number of the
+/// other leaf (bits 0..32) and the stamp of that leaf (32..40). Every control word has the stamp (48..56) and the phase
+/// (56..64) of its own leaf.
 ///
 /// The stamp distinguishes the uses of one leaf's memory. A thread inside one operation sees at most two uses, because
-/// the grace period before the third waits for the thread.
+/// the grace period before the third use waits for the thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Control(pub(crate) u64);
 

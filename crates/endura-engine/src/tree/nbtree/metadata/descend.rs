@@ -4,8 +4,8 @@
 //!
 //! A partition has one *root word*. It leads to bodies ([`body`](crate::tree::nbtree::metadata::body)) of level 2 and
 //! above, and these lead to *cells*: words that each lead to one body of level 1, whose children are leaves. Most
-//! splits change only one cell. One in many also changes the upper bodies on the path, all by one exchange of the root
-//! word:
+//! splits change only one cell. One split in many also changes the upper bodies on the path, all by one exchange of the
+//! root word:
 //!
 //! ```text
 //! root word -> body (level 3) -> body (level 2) -> cell -> body (level 1) -> leaf
@@ -13,18 +13,20 @@
 //!
 //! # Changes
 //!
-//! * A leaf is replaced by others: a new level-1 body, and an exchange of its cell.
-//! * The body becomes too large or too small, or the change extends into the next cell. The thread *freezes* the cells
-//!   concerned one after the other (a bit in each), after which they do not change any more. It makes new cells for
-//!   their children, and copies of the bodies on the path to them; one exchange of the root word puts these in place.
+//! * A thread that replaces a leaf by others usually makes a new body of level 1, and puts it in place by an exchange of
+//!   the cell.
+//! * If that body would become too large or too small, or if the change extends into the next cell, the thread instead
+//!   *freezes* the cells concerned one after the other (a bit in each), after which they do not change any more. It makes
+//!   new cells for their children, and copies of the bodies on the path to them. One exchange of the root word puts all
+//!   of these in place.
 //!   No thread needs to know why a cell was frozen: a thread that has to change a frozen cell makes new cells for its
 //!   children.
 //!
-//! An exchange fails only because another succeeded, and no step waits for a thread. So the changes are lock-free.
-//! Readers do not notice a freeze: a frozen cell is as valid as any.
+//! An exchange fails only because another exchange succeeded, and no step waits for a thread. So the changes are
+//! lock-free. Readers do not notice a freeze: a frozen cell is as valid as any.
 //!
-//! The thread that makes an exchange retires what the exchange removes. A thread reads a number and compares with it in
-//! one pin, so that the number cannot have been reused in between.
+//! The thread that makes an exchange retires what the exchange removes. A thread reads the number of a body or cell and
+//! later exchanges a word that has this number, both in one pin, so that the number cannot have been reused in between.
 
 use crate::cpu::byte_search::{Lanes, Narrow, Wide};
 use crate::media::Media;
@@ -42,7 +44,7 @@ pub(crate) struct Spot {
     pub(crate) cell: u32,
     /// The keys that the cell covers.
     pub(crate) low: Local,
-    /// Exclusive.
+    /// The end of these keys, exclusive.
     pub(crate) high: Local,
 }
 
@@ -55,7 +57,8 @@ pub(crate) struct Turn {
 }
 
 impl Metadata {
-    /// The leaf that covers `key`, or did when the inner nodes led to it: it may have been replaced meanwhile.
+    /// The leaf that covers `key`, or covered it when the inner nodes led to the leaf: the leaf may have been replaced
+    /// meanwhile.
     #[inline(always)]
     pub(crate) fn descend(&self, top: Top, key: Local) -> u32 {
         self.descend_to_block(top, key).0
@@ -130,7 +133,7 @@ impl Metadata {
         }
     }
 
-    /// The leaf that covers the key before `low`; `low` is not the first of its partition.
+    /// The leaf that covers the key before `low`; `low` must not be the first key of its partition.
     pub(crate) fn before(&self, partition: usize, low: Local) -> u32 {
         self.way_before(partition, low).0
     }

@@ -10,7 +10,7 @@ use crate::sync::Ordering;
 use crate::tree::nbtree::blocks::claims::{first_slot, slots_of};
 use crate::tree::nbtree::blocks::key::Hash;
 
-/// The fingerprints of all entries are present.
+/// This bit is set if the fingerprints of all entries are present.
 const READ: u64 = 1 << 56;
 
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Fingerprints {
         set_byte(&self.0, slot, fingerprint);
     }
 
-    /// The slots that may have the key with this hash, one bit each; line `home` is its home.
+    /// The slots that may have the key with this hash, one bit each; `home` is the home line of the key.
     #[inline(always)]
     pub(crate) fn matching(&self, hash: Hash, home: usize) -> u64 {
         match Wide::detect() {
@@ -93,7 +93,7 @@ impl Fingerprints {
 
     /// Records that the fingerprints of all entries are present.
     pub(crate) fn set_read(&self) {
-        // Release: after the fingerprints.
+        // Release: orders the bit after the fingerprints.
         self.0.0[7].fetch_or(READ, Ordering::AcqRel);
     }
 

@@ -4,14 +4,14 @@
 //! # Which order it is
 //!
 //! An order belongs to a number of claimed slots. A claimed slot stays claimed, and each claim raises the number by
-//! one. So while the leaf is OPEN, the number determines which slots are claimed. An order is kept only if none of them
-//! can become an entry that the order lacks ([`is_decided`](crate::tree::nbtree::read::lookup::CurrentLeaf::is_decided)): the
-//! order then has all entries until the next claim. It may also have slots whose entry was removed, which a scan
-//! notices.
+//! one. So while the leaf is OPEN, the number determines which slots are claimed. An order is kept only if none of
+//! these slots can become an entry that the order lacks
+//! ([`is_decided`](crate::tree::nbtree::read::lookup::CurrentLeaf::is_decided)): the order then has all entries until
+//! the next claim. It may also have slots whose entry was removed, which a scan notices.
 //!
 //! # Who writes
 //!
-//! A scan stores the order that it found if it belongs to more claims than the one that is kept. The scan first marks
+//! A scan stores the order that it found if this order belongs to more claims than the kept order. The scan first marks
 //! the line as BUSY by an exchange; a scan that finds BUSY does not store. So a thread that is suspended in a store
 //! costs other scans only the sort. The number only rises while the line belongs to the same leaf. So a reader that
 //! finds the same number before and after it reads the slots has read the slots of one writer.
@@ -40,7 +40,7 @@ impl KeyOrder {
         self.0[7].store(0, Ordering::Relaxed);
     }
 
-    /// Copies the order for this number of claims to `copy`; returns whether it is known. If not, `copy` has no
+    /// Copies the order for this number of claims to `copy`. Returns whether that order is known. If not, `copy` has no
     /// meaning. The copy is made directly in its final place, in the words that its reader loads: a wider load would
     /// have to wait for several stores.
     #[inline(always)]
@@ -66,7 +66,8 @@ impl KeyOrder {
     pub(crate) fn keep(&self, claims: usize, slots: &Slots) {
         let last = self.0[7].load(Ordering::Relaxed);
         // BUSY is more than all numbers. Acquire: the stores below come after those of the thread that wrote `last`.
-        // (Not seen by loom, which lets a thread read an older store, but none that was made after a newer one.)
+        // (Loom does not show this: it lets a thread read an old store, but never orders a store before one that was
+        // made earlier.)
         let is_ours = last >> SHIFT < claims as u64
             && self.0[7].compare_exchange(last, BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok();
         if !is_ours {
