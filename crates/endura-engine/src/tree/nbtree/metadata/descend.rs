@@ -13,14 +13,13 @@
 //!
 //! # Changes
 //!
-//! * A thread that replaces a leaf by others usually makes a new body of level 1, and puts it in place by an exchange of
-//!   the cell.
-//! * If that body would become too large or too small, or if the change extends into the next cell, the thread instead
-//!   *freezes* the cells concerned one after the other (a bit in each), after which they do not change any more. It makes
-//!   new cells for their children, and copies of the bodies on the path to them. One exchange of the root word puts all
-//!   of these in place.
-//!   No thread needs to know why a cell was frozen: a thread that has to change a frozen cell makes new cells for its
-//!   children.
+//! * A thread that replaces a leaf by others usually makes a new body of level 1, and puts it in place by an exchange
+//!   of the cell.
+//! * If the body becomes too large or too small, or if the change extends into the next cell, the thread *freezes* the
+//!   cells concerned one after the other (a bit in each), after which they do not change any more. It makes new cells
+//!   for their children, and copies of the bodies on the path to them. One exchange of the root word puts all of these
+//!   in place. No thread needs to know why a cell was frozen: a thread that has to change a frozen cell makes new cells
+//!   for its children.
 //!
 //! An exchange fails only because another exchange succeeded, and no step waits for a thread. So the changes are
 //! lock-free. Readers do not notice a freeze: a frozen cell is as valid as any.

@@ -13,10 +13,11 @@
 //! | OPEN | everything | SPLITTING, MERGING, CAPTURED |
 //! | MERGING(R) | no slot is claimed any more; R may be absorbed | SPLITTING, if another change has closed R |
 //! | SPLITTING | no slot is claimed any more | |
-//! | CAPTURED(L) | no slot is claimed any more; L absorbs it | |
+//! | CAPTURED(L) | no slot is claimed any more; L absorbs this leaf | |
 //!
-//! A leaf that is neither UNREAD nor OPEN is *closing*, and its claims are forgotten: a writer that reaches it
-//! completes the change first. When `successor` is set it is *replaced*, and its content stays as it is for ever.
+//! A leaf that is neither UNREAD nor OPEN is *closing*, and its claims are forgotten: a writer that reaches a closing
+//! leaf completes the change first. When the `successor` of a leaf is set, the leaf is *replaced*, and its content
+//! stays as it is for ever.
 
 use crate::cpu::prefetch::prefetch;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -31,13 +32,13 @@ use crate::tree::nbtree::metadata::key_order::KeyOrder;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Birth {
     pub(crate) low: Local,
-    /// Exclusive.
+    /// The end of the keys, exclusive.
     pub(crate) high: Local,
     pub(crate) block: u64,
-    /// The leaf that it replaces, and the one that this leaf absorbed; 0 = none.
+    /// The leaf that this leaf replaces, and the leaf that was absorbed with that one; 0 = none.
     pub(crate) origin: u32,
     pub(crate) absorbed: u32,
-    /// In the first of two leaves that replace one, the second; otherwise 0.
+    /// The second of two leaves that replace one leaf, if this is the first of the two; otherwise 0.
     pub(crate) twin: u32,
 }
 
@@ -52,7 +53,7 @@ pub(crate) struct Leaf {
     low: AtomicU64,
     high: AtomicU64,
     block: AtomicU64,
-    /// The first of the leaves that replace this one; 0 = the leaf is current.
+    /// The first of the leaves that replace this leaf; 0 = this leaf is current.
     successor: AtomicU32,
     /// The leaf that this one replaces, until no path leads to that leaf any more.
     origin: AtomicU32,
@@ -70,7 +71,8 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// Initializes a leaf as UNREAD. No other thread uses it. The thread that publishes it publishes all its words.
+    /// Initializes a leaf, which no other thread uses, as UNREAD. The store that publishes the leaf publishes all its
+    /// words.
     pub(crate) fn begin(&self, birth: Birth) {
         let set = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
         self.fingerprints.clear();
@@ -87,12 +89,12 @@ impl Leaf {
         set(&self.committed, 0);
         self.order.clear();
         let stamp = self.control().stamp().wrapping_add(1);
-        // Release, after the words of the new leaf: a thread that still refers to the earlier leaf by its number sees
-        // that the stamp has changed.
+        // Release orders this store after those of the other words of the new leaf: a thread that still refers to the
+        // earlier leaf by its number sees that the stamp has changed.
         self.control.store(Control::unread(stamp).0, Ordering::Release);
     }
 
-    /// Prefetches what lookups and writers read: the first two lines.
+    /// Prefetches the lines that lookups and writers read: the first two.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         self.fingerprints.prefetch();
@@ -101,7 +103,7 @@ impl Leaf {
 
     #[inline(always)]
     pub(crate) fn control(&self) -> Control {
-        // Pairs with `exchange_control`.
+        // The Acquire pairs with `exchange_control`.
         Control(self.control.load(Ordering::Acquire))
     }
 
@@ -117,8 +119,8 @@ impl Leaf {
         let opened = control.is_unread() && self.exchange_control(control, control.opened(claims));
         if opened {
             self.note_gone(gone as u32);
-            // Set only by the thread that opened the leaf, whose pin keeps its memory from being reused. Another thread
-            // might set it later, for the next leaf in this memory.
+            // Only the thread that opened the leaf sets this bit, because its pin keeps the memory of the leaf from
+            // being reused. Another thread might set the bit too late, in the next leaf in this memory.
             self.fingerprints.set_read();
         }
         opened
@@ -142,7 +144,7 @@ impl Leaf {
     /// The first of the leaves that replace this one; 0 if it is current.
     #[inline(always)]
     pub(crate) fn successor(&self) -> u32 {
-        // Pairs with `replace_by`: a thread that sees the successor sees its content.
+        // The Acquire pairs with `replace_by`: a thread that sees the successor sees the content of the successor.
         self.successor.load(Ordering::Acquire)
     }
 
@@ -152,16 +154,16 @@ impl Leaf {
     }
 
     pub(crate) fn origin(&self) -> u32 {
-        // Pairs with `leave`: a thread that reads 0 sees all that was done before.
+        // The Acquire pairs with `leave`: a thread that reads 0 sees everything that was done before `leave`.
         self.origin.load(Ordering::Acquire)
     }
 
-    /// Clears the leaf that this one replaced; `false` if another thread did.
+    /// Clears `origin`, the leaf that this leaf replaced; `false` if another thread has cleared it.
     pub(crate) fn leave(&self, origin: u32) -> bool {
         self.origin.compare_exchange(origin, 0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    // Written once, before the leaf is published.
+    // The two words below are written once, before the leaf is published.
 
     pub(crate) fn absorbed(&self) -> u32 {
         self.absorbed.load(Ordering::Relaxed)
@@ -172,13 +174,13 @@ impl Leaf {
     }
 
     pub(crate) fn is_committed(&self) -> bool {
-        // Pairs with `set_committed`.
+        // The Acquire pairs with `set_committed`.
         self.committed.load(Ordering::Acquire) != 0
     }
 
     pub(crate) fn set_committed(&self) {
-        // Release: after the fence that made the replacement durable. An exchange, so that it does not overwrite
-        // SETTLED.
+        // Release orders this after the fence that made the replacement durable. It is an exchange, so that it does not
+        // overwrite SETTLED.
         let _ = self.committed.compare_exchange(0, COMMITTED, Ordering::Release, Ordering::Relaxed);
     }
 
@@ -194,34 +196,35 @@ impl Leaf {
         claimed.is_ok()
     }
 
-    /// Whether a writer may be between its store and its fence. Called after a word that such a writer may have stored
-    /// was loaded. That load is `Acquire`, so that this one comes later.
+    /// Whether a writer may be between its store and its fence. The caller has loaded a word that such a writer may
+    /// have stored. That load is `Acquire`, so that the load here comes later.
     #[inline(always)]
     pub(crate) fn is_in_flight(&self) -> bool {
         self.in_flight.load(Ordering::Acquire) != 0
     }
 
-    /// Announces a store that others will see before it is durable; returns whether another was announced.
+    /// Announces a store that others will see before it is durable. Returns whether another store was already
+    /// announced.
     #[inline(always)]
     pub(crate) fn take_off(&self) -> bool {
-        // Pairs with `is_in_flight`. AcqRel: the announcement precedes the store.
+        // This pairs with `is_in_flight`. AcqRel: the announcement precedes the store.
         self.in_flight.fetch_add(1, Ordering::AcqRel) != 0
     }
 
     #[inline(always)]
     pub(crate) fn land(&self) {
-        // Release: after the fence.
+        // Release orders this after the fence.
         self.in_flight.fetch_sub(1, Ordering::Release);
     }
 
     /// Counts `slots` claimed slots that have lost their entry, or will never have one.
     pub(crate) fn note_gone(&self, slots: u32) {
-        // Relaxed: a hint.
+        // Relaxed: the number is only a hint.
         self.gone.fetch_add(slots, Ordering::Relaxed);
     }
 
-    /// The number of claimed slots, if a kept order for it may be used: if the leaf is OPEN by its control word, and at
-    /// most an eighth of the claimed slots have no entry.
+    /// The number of claimed slots, if the leaf's kept order for this number may be used: if the leaf is OPEN by its
+    /// control word, and at most an eighth of the claimed slots have no entry.
     #[inline(always)]
     pub(crate) fn claims_in_order(&self, control: Control) -> Option<usize> {
         let claimed = control.claims()?.total();
@@ -240,7 +243,7 @@ impl Leaf {
 pub(crate) struct Flight<'l>(&'l Leaf);
 
 impl<'l> Flight<'l> {
-    /// Announces a store; returns also whether another one is announced.
+    /// Announces a store. Returns also whether another store was already announced.
     #[inline(always)]
     pub(crate) fn begin(leaf: &'l Leaf) -> (Self, bool) {
         let others = leaf.take_off();

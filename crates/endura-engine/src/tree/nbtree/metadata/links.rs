@@ -34,7 +34,7 @@ impl Cell {
         Hold(self.0.load(Ordering::Acquire))
     }
 
-    /// Sets a cell that no other thread uses; it is published with the body that refers to it.
+    /// Sets a cell that no other thread uses. The cell is published with the body that refers to it.
     pub(crate) fn set(&self, hold: Hold) {
         self.0.store(hold.0, Ordering::Relaxed);
     }

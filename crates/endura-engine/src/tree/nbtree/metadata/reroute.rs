@@ -22,7 +22,7 @@ pub(crate) struct Exchange<'l> {
     pub(crate) new: &'l [Child],
 }
 
-/// The result of an attempt. `Done` if the exchange was made, also by another thread.
+/// The result of an attempt: `Done` if this or another thread has made the exchange.
 enum Attempt {
     Done,
     Again,
@@ -47,7 +47,8 @@ impl Metadata {
         (self.fanout / 8).max(1)
     }
 
-    /// Replaces `exchange.old` with `exchange.new`, unless another thread already has. On return it was done.
+    /// Replaces `exchange.old` with `exchange.new`, unless another thread already has. On return the exchange has been
+    /// made.
     pub(crate) fn reroute<M: Media>(&self, guard: &Guard<'_, M>, exchange: Exchange<'_>) {
         loop {
             let top = self.roots[exchange.partition].load();
@@ -95,8 +96,8 @@ impl Metadata {
         Attempt::Done
     }
 
-    /// Freezes the cell at `spot` and puts new cells in its place; with one of its neighbours if the two are to be
-    /// joined, or if the exchange extends to it.
+    /// Freezes the cell at `spot` and puts new cells in its place. With `with_neighbour`, does the same with one of its
+    /// neighbours: because the two cells are to be joined, or because the exchange extends to the neighbour.
     fn rebuild<M: Media>(
         &self,
         guard: &Guard<'_, M>,
@@ -166,8 +167,7 @@ impl Metadata {
         while let [Child { number: only, .. }] = children[..]
             && level > 2
         {
-            // A root with one child is replaced by the child. If the child was made by this draft, it is no longer
-            // needed.
+            // A root with one child is replaced by the child. If the child was made for this draft, it is discarded.
             children = self.bodies.get(only).children();
             match draft.bodies.iter().position(|&body| body == only) {
                 Some(new) => self.bodies.discard(draft.bodies.swap_remove(new)),
@@ -238,7 +238,7 @@ impl Metadata {
     }
 }
 
-/// The leaves after the exchange; `None` if the old one is not among them.
+/// The leaves after the exchange; `None` if the old leaf is not among `leaves`.
 fn replaced(mut leaves: Vec<Child>, exchange: Exchange<'_>) -> Option<Vec<Child>> {
     let at = leaves.iter().position(|leaf| leaf.number == exchange.old.number)?;
     let end = at + 1 + usize::from(exchange.absorbed.is_some());
@@ -260,7 +260,7 @@ impl Draft {
         cell
     }
 
-    /// Frees what was drafted, which no other thread has seen.
+    /// Frees the new bodies and cells, which no other thread has seen.
     fn discard(self, meta: &Metadata) {
         for cell in self.cells {
             meta.bodies.discard(meta.cells.get(cell).load().body());

@@ -2,10 +2,10 @@
 //! thread.
 //!
 //! A lookup uses the leaf to which the inner nodes led it, even if the leaf is being replaced, or was replaced
-//! meanwhile. Until a block is frozen its words are current. A frozen block is current until a successor is first
-//! written. No thread reaches a successor before an inner node points to it (S6), and none did when the lookup passed
-//! the inner nodes. So the content of a frozen block was current at a moment of the lookup. A writer that reaches a
-//! frozen block cannot change it, and completes the change that froze it.
+//! meanwhile. Until a block is frozen, its words are current. A frozen block is current until a thread first writes to
+//! a successor of its leaf. No thread reaches a successor before an inner node points to it (S6), and no inner node did
+//! so when the lookup passed the inner nodes. So the content of a frozen block was current at a moment of the lookup. A
+//! writer that reaches a frozen block cannot change it, and completes the change that froze it.
 
 use std::marker::PhantomData;
 
@@ -31,7 +31,7 @@ pub(crate) struct CurrentLeaf<'t, 'm, M, const W: usize, D> {
 }
 
 impl<'t, 'm, M: Media, const W: usize, D: Design> CurrentLeaf<'t, 'm, M, W, D> {
-    /// A leaf, and its block at `at`. If `at` is 0, the leaf has the offset.
+    /// A leaf, and its block at `at`. If `at` is 0, the offset of the block is read from the leaf.
     #[inline(always)]
     pub(crate) fn of(media: &'m M, number: u32, leaf: &'t Leaf, at: u64) -> Result<Self> {
         let at = if at == 0 { leaf.block() } else { at };
@@ -122,7 +122,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     /// Prefetches the leaf of `key`, and the home line of `key` in its block. A lookup needs only the fingerprints of
-    /// the leaf, unless it has to check for writers in flight: then it needs `all_of_leaf`.
+    /// the leaf. If it has to check for writers in flight, it needs `all_of_leaf`.
     #[inline(always)]
     pub(crate) fn ask_for_entry(
         &self,
@@ -143,7 +143,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
     }
 
-    /// The place of a leaf that a lookup or a writer has reached. Its block is read first, if its keys are not known.
+    /// The place of a leaf that a lookup or a writer has reached. If the keys of its block are not known, the block is
+    /// read first.
     #[inline(always)]
     pub(crate) fn enter<'g>(
         &'g self,
@@ -172,13 +173,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if leaf.control().is_unread() { self.read_block(guard, leaf) } else { Ok(()) }
     }
 
-    /// Reads the keys of a block from an earlier session. Any number of threads may do so at once: they read the same,
-    /// because no thread writes before one of them opens the leaf.
+    /// Reads the keys of a block from an earlier session. Any number of threads may do so at once: all of them read the
+    /// same keys, because no thread writes to the block before one of them opens the leaf.
     #[cold]
     pub(crate) fn read_block(&self, guard: &Guard<'_, M>, leaf: &Leaf) -> Result<()> {
         let block = Block::<M, W>::at(guard.media(), leaf.block())?;
         if !self.open.space().session().clean {
-            // A killed process may leave stores that are visible and not durable.
+            // A killed process may leave stores that are visible but not durable.
             block.help_flush();
         }
         let (mut used, mut live) = (0_u64, 0);
@@ -248,7 +249,7 @@ mod tests {
     use crate::tree::word_range::WordRange;
     use crate::tree::{Change, Index};
 
-    /// The case beyond 256 GiB.
+    /// The case of blocks beyond 256 GiB.
     #[test]
     fn where_a_body_does_not_know_the_blocks_the_leaves_are_asked() {
         let medium = Heap::new(16 * PAGE);

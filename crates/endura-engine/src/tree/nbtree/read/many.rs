@@ -1,4 +1,4 @@
-//! Batches of lookups: their descents alternate, so that their cache misses overlap.
+//! Batches of lookups. The descents of a batch alternate, so that their cache misses overlap.
 
 use crate::Result;
 use crate::cpu::byte_search::{Lanes, Narrow, Wide};
@@ -13,7 +13,8 @@ use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::read::lookup::CurrentLeaf;
 use crate::tree::nbtree::tree::Tree;
 
-/// The number of lookups that run at once. More would have more misses than the processor can have outstanding.
+/// The number of lookups that run at once. More lookups would cause more cache misses at a time than the processor can
+/// handle.
 const LANES: usize = 16;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
@@ -33,7 +34,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(values)
     }
 
-    /// Looks up at most [`LANES`] keys. Returns `Some(partition)` if it looked up none, because the index of this
+    /// Looks up at most [`LANES`] keys. Returns `Some(partition)` if no key was looked up because the index of this
     /// partition has to be made first.
     fn look_up_lanes(
         &self,
@@ -106,7 +107,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 struct Lane {
     key: Local,
     level: u32,
-    /// The number of the next body on the path, or of the cell; in the end of the body below the cell.
+    /// The number of the next body on the path, then of the cell, and in the end of the body below the cell.
     body: u32,
     way: (u32, u64),
     /// The slots of the leaf that may have the key.

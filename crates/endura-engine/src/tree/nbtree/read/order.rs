@@ -47,8 +47,8 @@ impl Order {
 }
 
 impl<M: Media, const W: usize> Block<'_, M, W> {
-    /// The order of the entries with keys from `low` up to `high`, exclusive: one for every LIVE slot, unless the block
-    /// is damaged. Returns also their slots, one bit each.
+    /// The order of the entries with keys from `low` up to `high`, exclusive. Unless the block is damaged, every LIVE
+    /// slot is in the order. Returns also the slots of the order, one bit each.
     pub(crate) fn order(&self, low: Local, high: Local) -> (Order, u64) {
         let mut distances = [u64::MAX; MOST];
         for (slot, distance) in distances[..Self::SLOTS].iter_mut().enumerate() {
@@ -69,8 +69,8 @@ impl<M: Media, const W: usize, D: Design> CurrentLeaf<'_, '_, M, W, D> {
             || self.sort(control, order)
     }
 
-    /// As [`read_order`](Self::read_order), for an order that is not known. If it is valid until the control word
-    /// changes, the leaf keeps it.
+    /// As [`read_order`](Self::read_order), for an order that is not known. If the order is valid until the control
+    /// word changes, the leaf keeps the order.
     #[inline(never)]
     fn sort(&self, control: Control, order: &mut Order) -> bool {
         let bits;
@@ -83,12 +83,12 @@ impl<M: Media, const W: usize, D: Design> CurrentLeaf<'_, '_, M, W, D> {
     }
 
     /// Whether no claimed slot outside of `order` can become an entry. `order` has one bit for each slot of an order
-    /// that was found after `control` was read. `false` for a closing leaf: it may already have a successor, which then
-    /// gets later entries.
+    /// that was found after `control` was read. `false` for a closing leaf: such a leaf may already have a successor,
+    /// which gets the later entries.
     pub(crate) fn is_decided(&self, control: Control, order: u64) -> bool {
         // Reads the current state of a slot, not the state that the order found: an insert that was PENDING then may
-        // have returned. (If the numbers are equal and the slots are not, a slot was claimed since: the control word
-        // has changed, and never changes back.)
+        // have returned. (If the two numbers of slots are equal but the slots are not, a slot was claimed since
+        // `control` was read: the control word has changed, and never changes back.)
         let is_gone = |slot| matches!(self.block.word(slot).state(), State::Dead | State::Killed);
         control.claims().is_some_and(|claims| {
             claims.total() == order.count_ones() as usize

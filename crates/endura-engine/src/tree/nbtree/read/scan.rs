@@ -1,15 +1,16 @@
 //! Scans: leaf by leaf, in either direction.
 //!
 //! A leaf is not sorted. A scan that enters a leaf notes the slots in the order of their keys, and reads each entry
-//! from its slot when the entry is due: it exists at that moment. The order is valid while the control word of the leaf
-//! is the same, because then no slot was claimed and nothing was frozen. It also expires with the second epoch after it
-//! was made. Until then the memory still holds this leaf, so that a slot has the key that it had, or none. If a claimed
-//! slot may still become an entry that the order lacks, the order serves one call only. By the same rule the leaf keeps
-//! the order for the next scan ([`key_order`](crate::tree::nbtree::metadata::key_order)).
+//! from its slot when the entry is due, so that the entry exists at that moment. The order is valid while the control
+//! word of the leaf is the same, because then no slot was claimed and nothing was frozen. The order also expires with
+//! the second epoch after it was made. Until then the memory still holds this leaf, so that a slot has the key that it
+//! had when the order was made, or none. If a claimed slot may still become an entry that the order lacks, the order
+//! serves one call only. Otherwise the leaf also keeps the order for the next scan
+//! ([`key_order`](crate::tree::nbtree::metadata::key_order)).
 //!
 //! Between two calls nothing is pinned, and while the order is valid an entry needs no pin either
-//! ([`read_seat`](Tree::read_seat)). The next leaf is prefetched. It is mostly a child of the same body as the current
-//! one, and then the scan continues there without a descent.
+//! ([`read_seat`](Tree::read_seat)). The next leaf is prefetched. Mostly it is a child of the same body as the current
+//! leaf, and then the scan continues in it without a descent.
 
 use std::marker::PhantomData;
 
@@ -67,7 +68,8 @@ enum ScanStep {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// The next entry in the cursor's order, if that is valid and no writer is changing the entry. Needs no pin.
+    /// The next entry in the cursor's order, if the order is valid and no writer is in flight in the leaf. Needs no
+    /// pin.
     #[inline(always)]
     pub(crate) fn read_seat(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
         let slot = cursor.order.get(cursor.passed)?;
@@ -77,7 +79,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let block = Block::<M, W>::within(media, row.block)?;
             let (word, value) = (block.word(slot), block.value(slot));
             let key = word.live_key()?;
-            // These are read after the words, and before the epoch: all these loads are Acquire.
+            // The two words of the leaf are read after the words of the slot, and before the epoch: all these loads are
+            // Acquire.
             let counts =
                 !(media.needs_flush() && leaf.is_in_flight()) && leaf.control() == row.control;
             counts.then(|| (join(row.partition, key), value))
@@ -141,7 +144,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         })
     }
 
-    /// The leaf of the cursor's order, if that is still valid and covers `key`.
+    /// The leaf of the cursor's order, if the order is still valid and the leaf covers `key`.
     fn seated<'g>(
         &'g self,
         guard: &'g Guard<'_, M>,
@@ -149,11 +152,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Option<CurrentLeaf<'g, 'g, M, W, D>>> {
-        // The caller has a pin, but the weaker rule of a look without a pin is enough. The epoch, read after the words,
-        // shows that the memory still held this leaf when they were read; the control word shows that the removal of
-        // the leaf had not begun. A thread that removes a leaf closes it first, and reads the tag later still. So the
-        // load of the control word preceded the unlink, and from then on this pin protects the leaf and its block, as
-        // if the scan had descended to them.
+        // The caller has a pin, but the weaker rule of a look without a pin is enough. The epoch, read after the words
+        // of the leaf, shows that the memory still held this leaf when they were read. The control word shows that the
+        // removal of the leaf had not begun. A thread that removes a leaf first closes it, then unlinks it, and then
+        // reads the tag with which it retires the leaf. So the load of the control word preceded the unlink, and from
+        // then on this pin protects the leaf and its block, as if the scan had descended to them.
         let row = cursor.seat.look(self.open.space(), |row| {
             let leaf = self.meta.leaves.get_made(row.leaf)?;
             let counts = row.partition == partition
@@ -181,7 +184,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         // A body never changes, but it may have been replaced. That shows in the leaf: it has a successor before the
         // inner nodes stop leading to it. So a leaf without a successor is as good as one to which the scan has just
         // descended. (Without `within` the body might belong to another partition by now, and lead to a leaf that
-        // covers an equal local key. That takes the reuse of just this number: no test meets it.)
+        // covers an equal local key. This would require a reuse of exactly this body number, which no test causes.)
         let last = cursor.turn.within(guard).filter(|last| last.partition == partition)?;
         let turn = self.meta.turn_beside::<UP>(*last)?;
         let leaf = self.meta.leaves.get(self.meta.leaf_at(turn).0);
@@ -214,7 +217,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             prefetch::<Leaf>(self.meta.leaves.get(next));
         }
         let place = self.enter(guard, way)?;
-        // Read before the words: a claim after it changes the control word.
+        // The control word is read before the words of the slots: a later claim changes the control word.
         let control = place.leaf.control();
         let is_decided = place.read_order(control, &mut cursor.order);
         cursor.passed = 0;

@@ -12,12 +12,12 @@ use crate::tree::nbtree::blocks::key::{Local, split};
 pub(crate) struct ChainBlock {
     pub(crate) low: Local,
     pub(crate) at: u64,
-    /// The signpost that led to it, or 0.
+    /// The signpost that led to this block (the replaced block that it replaces), or 0.
     pub(crate) signpost: u64,
     pub(crate) is_frozen: bool,
 }
 
-/// The part that has been read of a chain of blocks that no thread is changing.
+/// A chain of blocks that no thread is changing: the part of it that has been read.
 pub(crate) struct Chain {
     partition: usize,
     pub(crate) found: Vec<ChainBlock>,
@@ -46,7 +46,7 @@ impl Chain {
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the blocks are not a chain: if they are not in key order, or are
-    /// outside of the partition, or if a signpost leads nowhere or to another one.
+    /// outside of the partition, or if a signpost leads nowhere or to another signpost.
     pub(crate) fn step<M: Media, const W: usize>(
         &mut self,
         guard: &Guard<'_, M>,
@@ -57,7 +57,7 @@ impl Chain {
             self.read::<M, W>(guard.media(), help)?;
             if self.at == 0 {
                 if help {
-                    // Before any thread writes to the blocks found.
+                    // The flushed words are durable before any thread writes to the blocks found.
                     guard.media().fence();
                 }
                 return Ok(true);
@@ -107,8 +107,8 @@ impl Chain {
     }
 }
 
-/// Whether a killed process may have left stores that are visible and not durable. They must become durable before
-/// later changes that build on them.
+/// Whether a killed process may have left stores that are visible but not durable. Such stores must become durable
+/// before later changes that build on them.
 fn must_help<M: Media>(guard: &Guard<'_, M>) -> bool {
     !guard.space().session().clean && guard.media().needs_flush()
 }

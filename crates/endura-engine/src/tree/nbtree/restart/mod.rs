@@ -1,4 +1,4 @@
-//! Restart: rebuilding the metadata layer.
+//! Restart: how the metadata layer is rebuilt after an open.
 
 pub(crate) mod chain;
 pub(crate) mod partition;

@@ -34,7 +34,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     #[cold]
     #[inline(never)]
     pub(crate) fn restart(&self, partition: usize) -> Result<Top> {
-        // A child of a fork waits for no lock: its holder may not exist in the child.
+        // This pin fails in the child of a fork. The child must not wait for a lock, whose holder may not exist in the
+        // child.
         drop(self.open.pin()?);
         let _alone = self.meta.restarting[partition].lock();
         let top = self.meta.roots[partition].load();
@@ -77,7 +78,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let mut birth =
             Birth { low: block.low, high, block: block.at, origin: 0, absorbed: 0, twin: 0 };
         if block.signpost != 0 {
-            // Marked as in use before any link leads past it, as in S5.
+            // The signpost is marked as in use before any link leads past it, as in S5.
             guard.keep(block.signpost, Block::<M, W>::BYTES);
             birth.origin = leaves.take(guard.space().now());
             let origin = leaves.get(birth.origin);

@@ -11,8 +11,8 @@ use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::{Local, PARTITIONS};
 use crate::tree::nbtree::restart::chain::{Chain, ChainBlock};
 
-/// Checks the blocks of `W` words of `map`, and passes the offset and the bytes of each to `visit`. Exact only while no
-/// thread writes. O(n).
+/// Checks the blocks of `W` words of `map`, and passes the offset and the bytes of each block to `visit`. Exact only
+/// while no thread writes. O(n).
 ///
 /// # Errors
 ///

@@ -10,7 +10,7 @@ use crate::tree::nbtree::blocks::key::PARTITIONS;
 /// The position of the enumeration.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
-    /// The number of chains that were started: those before the last of them are done.
+    /// The number of chains that were started. All of them except the last are done.
     chains: usize,
     /// The next block of the current chain.
     at: u64,
@@ -22,7 +22,7 @@ impl Inventory {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if a word leads nowhere, or back.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if a word leads to no block, or back to a block that was passed.
     pub(crate) fn step<M: Media, const W: usize>(
         &mut self,
         media: &M,

@@ -2,20 +2,21 @@
 //!
 //! # Why every block that stays is met, or marked by another thread
 //!
-//! A walk goes along the chain of one partition by `next`. Let X be a block that existed before and that stays in the
-//! chain. The `next` of a block in the chain leads to the following block. A block that was replaced keeps the `next`
-//! that it had when it was frozen, or leads to its replacement, whose chain continues with that `next`. So no `next`
-//! leads beyond X. The walk has reached every block that it meets inside this pin, so that the block is still intact.
+//! A walk goes along the chain of one partition by `next`. Let X be a block that existed before the walk started and
+//! that stays in the chain. The `next` of a block in the chain leads to the following block. A block that was replaced
+//! keeps the `next` that it had when it was frozen, or leads to its replacement, whose chain continues with that
+//! `next`. So no `next` leads beyond X. The walk has reached every block that it meets inside this pin, so that the
+//! block is still intact.
 //!
 //! A later pin continues from the leaf that covers the `low` of the last block met. If the partition has no leaves yet,
 //! no thread has changed it, and the walk continues at the block where it stopped.
 //!
-//! A replaced block may be retired by another thread than the one that takes it out of the chain, and much later. So it
-//! is marked before any link leads past it: before S5 if it was replaced in this session, and otherwise when the leaves
-//! of the partition are made. A block of the reserve may move to a part of the chain that the walk has passed. So it is
-//! marked before it leaves the reserve.
+//! A replaced block may be retired much later than it is taken out of the chain, and by another thread. So it is marked
+//! before any link leads past it: before S5 if it was replaced in this session, and otherwise when the leaves of the
+//! partition are made. A block of the reserve may move to a part of the chain that the walk has passed. So it is marked
+//! before it leaves the reserve.
 //!
-//! The walk flushes the words that it follows, because those of a killed process may not be durable.
+//! The walk flushes the words that it follows, because words that a killed process stored may not be durable.
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
@@ -35,7 +36,8 @@ const MOST_AGAIN: usize = 64;
 struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
     tree: Tree<M, W, FANOUT, D>,
     partition: usize,
-    /// The block at which to continue. It stays the same while the partition has no leaves: then no block is removed.
+    /// The block at which to continue. The offset in `unchanged` is valid while the partition has no leaves, because no
+    /// block is removed then.
     seat: Seat<u64>,
     unchanged: Option<u64>,
     /// The `low` of the last block met.
@@ -124,8 +126,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> LeakWalk<M>
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Marking<M, W, FANOUT, D> {
-    /// Whether the partition has its leaves. Before that no thread changes its chain, and an earlier session leaves no
-    /// two signposts in a row there. The thread that makes the leaves checks that.
+    /// Whether the partition has its leaves. Before the leaves are made, no thread changes the chain, and the chain has
+    /// no two signposts in a row, because no earlier session leaves them. The thread that makes the leaves checks that.
     fn has_leaves(&self) -> bool {
         self.tree.meta.roots[self.partition].load() != Top::NONE
     }

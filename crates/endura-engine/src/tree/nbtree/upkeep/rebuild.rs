@@ -1,5 +1,6 @@
-//! Rebuilding the whole metadata layer at once, by several threads, for programs that prefer to wait for it. Otherwise
-//! each part of it is made when it is first needed ([`restart`](crate::tree::nbtree::restart::partition)).
+//! Rebuilding the whole metadata layer at once, by several threads, for programs that prefer to wait for the rebuild.
+//! Otherwise each part of the layer is made when it is first needed
+//! ([`restart`](crate::tree::nbtree::restart::partition)).
 
 use std::sync::atomic::AtomicUsize;
 
@@ -38,7 +39,7 @@ impl Stats {
 struct KeyRange {
     partition: usize,
     low: Local,
-    /// Exclusive.
+    /// The end of the range, exclusive.
     high: Local,
 }
 
@@ -46,7 +47,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// The current figures. O(1); exact while no thread uses the map.
     pub fn stats(&self) -> Stats {
         let made = self.meta.roots.iter().filter(|root| root.load() != Top::NONE);
-        // Relaxed: counters order nothing. Read before the blocks found: every block read had been found.
+        // Relaxed: the counters order nothing. The number of blocks read is loaded before the number of blocks found,
+        // because every block read was found before.
         let blocks_read = self.meta.blocks_read.load(Ordering::Relaxed);
         Stats {
             metadata_bytes: self.meta.bytes(),

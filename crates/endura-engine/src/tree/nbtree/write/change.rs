@@ -66,14 +66,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                         self.link(guard, partition, origin)?;
                         return Ok(Err(Task::Detach(origin)));
                     }
-                    // Allocated before anything is frozen: if there is no free space, the leaf stays as it is.
+                    // The chunks are allocated before anything is frozen: if there is no free space, the leaf stays as
+                    // it is.
                     if chunks.is_none() {
                         let entries = leaf.entries(control);
                         let few = entries.is_some_and(|count| count <= Block::<M, W>::SLOTS / 2);
                         chunks = Some(self.chunks(guard, few)?);
                     }
                     guard.media().mark(Mark::Step("change.S0"));
-                    // If it fails, the next look at the phase shows why.
+                    // If the exchange fails, the next look at the phase shows why.
                     leaf.exchange_control(control, control.closing(Phase::Splitting));
                 }
                 Phase::Splitting => {
@@ -92,7 +93,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(Ok(number))
     }
 
-    /// M2: whether `left` absorbs `right`. If not, `left` is SPLITTING on return.
+    /// M2: decides whether `left` absorbs `right`, and returns the decision. If `left` does not absorb `right`, `left`
+    /// is no longer MERGING with it on return.
     pub(crate) fn capture(&self, left: u32, right: u32, stamp: u8) -> bool {
         let leaf = self.meta.leaves.get(right);
         loop {
@@ -119,7 +121,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// S1 to S4 for a leaf, and for the one that it absorbs (0: none).
+    /// S1 to S4 for a leaf, and for the leaf that it absorbs (0: none).
     fn replace<'g, 's>(
         &'g self,
         guard: &'g Guard<'s, M>,
@@ -143,7 +145,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Ok(());
         };
         if frozen.entries.len() > Block::<M, W>::SLOTS {
-            // The two leaves fitted into one block when their merge began, but were filled before the right one was
+            // The two leaves fitted into one block when their merge began, but were filled before the right leaf was
             // captured.
             chunks.hold(2)?;
         }
@@ -153,7 +155,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             guard.media().mark(Mark::Step("change.S4"));
             return Ok(());
         }
-        // Another thread was faster. No thread has seen the leaves that this one has made.
+        // Another thread was faster. No other thread has seen the leaves that this thread has made.
         let twin = self.meta.leaves.get(first).twin();
         [first, twin].into_iter().for_each(|leaf| self.take_back(&mut chunks, leaf));
         Ok(())
@@ -192,7 +194,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     fn freeze(&self, guard: &Guard<'_, M>, number: u32) -> Result<()> {
         let leaf = self.meta.leaves.get(number);
         let block = Block::<M, W>::at(guard.media(), leaf.block())?;
-        // Empty slots too: the owner of a claimed one may still write to it.
+        // Empty slots are frozen too: the owner of a claimed slot may still write to it.
         (0..Block::<M, W>::SLOTS).for_each(|slot| block.freeze(slot));
         block.freeze_next();
         Ok(())
@@ -223,8 +225,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             if slots(others).any(|slot| block.word(slot).live_key().is_some()) {
                 return Err(block.corrupt("a key outside of its block"));
             }
-            // The keys of the left block come first. `ascends_in_lines` works because the slots of a line are claimed
-            // in their order.
+            // The keys of the left block come first. `ascends_in_lines` shows the order of the inserts, because the
+            // slots of a line are claimed in their order.
             for slot in order.iter() {
                 if let Some(key) = block.word(slot).live_key() {
                     frozen.entries.push((key, block.value(slot)));
@@ -238,8 +240,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(Some(frozen))
     }
 
-    /// S3. Copies the entries into one block if they fill at most half of it, otherwise into two if there are chunks
-    /// for two. Returns the first leaf.
+    /// S3. Copies the entries into one block if they fill at most half of it. Otherwise copies them into two blocks, if
+    /// there are chunks for two. Returns the first leaf.
     fn copy(
         &self,
         guard: &Guard<'_, M>,
@@ -278,13 +280,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if made.is_err() {
             self.take_back(chunks, twin);
         }
-        // Makes all of the new blocks durable before anything leads to them. A drain, not a fence: the link that leads
-        // other threads to them is in DRAM, where no medium sees it.
+        // Makes all of the new blocks durable before anything leads to them. It is a drain, not a fence, because the
+        // link that leads other threads to them is in DRAM, where no medium sees it.
         guard.media().drain();
         made
     }
 
-    /// Makes a block and its leaf, neither reachable yet; the caller fences.
+    /// Makes a block and its leaf. Neither is reachable yet. The caller drains before it links them.
     fn new_leaf(
         &self,
         guard: &Guard<'_, M>,

@@ -5,13 +5,13 @@
 //! | I2 | claim a slot by the control word | a slot has one owner for ever |
 //! | I3 | fingerprint, value, then the word: EMPTY to PENDING | a thread that sees the word finds the value; an insert of the same key finds the fingerprint |
 //! | | check for an [announced pop](crate::space::MapState::pops) that has to come first | a pop announced later finds the PENDING slot |
-//! | I4 | look at all slots with the same fingerprint | of two slots that are PENDING with one key, the owner of one sees the other |
+//! | I4 | look at all slots with the same fingerprint | of two slots that are PENDING with the same key, the owner of at least one sees the other |
 //! | I5 | PENDING to LIVE, flush, drain | the entry is there, and it is durable |
 //!
 //! In I4 the lowest PENDING slot of a key wins. A thread that finds a higher PENDING slot kills it. A thread that finds
-//! a lower one first completes it, as its owner would. A thread that finds an entry of the key kills its own insert,
-//! which starts over and then meets the entry. No slot returns to an earlier state, so that each of these exchanges
-//! succeeds once, whichever thread makes it.
+//! a lower PENDING slot first completes that insert, as its owner would. A thread that finds an entry of the key kills
+//! its own insert, which starts over and then meets the entry. No slot returns to an earlier state, so that each of
+//! these exchanges succeeds once, whichever thread makes it.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -106,12 +106,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok((verdict == Verdict::Won).then_some(None))
     }
 
-    /// Counts the own insert if another thread completed it.
+    /// Counts this thread's insert, which another thread completed, if it won.
     fn counted(&self, verdict: Verdict) -> Verdict {
         if verdict == Verdict::Won {
             self.open.map().add(1);
-            // As after the exchange of `commit`: a thread that reads the count after this insert has returned finds the
-            // insert counted.
+            // This full fence stands for the exchange of `commit`, which follows the count otherwise: a thread that
+            // reads the count after this insert has returned finds the insert counted.
             fence(Ordering::SeqCst);
         }
         verdict
@@ -127,8 +127,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         own: usize,
         key: Local,
     ) -> Verdict {
-        // After the exchange that made the word PENDING. Pairs with the same fence of another insert of the key: one of
-        // the two sees the other.
+        // This fence follows the exchange that made the word PENDING. It pairs with the same fence of another insert of
+        // the key: one of the two inserts sees the other.
         fence_behind_exchange();
         guard.media().mark(Mark::Step("insert.I4"));
         match self.look_at_rivals(place, own, own, key) {
@@ -171,9 +171,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 Rivals::Decided(Verdict::Won) => return self.won(place, own),
                 Rivals::Decided(verdict) => return verdict,
             };
-            // The own insert has been killed in favour of the candidate, so that a pop announced meanwhile may have
-            // found neither of the two PENDING. (The load that saw a rival PENDING orders this question as an exchange
-            // would.)
+            // This thread's own insert may have been killed in favour of the candidate, so that a pop announced
+            // meanwhile may have found neither of the two PENDING. (The load that saw a rival PENDING orders the call
+            // of `admit` as an exchange would.)
             if candidate != own && !self.open.map().pops().admit(&join(partition, key)) {
                 return match self.give_up(place, own, key) {
                     Verdict::Won => self.won(place, own),
@@ -215,7 +215,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let hash = Hash::of(key);
             let tagged = place.leaf.fingerprints.matching(hash, Block::<M, W>::home(hash));
             if !word.is_frozen() && keys.contains(&key) && tagged >> slot & 1 == 1 {
-                // Between the load of the word and the look at the other slots, as in `arbitrate`.
+                // The fence is between the load of the word and the look at the other slots, as in `arbitrate`.
                 fence(Ordering::SeqCst);
                 let found = self.look_at_rivals(place, slot, slot, key);
                 self.arbitrate_among(guard, partition, place, found, slot, key);
@@ -223,8 +223,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Called if another thread has completed the own insert, perhaps without having made it durable yet. (If caches
-    /// are durable, the insert is durable: both exchanges have drained the store buffers.)
+    /// Called if another thread has completed this thread's own insert, perhaps without having made it durable yet. (If
+    /// caches are durable, the insert is durable: the exchanges of both threads have drained their store buffers.)
     fn won(&self, place: &CurrentLeaf<'_, '_, M, W, D>, own: usize) -> Verdict {
         place.block.help_flush_slot(own);
         Verdict::Won
@@ -271,8 +271,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Rivals::None { dead }
     }
 
-    /// Kills the own insert, which must not become an entry: there is another entry of the key, a pop has to come
-    /// first, or there is no space.
+    /// Kills this thread's own insert, which must not become an entry: there is another entry of the key, a pop has to
+    /// come first, or there is no space.
     fn give_up(&self, place: &CurrentLeaf<'_, '_, M, W, D>, own: usize, key: Local) -> Verdict {
         let pending = Word::pending(key);
         match place.block.exchange(own, pending, Word::KILLED) {
@@ -301,7 +301,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if let Some((_, true)) = flight
             && dead != 0
         {
-            // A crash could undo a remove that is visible and not durable. The removed entry would then reappear beside
+            // A crash could undo a remove that is visible but not durable. The removed entry would then reappear beside
             // the new one.
             slots(dead).for_each(|slot| block.help_flush_slot(slot));
         }
@@ -313,7 +313,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if verdict(word, Word::pending(key)) == Verdict::Won {
             media.mark(Mark::Step("insert.durable"));
             block.flush_slot(slot);
-            // Before the operation returns, and before readers no longer help.
+            // The drain is before the operation returns, and before the flight ends, after which readers no longer
+            // help.
             media.drain();
         }
         drop(flight);
@@ -342,7 +343,8 @@ fn claim<M: Media, const W: usize, D: Design>(
     loop {
         let control = place.leaf.control();
         let (claimed, slot) = control.with_claim(home, Block::<M, W>::SLOTS)?;
-        // The slot need not be in the line that was prefetched. Its line is fetched while the claim is made.
+        // The slot need not be in the line that was prefetched. So the line of the slot is fetched while the claim is
+        // made.
         place.block.prefetch_slot(slot);
         if place.leaf.exchange_control(control, claimed) {
             return Some(slot);

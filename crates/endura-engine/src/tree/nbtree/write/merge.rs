@@ -4,12 +4,12 @@
 //! | --- | --- |
 //! | M0 | the changes that made the two leaves have ended, both leaves are open, and together they have few entries |
 //! | M1 | the left leaf: OPEN to MERGING(right) |
-//! | M2 | the right leaf: OPEN to CAPTURED(left), by any thread; if another change has closed it meanwhile, the left one is copied alone (SPLITTING) |
-//! | S1.. | as for one leaf, with the entries of both; S5 replaces the left block, which takes the right one out of the chain with it |
+//! | M2 | the right leaf: OPEN to CAPTURED(left), by any thread; if another change has closed the right leaf meanwhile, the left leaf is copied alone (SPLITTING) |
+//! | S1.. | as for one leaf, with the entries of both; S5 replaces the left block, and thereby also takes the right block out of the chain |
 //!
-//! One exchange of the right leaf's control word decides M2 for ever. The left leaf refers to the right one by number
-//! and *stamp*. If that leaf is retired and its memory becomes another leaf while a thread is still about to capture
-//! it, the stamp differs.
+//! One exchange of the right leaf's control word decides M2 for ever. The left leaf refers to the right leaf by number
+//! and *stamp*. If the right leaf is retired and its memory becomes another leaf while a thread is still about to
+//! capture the right leaf, the stamp differs.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -23,7 +23,7 @@ use crate::tree::nbtree::tree::Tree;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Merges the leaf of `key` with a neighbour, and repeats this as long as a neighbour is suitable: when the leaf
-    /// became sparse its neighbours may have been full.
+    /// became sparse, its neighbours may have been full.
     #[cold]
     pub(crate) fn try_merge(
         &self,
@@ -56,7 +56,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 return Ok(false);
             }
             self.ensure_read(guard, leaf)?;
-            // The preceding block may still lead to the block of a new leaf through the old one.
+            // The preceding block may still lead to the block of a new leaf through the old block.
             self.settle_origin(guard, partition, number)?;
         }
         let controls = leaves.map(|leaf| leaf.control());
@@ -76,7 +76,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Ok(false);
         }
         guard.media().mark(Mark::Step("merge.M2"));
-        // Before any step that can fail. After it the left leaf no longer depends on the stamp of the right one.
+        // The capture is before any step that can fail. After the capture the left leaf no longer depends on the stamp
+        // of the right leaf.
         self.capture(left, right, controls[1].stamp());
         self.change(guard, partition, left)?;
         Ok(true)

@@ -1,11 +1,11 @@
-//! The second half of an SMO: its commit, and the removal of the old leaf.
+//! The second half of a structure modification (SMO): its commit, and the removal of the old leaf.
 //!
 //! | step | what | from here on |
 //! | --- | --- | --- |
 //! | S5 | the old block's `next` becomes the link to the new blocks; durable | the change is committed, also for a crash |
 //! | S6 | the inner nodes lead to the new leaves | no new search finds the old leaf; writers use the new ones; the block of an absorbed leaf is retired, because nothing has led to it since S5 |
-//! | S7 | the block before the old one, or the head of the chain, leads to the first new one; durable | the old block is out of the chain |
-//! | S8 | the new leaves forget the old one; it is retired | |
+//! | S7 | the block before the old block, or the head of the chain, leads to the first new block; durable | the old block is out of the chain |
+//! | S8 | the new leaves forget the old leaf; the old leaf and its block are retired | |
 //!
 //! In the published tree, and in many like it, one store in the *preceding* block commits the change. Then two
 //! neighbours that change at the same time depend on each other: the right one links its new block into a block that is
@@ -13,8 +13,8 @@
 //! becomes a *signpost* to the new ones: S5 stores only into the old block, and S7 only makes its space reusable.
 //!
 //! A change of a leaf begins (S0) only when the change that made the leaf has ended (S8). So no signpost leads to
-//! another, and no step of an old change can undo one of a later change: a thread that was stopped in the middle finds
-//! each remaining step done, because its comparison fails.
+//! another signpost, and no step of an old change can undo one of a later change: a thread that was stopped in the
+//! middle finds each remaining step done, because its comparison fails.
 
 use crate::Result;
 use crate::media::{Mark, Media, Region};
@@ -46,11 +46,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let first = leaves.get(number);
         let absorbed = first.absorbed();
         if absorbed != 0 {
-            // Before any thread writes to the new leaf: readers of the absorbed leaf must go there.
+            // The successor is set before any thread writes to the new leaf: readers of the absorbed leaf must go
+            // there.
             leaves.get(absorbed).replace_by(number);
         }
         if !old.is_committed() {
-            // Marked as in use before any link leads past them, because another thread may retire them, much later.
+            // The old blocks are marked as in use before any link leads past them, because another thread may retire
+            // them, much later.
             guard.keep(old.block(), Block::<M, W>::BYTES);
             if absorbed != 0 {
                 guard.keep(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
@@ -65,7 +67,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             guard.media().mark(Mark::Step("settle.S5"));
             block.flush_next();
-            // Before a write that only the new blocks hold is acknowledged.
+            // The fence is before a write that only the new blocks hold is acknowledged.
             guard.media().fence();
             old.set_committed();
         }
@@ -87,8 +89,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.meta.reroute(guard, exchange);
         guard.media().mark(Mark::Step("settle.S6"));
         if absorbed != 0 && old.claim_absorbed() {
-            // Not retired with the old block in S8: S7 may have to wait for free space, and the next session would not
-            // know of this block.
+            // This block is not retired together with the old block in S8: S7 may have to wait for free space, and the
+            // next session would not know of this block.
             self.open.map().note_retired();
             guard.retire(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
         }
@@ -121,8 +123,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let absorbed = first.absorbed();
         if first.leave(replaced) {
             guard.media().mark(Mark::Step("settle.S8"));
-            // Before the tag is read: a thread that misses this note is inside a pin that keeps the leaf's number from
-            // being reused.
+            // The retirement is noted before the tag is read: a thread that misses this note is inside a pin that keeps
+            // the leaf's number from being reused.
             self.open.map().note_retired();
             let (tag, now) = (guard.space().tag(), guard.space().now());
             guard.retire(old.block(), Block::<M, W>::BYTES);
@@ -134,8 +136,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     /// S7: takes the block at `bypass.from`, which covers keys from `low` on, out of the chain. Returns the preceding
-    /// leaf if its block is frozen and leads to the removed one: the copy of that block would have the same `next`, so
-    /// that it has to be made first.
+    /// leaf if its block is frozen and leads to the removed block: a copy of the preceding block gets the same `next`,
+    /// so that this copy has to be made first.
     fn unlink(
         &self,
         guard: &Guard<'_, M>,
@@ -145,7 +147,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Result<Option<u32>> {
         if low == Local(0) {
             let head = Region::new(guard.media(), self.head(partition), 1)?;
-            // If the exchange fails, another thread has made it. Every thread makes it durable before it continues.
+            // If the exchange fails, another thread has made it. Every thread makes the head durable before the thread
+            // continues.
             let _ = head.compare_exchange(0, bypass.from, bypass.to);
             head.flush(0, 1);
             guard.media().fence();
@@ -182,9 +185,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// The leaf whose change replaced leaf `number`: that leaf itself, or the one that absorbed it. `None` if the
+    /// The leaf whose change replaced leaf `number`: that leaf itself, or the leaf that absorbed it. `None` if the
     /// change has ended; the caller's next look then finds its result. (An absorbed leaf must not be taken for the
-    /// replaced one: its block is not a signpost, because it covers other keys than the new one.)
+    /// replaced leaf: the block of an absorbed leaf is not a signpost, because it covers other keys than the new
+    /// block.)
     fn replaced_with(&self, number: u32) -> Option<u32> {
         let first = self.meta.leaves.get(self.meta.leaves.get(number).successor());
         Some(first.origin()).filter(|&origin| origin != 0)

@@ -1,10 +1,11 @@
 //! Whole structure modifications (SMOs): [`change`](crate::tree::nbtree::write::change), then
 //! [`settle`](crate::tree::nbtree::write::settle).
 //!
-//! A task may require another one first. S7 changes the preceding block; if that is frozen, it has to be replaced
-//! first, which requires that the change that made it has ended, and so on along the chain. Suspended threads leave few
-//! such blocks, but in a damaged file all blocks may be. So this is a loop over a list of [`Task`]s, not a recursion.
-//! Each task is for a lower key than the one that waits for it, so that the list ends at the first block.
+//! A task may require another task first. S7 changes the preceding block. If that block is frozen, it has to be
+//! replaced first, which requires that the change that made it has ended, and so on along the chain. Suspended threads
+//! leave few such blocks, but in a damaged file all blocks may be frozen. So this is a loop over a list of [`Task`]s,
+//! not a recursion. A task that replaces a preceding block is for a lower key than the task that waits for it, so that
+//! the list ends at the first block.
 
 use crate::Result;
 use crate::media::Media;

@@ -19,17 +19,17 @@ const ATTEMPTS: usize = 64;
 /// Ends an operation that writes.
 #[inline(always)]
 fn acknowledge<M: Media>(guard: &Guard<'_, M>) {
-    // Pairs with the fence of every other write: of two threads that each write and then look up, at least one sees the
-    // write of the other. The stores of a write that others can see are exchanges (its own, or those of a thread that
-    // completed it).
+    // This fence pairs with the same fence of every other write: of two threads that each write and then look up, at
+    // least one sees the write of the other. The stores of a write that others can see are exchanges (its own, or those
+    // of a thread that completed it).
     fence_behind_exchange();
     guard.media().mark(Mark::Acknowledged);
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Passes the current value of `key` to `decide`, applies the change that it returns, and returns that value. If
-    /// `decide` returns `None`, this process is now the child of a fork, which stores nothing more. A pop passes its
-    /// `turn`.
+    /// Passes the current value of `key` to `decide`, applies the change that `decide` returns, and returns the value
+    /// that was passed. If `decide` returns `None`, this process is now the child of a fork, which stores nothing more.
+    /// A pop passes its `turn`.
     #[inline(always)]
     pub(crate) fn write(
         &self,
@@ -48,8 +48,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(answer)
     }
 
-    /// The second and later attempts. A separate function: in one loop the first attempt would have to preserve its
-    /// state for the next one. Other operations may win any number of times; a pin ends after [`ATTEMPTS`] of them.
+    /// Makes the second and later attempts. This is a separate function, because in one loop the first attempt would
+    /// have to preserve its state for the next one. Other operations may win any number of times, so a pin ends after
+    /// [`ATTEMPTS`] attempts.
     #[cold]
     #[inline(never)]
     fn write_after_all<'g>(
@@ -162,7 +163,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             guard.media().mark(Mark::Step("alter.durable"));
             block.flush_slot(slot);
-            // Before the operation returns, and before readers no longer help.
+            // The drain is before the operation returns, and before the flight ends, after which readers no longer
+            // help.
             guard.media().drain();
             drop(flight);
             if removes {
@@ -185,7 +187,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         place.leaf.note_gone(1);
         // A closing leaf is not merged. A later remove may merge its copy.
         let Some(left) = place.leaf.entries(place.leaf.control()) else { return };
-        // Not at each remove, because the neighbours may be full for a long time.
+        // A merge is not tried after each remove, because the neighbours may be full for a long time.
         if left == 0 || (left <= Block::<M, W>::SLOTS / 8 && left.is_power_of_two()) {
             if let Some(turn) = turn {
                 turn.is_out();
@@ -196,7 +198,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Tries to merge a leaf. A failure is ignored, unless it is damage, which is recorded.
+    /// Tries to merge a leaf. A failure is ignored. But damage is recorded.
     #[inline(never)]
     fn merge_later(&self, guard: &Guard<'_, M>, partition: usize, key: Local) {
         guard.space().note_result(self.try_merge(guard, partition, key));
