@@ -14,7 +14,8 @@ use crate::tree::ends::Choice;
 pub enum Popped {
     /// The entry was still the end at the moment of its removal.
     Taken,
-    /// The entry is no longer the end, or a thread is inserting a key before it. The caller searches for the end again.
+    /// The entry is no longer the end, or a thread is inserting a key before it, or the pop has decided too often in
+    /// one pin. The caller searches for the end again.
     Beaten,
     /// The entry was still the end, but a search for its key did not find it.
     Missed,

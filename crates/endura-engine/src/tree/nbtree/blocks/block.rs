@@ -211,7 +211,8 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
             (words[ENTRIES + 2 * slot], words[ENTRIES + 2 * slot + 1]) = (Word::live(key).0, value);
         }
         for (i, &word) in words.iter().enumerate() {
-            // Relaxed: ordered by the fence before it, and by the caller's drain before the block is linked.
+            // The stores are Relaxed: the fence before them (`before_reuse`, in the allocation) orders them, and so
+            // does the caller's drain before the block is linked.
             self.0.store(i, word, Ordering::Relaxed);
         }
         self.0.flush(0, W);

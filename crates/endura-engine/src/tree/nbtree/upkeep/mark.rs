@@ -36,9 +36,9 @@ const MOST_AGAIN: usize = 64;
 struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
     tree: Tree<M, W, FANOUT, D>,
     partition: usize,
-    /// The block at which to continue. The offset in `unchanged` is valid while the partition has no leaves, because no
-    /// block is removed then.
+    /// The block at which to continue.
     seat: Seat<u64>,
+    /// The offset of this block. It is valid while the partition has no leaves, because no block is removed then.
     unchanged: Option<u64>,
     /// The `low` of the last block met.
     last: Option<Local>,

@@ -171,9 +171,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 Rivals::Decided(Verdict::Won) => return self.won(place, own),
                 Rivals::Decided(verdict) => return verdict,
             };
-            // This thread's own insert may have been killed in favour of the candidate, so that a pop announced
-            // meanwhile may have found neither of the two PENDING. (The load that saw a rival PENDING orders the call
-            // of `admit` as an exchange would.)
+            // This thread's own insert has been killed in favour of the candidate, so that a pop announced meanwhile
+            // may have found neither of the two PENDING. (The load that saw a rival PENDING orders the call of `admit`
+            // as an exchange would.)
             if candidate != own && !self.open.map().pops().admit(&join(partition, key)) {
                 return match self.give_up(place, own, key) {
                     Verdict::Won => self.won(place, own),
