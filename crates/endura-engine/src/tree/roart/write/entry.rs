@@ -1,7 +1,7 @@
 //! Writes: find the place of a key, decide, prepare the new chunks, lock, check again, change one word.
 //!
 //! Under a lock a write only checks that the place is unchanged: that it still has the same record of the key, or still
-//! none. Records never change, and the chunk of none is reused during this operation, so the same record means the same
+//! none. Records never change, and no record's chunk is reused during this operation, so the same record means the same
 //! value.
 //!
 //! A write whose place has changed keeps its decision as long as its basis is the same: the key is still absent, or has
@@ -176,8 +176,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
         let space = self.open.space();
         let filled = space.parked(|| fill(&mut Filling { writer: &mut writer, space }));
-        // The chunk belongs to the parent process, and so do all further steps. The child of a fork must not touch
-        // them.
+        // In the child of a fork, this write stops: the chunk belongs to the parent process, which also takes all
+        // further steps.
         if self.open.space().is_elsewhere() {
             return Err(Error::Forked);
         }
