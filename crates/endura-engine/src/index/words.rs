@@ -65,7 +65,7 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => operations::get(tree, key))
     }
 
-    /// Inserts a value. If the key had another value, this is replaced and returned.
+    /// Inserts a value. If the key has a value already, that value is replaced and returned.
     pub fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::insert(tree, key, value))
     }

@@ -435,7 +435,7 @@ impl<T> Epochs<T> {
 
     /// Clears bits of the gate.
     pub(crate) fn open(&self, bits: u64) {
-        // Release: a pin that passes the gate sees all stores of the thread that had shut it.
+        // AcqRel: by its Release, a pin that passes the gate sees all stores of the thread that had shut it.
         self.shared.gate.fetch_and(!bits, Ordering::AcqRel);
     }
 

@@ -6,7 +6,7 @@
 //! chunks): see [`on_exit`]. The next owner of the number inherits the rest.
 //!
 //! A destructor of one of the thread's own thread-locals may use a pool after the number was returned. The thread then
-//! takes another number, and returns this number [at its very end](crate::os::thread_end).
+//! takes another number, which it returns [at its very end](crate::os::thread_end).
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
