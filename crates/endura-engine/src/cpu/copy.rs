@@ -1,8 +1,8 @@
 //! Copies out of words that other threads may store to.
 //!
 //! Such bytes cannot be borrowed as a slice: in a damaged file they may belong to two chunks, one of which another
-//! thread is writing. So they are copied. In that case the copy is a mixture of old and new bytes, which is not
-//! undefined behaviour. The loads are in `asm!`, so that they may be wider than a word: the compiler makes no
+//! thread is writing. So they are copied. In a damaged file the copy may be a mixture of old and new bytes, which is
+//! not undefined behaviour. The loads are in `asm!`, so that they may be wider than a word: the compiler makes no
 //! assumption about the memory that they read.
 
 use std::sync::atomic::AtomicU64;
@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 ///
 /// # Panics
 ///
-/// If the words end before that.
+/// If the words end before these bytes do.
 #[inline(always)]
 pub(crate) fn copy_out(words: &[AtomicU64], from: usize, out: &mut [u8]) {
     check(words, from, out.len());
@@ -29,7 +29,7 @@ pub(crate) fn copy_out(words: &[AtomicU64], from: usize, out: &mut [u8]) {
 ///
 /// # Panics
 ///
-/// If the words end before that.
+/// If the words end before these bytes do.
 #[inline(always)]
 pub(crate) fn append_out(words: &[AtomicU64], from: usize, len: usize, out: &mut Vec<u8>) {
     check(words, from, len);
@@ -114,7 +114,7 @@ mod wide {
             match len {
                 0 => {}
                 1..4 => {
-                    // The first, a middle and the last byte are all bytes of up to three.
+                    // If there are at most three bytes, the first, a middle and the last byte are all of them.
                     for at in [0, len / 2, len - 1] {
                         one(from.add(at), to.add(at));
                     }

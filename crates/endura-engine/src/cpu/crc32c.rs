@@ -36,7 +36,7 @@ impl Instruction {
     #[inline(always)]
     fn word(self, sum: u32, word: [u8; 8]) -> u32 {
         let mut sum = u64::from(sum);
-        // SAFETY: an `Instruction` proves that the processor has it. It accesses registers only.
+        // SAFETY: an `Instruction` proves that the processor has the instruction, which accesses registers only.
         unsafe {
             std::arch::asm!(
                 "crc32 {sum}, {word}",
@@ -72,7 +72,7 @@ impl Instruction {
 
     #[inline(always)]
     fn word(self, mut sum: u32, word: [u8; 8]) -> u32 {
-        // SAFETY: an `Instruction` proves that the processor has it. It accesses registers only.
+        // SAFETY: an `Instruction` proves that the processor has the instruction, which accesses registers only.
         unsafe {
             std::arch::asm!(
                 ".arch_extension crc",

@@ -16,8 +16,8 @@ pub enum FlushInstruction {
     ClflushOpt,
     /// `clflush`: writes back and evicts; one at a time (x86-64).
     Clflush,
-    /// `dc cvap`: cleans to the point of persistence (AArch64). `cvac` and `cvau` do not reach it and are never used
-    /// instead.
+    /// `dc cvap`: cleans to the point of persistence (AArch64). `cvac` and `cvau` do not reach this point and are never
+    /// used instead.
     Cvap,
 }
 

@@ -14,8 +14,8 @@ use std::sync::atomic::AtomicU64;
 #[repr(C, align(16))]
 pub(crate) struct Pair(pub(crate) [AtomicU64; 2]);
 
-/// Whether this processor can exchange two words at once. All of AArch64 can, and every x86-64
-/// made since about 2006.
+/// Whether this processor can exchange two words at once. Every AArch64 processor can, and so can every x86-64
+/// processor made since about 2006.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn has_pair_exchange() -> bool {
@@ -33,7 +33,7 @@ pub fn has_pair_exchange() -> bool {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn exchange(pair: &Pair, old: [u64; 2], new: [u64; 2]) -> Result<(), [u64; 2]> {
-    // One load: the standard library caches the result of `cpuid`.
+    // The check is one load, because the standard library caches the result of `cpuid`.
     if !has_pair_exchange() {
         return Err(words(pair));
     }

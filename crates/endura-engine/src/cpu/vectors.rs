@@ -107,7 +107,7 @@ impl fmt::Display for Vectors {
     }
 }
 
-/// Loom and Miri support neither the instructions nor loads of more than a word.
+/// Whether SSE2 can be used. Loom and Miri support neither the instructions nor loads of more than a word.
 const HAS_SSE2: bool = cfg!(all(target_arch = "x86_64", not(miri), not(all(test, loom))));
 const HAS_NEON: bool = cfg!(all(target_arch = "aarch64", not(miri), not(all(test, loom))));
 
@@ -131,7 +131,7 @@ fn has(_: Vectors) -> bool {
 #[cold]
 fn choose() -> Vectors {
     let best = Vectors::available().last().unwrap_or(Vectors::Words);
-    // Keeps a set that was forced meanwhile. Relaxed: no other memory depends on the choice.
+    // The exchange keeps a set that was forced meanwhile. Relaxed: no other memory depends on the choice.
     let _ = CHOSEN.compare_exchange(0, best as u8, Ordering::Relaxed, Ordering::Relaxed);
     best
 }

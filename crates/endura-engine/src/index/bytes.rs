@@ -1,5 +1,5 @@
-//! An index of byte strings in a pool, of any kind. All of it is compiled once, in the library, as for
-//! [words](super::words).
+//! An index of byte strings in a pool, of any kind. All of its code is compiled once, in the library, like that of an
+//! index of [words](super::words).
 
 use std::io;
 use std::ops::{Bound, ControlFlow};
@@ -46,7 +46,7 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.len())
     }
 
-    /// Compares the number of entries that a pass over all of them has found with the known one.
+    /// Compares the number of entries that a pass over all of them has found with the known number.
     pub(super) fn check_len(&self, found: u64) -> Result<()> {
         on_tree!(self, tree => check_len(&tree.open, found))
     }
@@ -78,7 +78,8 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.get_many(keys))
     }
 
-    /// Applies `decide`, which does not fork the process.
+    /// Passes the value of the key to `decide`, which does not fork the process, and applies the change that it
+    /// returns.
     pub fn apply<'v>(
         &self,
         key: &[u8],
@@ -87,7 +88,8 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.apply(key, decide))
     }
 
-    /// Applies `decide`, which runs a closure of the user.
+    /// Passes the value of the key to `decide`, which runs a closure of the user, and applies the change that it
+    /// returns.
     pub fn modify<'v>(
         &self,
         key: &[u8],
@@ -119,7 +121,8 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.pop(smallest, key, value))
     }
 
-    /// Checks that searches find what [`end`](Self::end) shows. Called after two failed searches for it.
+    /// Checks that searches find what [`end`](Self::end) shows. Called after two searches for such an entry have
+    /// failed.
     pub fn check_ends(&self) -> Result<()> {
         on_tree!(self, tree => tree.check_ends())
     }
@@ -134,7 +137,7 @@ impl ByteTree<Mapped> {
 
 /// A range of byte strings. It does not own its tree: the caller passes the tree that made the range to each call.
 pub enum Strings {
-    /// Of ROART.
+    /// A range of ROART.
     Roart(ByteRange<roart::Cursor>),
 }
 
@@ -148,7 +151,7 @@ macro_rules! on_range {
 }
 
 impl Strings {
-    /// A copy of the next entry from one end, if there is one; of its key alone, unless `with_value`.
+    /// A copy of the next entry from one end, if there is one. Without `with_value` it is a copy of the key alone.
     pub fn next(
         &mut self,
         tree: &ByteTree<Mapped>,

@@ -1,6 +1,6 @@
 //! The kinds of index that a map of a pool can have, without types of keys and values.
 //!
-//! The code above knows two forms of index ([`Tree`]), one of words and one of byte strings, and one trait for work on
+//! The layers above know two forms of index ([`Tree`]), one of words and one of byte strings, and one trait for work on
 //! whole maps ([`Structure`](structure::Structure)). A new kind of index needs a file here, a row of [`table`], a
 //! variant of [`WordTree`] or [`ByteTree`], and a [`Kind`](crate::Kind).
 //!

@@ -20,7 +20,7 @@ pub(crate) trait Structure<M: Media>: Sync {
     /// The sizes of its nodes, as the directory records them.
     fn parameters(&self) -> u64;
 
-    /// The same sizes as users know them, if users can choose them.
+    /// The sizes of its nodes as users know them, if users can choose them.
     fn layout(&self) -> Option<NodeLayout> {
         None
     }

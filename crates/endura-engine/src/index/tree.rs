@@ -51,7 +51,7 @@ impl Tree<Mapped> {
         }
     }
 
-    /// Compares the number of entries that a pass over all of them has found with the known one.
+    /// Compares the number of entries that a pass over all of them has found with the known number.
     pub fn check_len(&self, found: u64) -> Result<()> {
         match self {
             Self::Words(tree) => tree.check_len(found),

@@ -1,8 +1,9 @@
-//! Voiding of old lock words. A lock word holds the low 20 bits of the generation. When these bits have wrapped around,
-//! once in 2^20 opens, the open voids every lock word of the earlier turn, so that none looks like a lock of this turn.
+//! Voiding of old lock words. A lock word holds the low 20 bits of the generation. Once in 2^20 opens these bits wrap
+//! around, and a new *turn* begins. The open that begins it voids every lock word of the earlier turn, so that none
+//! looks like a lock of the new turn.
 //!
-//! A session word records the turn for which that was done. A crash during the work leaves the word as it was, and the
-//! next open starts again.
+//! A session word records the turn for which the lock words were voided. A crash during the work leaves this word as it
+//! was, and the next open starts again.
 
 use super::table;
 use crate::media::{Media, Ordering, Region};
@@ -21,12 +22,12 @@ pub(crate) fn ready_locks<M: Media>(space: &Space<M>) -> Result<()> {
     for map in space.maps()? {
         table::of(&map)?.void_locks(&guard, &map)?;
     }
-    // Makes the voided locks durable before the word says that the work is done.
+    // The fence makes the voided locks durable before the word says that the work is done.
     space.media().fence();
     let word = Region::new(space.media(), LOCK_TURN, 1)?;
     word.store(0, space.lock_turn(), Ordering::Release);
     word.flush(0, 1);
-    // Makes the word durable before the first lock of this turn is taken.
+    // The fence makes the word durable before the first lock of this turn is taken.
     space.media().fence();
     Ok(())
 }

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 pub enum WordTree<M: Media> {
     /// FAST & FAIR with the nodes of [`NodeLayout::Wide`](super::NodeLayout::Wide).
     Wide(Wide<M>),
-    /// FAST & FAIR with those of [`NodeLayout::NarrowLeaves`](super::NodeLayout::NarrowLeaves).
+    /// FAST & FAIR with the nodes of [`NodeLayout::NarrowLeaves`](super::NodeLayout::NarrowLeaves).
     NarrowLeaves(NarrowLeaves<M>),
     /// NBTree.
     NbTree(NbTree<M>),
@@ -55,7 +55,7 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => tree.len())
     }
 
-    /// Compares the number of entries that a pass over all of them has found with the known one.
+    /// Compares the number of entries that a pass over all of them has found with the known number.
     pub(super) fn check_len(&self, found: u64) -> Result<()> {
         on_tree!(self, tree => check_len(&tree.open, found))
     }
@@ -65,7 +65,7 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => operations::get(tree, key))
     }
 
-    /// Inserts a value, also over another one, which is returned.
+    /// Inserts a value. If the key has a value already, that value is replaced and returned.
     pub fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::insert(tree, key, value))
     }
@@ -80,7 +80,7 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => operations::insert_if_absent(tree, key, value))
     }
 
-    /// Inserts a value over another one, which is returned; nothing where there is none.
+    /// Replaces the value of a key, and returns the old value. If the key has no value, nothing is inserted.
     pub fn replace(&self, key: u64, value: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => operations::replace(tree, key, value))
     }
@@ -90,7 +90,8 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => operations::remove(tree, key))
     }
 
-    /// Replaces what is expected (`None`: no entry); returns what was found if that is something else.
+    /// Replaces what is expected with what is new, where `None` stands for no entry. If something else is found, it is
+    /// returned, and nothing changes.
     pub fn compare_exchange(
         &self,
         key: u64,
@@ -121,8 +122,8 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => tree.pop(smallest, entry))
     }
 
-    /// Checks that searches find what [`first`](Self::first) and [`last`](Self::last) return. Called after two failed
-    /// searches for it.
+    /// Checks that searches find what [`first`](Self::first) and [`last`](Self::last) return. Called after two searches
+    /// for such an entry have failed.
     pub fn check_ends(&self) -> Result<()> {
         on_tree!(self, tree => tree.check_ends())
     }
@@ -138,9 +139,9 @@ impl WordTree<Mapped> {
 
 /// A range of words. It does not own its tree: the caller passes the tree that made the range to each call.
 pub enum Words {
-    /// Of FAST & FAIR.
+    /// A range of FAST & FAIR.
     FastFair(WordRange<fast_fair::Cursor>),
-    /// Of NBTree.
+    /// A range of NBTree.
     NbTree(WordRange<nbtree::Cursor>),
 }
 

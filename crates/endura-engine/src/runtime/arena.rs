@@ -166,8 +166,8 @@ impl<T: Default> Arena<T> {
         &own.get().unwrap_or_else(|| own.make(OwnNodes::default)).0
     }
 
-    /// How many different nodes were ever taken. That bounds how many were in use at once, including those that waited
-    /// for an epoch.
+    /// How many different nodes were ever taken. This number bounds how many were in use at once, including those that
+    /// waited for an epoch.
     pub(crate) fn high_water(&self) -> u32 {
         self.next.load(Ordering::Relaxed) - 1
     }

@@ -1,8 +1,8 @@
-//! Calls that run code of the caller, such as a closure: the pools whose methods the calling thread is inside of.
+//! Calls that run code of the caller, such as a closure. They say which pools the calling thread is inside of.
 //!
 //! A method that takes a closure or an iterator records its pool here for as long as it runs, whether or not it has a
-//! pin meanwhile. A close and a verification wait for all operations to end, and a thread cannot wait for its own. So
-//! they check here first, and refuse in every closure alike.
+//! pin meanwhile. A close and a verification wait for all operations to end, and a thread cannot wait for its own
+//! operation. So both check here first, and refuse in every closure alike.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ struct Calls {
 }
 
 thread_local! {
-    // No destructor, so it can also be used while the thread's other thread-locals are destroyed.
+    // It has no destructor, so it can also be used while the thread's other thread-locals are destroyed.
     static CALLS: Calls =
         const { Calls { depth: Cell::new(0), pools: [const { Cell::new(0) }; DEEPEST] } };
 }

@@ -1,12 +1,13 @@
-//! Epochs: which threads are inside an operation, and since when. Reclamation by epochs; a pin costs a plain store.
+//! Epochs: which threads are inside an operation, and since when. Memory is reclaimed by epochs, and a pin costs a
+//! plain store.
 //!
 //! # Protocol
 //!
-//! There is one global epoch, and one *slot* per thread. A thread that enters an operation (a
-//! *pin*) writes the global epoch into its slot, leaves it there until the operation ends, and then
-//! clears the slot. The epoch moves from `g` to `g + 1` only when every slot is clear or says `g`.
-//! The thread that unlinks a chunk *retires* it: it issues a full fence, reads the global epoch `t`, and
-//! tags the chunk with `t`. The chunk may be reused when the global epoch is at least `t + 2`.
+//! There is one global epoch, and one *slot* per thread. A thread takes a *pin* when it enters an operation: it writes
+//! the global epoch into its slot, leaves it there until the operation ends, and then clears the slot. The epoch moves
+//! from `g` to `g + 1` only when every slot is clear or says `g`. The thread that unlinks a chunk *retires* it: it
+//! issues a full fence, reads the global epoch `t`, and tags the chunk with `t`. The chunk may be reused when the
+//! global epoch is at least `t + 2`.
 //!
 //! | step | pinning thread R | moving thread A | retiring thread W |
 //! | --- | --- | --- | --- |
@@ -21,14 +22,14 @@
 //! not ended when A finishes. R reached X by a load that did not see the unlink. The barriers of R
 //! and A (R3, A2) leave two cases.
 //!
-//! * *R's accesses see what A saw.* W read `t`, hence before the move to `t + 1`, which A has read:
-//!   W's fence precedes A's barrier, so A, and with it R's load, sees the unlink. Contradiction.
+//! * *R's accesses see what A saw.* W read `t`, so it did that before the move to `t + 1`, and A has read the result of
+//!   that move. So W's fence precedes A's barrier, and A, and with it R's load, sees the unlink. Contradiction.
 //! * *A sees R's slot.* The pin has not ended, so A found `e` in it and continued only because `e = t + 1`. Then R
 //!   itself read `t + 1` in R1, again after W's fence, and R1 is ordered before R's later loads (Acquire, or the fence
-//!   of the symmetric pair): they see the unlink. Contradiction.
+//!   of the symmetric pair): these loads see the unlink. Contradiction.
 //!
-//! A pin that has ended is no danger either. Its slot was cleared, or overwritten by the next pin, with Release. A read
-//! that with Acquire, and the move publishes it to the thread that reuses X.
+//! A pin that has ended is no danger either. Its slot was cleared, or overwritten by the next pin, with Release. The
+//! moving thread has read the slot with Acquire, and its move publishes the end of the pin to the thread that reuses X.
 //!
 //! A slot may get an old epoch, if the thread slept between R1 and R2. That only stops the epoch until the pin ends.
 //! There is no fence and no store to a shared line on the path of a pin.
@@ -45,9 +46,9 @@
 //! * *without a pin*, to verify that words were not overwritten: if the global epoch, loaded *after* the words, is at
 //!   most `e + 1`. [`Epochs::still_covers`]
 //!
-//! The second rule needs both sides. Each load of the reader that it depends on is `Acquire`, or a fence follows it. A
-//! thread that writes to a chunk which was in use before calls [`before_reuse`] first. Then a reader that loads a word
-//! of the new contents also sees that the epoch has moved.
+//! The second rule needs both sides. Each load of the reader on which the rule depends is `Acquire`, or a fence follows
+//! it. A thread that writes to a chunk which was in use before calls [`before_reuse`] first. Then a reader that loads a
+//! word of the new contents also sees that the epoch has moved.
 //!
 //! A slot may be one less than the global epoch, for as long as its pin lasts. A stamp taken inside such a pin may be
 //! invalid by both rules from the start. So a walk reads its entry under the pin that found it, and uses a stamp only
@@ -55,18 +56,19 @@
 //!
 //! # Nested pins
 //!
-//! A slot counts readers' and writers' pins separately. It is a writer's while the second count is not 0, so that a
-//! thread that waits for writers does not wait for a reader's pin around them. One rule says which pin passes a gate
-//! that was shut: *a pin inside another pin that may do at least as much* ([`Slot::is_nested`]).
+//! A slot counts readers' and writers' pins separately. It is a writer's slot only while the count of writers' pins is
+//! not 0, so that a thread that waits for writers does not wait for a reader's pin around a writer's pin that has
+//! ended. One rule says which pin passes a gate that was shut: *a pin inside another pin that may do at least as much*
+//! ([`Slot::is_nested`]).
 //!
 //! # Parked writers
 //!
 //! Before a writer's pin runs a closure of the caller, its thread *parks*: until the closure ends, it holds no lock and
 //! stores nothing that other threads can reach. Its slot has PARKED in place of WRITER. A thread that only needs that
-//! no thread stores ([`Inside::Storing`]) does not wait for it; one that needs that no operation is half done
-//! ([`Inside::Writing`]) does. The pin still protects all that it has reached. The end of the closure is like a new
-//! pin: the slot gets WRITER again, then comes the light barrier, then the gate. While a writer's pin is nested in the
-//! closure, the slot is a storing writer's.
+//! no thread stores ([`Inside::Storing`]) does not wait for a parked one. A thread that needs that no operation is half
+//! done ([`Inside::Writing`]) does wait for it. The pin still protects all that it has reached. The end of the closure
+//! is like a new pin: the slot gets WRITER again, then comes the light barrier, then the gate. While a writer's pin is
+//! nested in the closure, the slot is a storing writer's.
 //!
 //! # The gate
 //!
@@ -77,9 +79,9 @@
 use crate::os::barrier::Barriers;
 use crate::sync::{AtomicU64, OnceLock, Ordering, fence};
 
-/// How many slots exist from the start. Bucket `b` of the others has `FIRST << b`.
+/// How many slots exist from the start. Bucket `b` of the others has `FIRST << b` slots.
 const FIRST: usize = if cfg!(all(test, loom)) { 4 } else { 16 };
-/// Enough for 2^31 threads.
+/// These buckets are enough for 2^31 threads.
 const BUCKETS: usize = 28;
 
 const PINNED: u64 = 1;
@@ -116,7 +118,7 @@ pub(crate) enum Inside {
 /// say whether it can still be used. For the default both return false.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct EpochStamp {
-    /// The last epoch in which the thing cannot have been reused: the one after that of the pin.
+    /// The last epoch in which the thing cannot have been reused: the epoch after that of the pin.
     last: u64,
 }
 
@@ -194,7 +196,7 @@ impl<T> Slot<T> {
     /// The stamp of everything that the owner reaches now, inside a pin.
     #[inline(always)]
     pub(crate) fn stamp(&self) -> EpochStamp {
-        // The epoch of the outermost pin, which may be less than the global one by now.
+        // The slot has the epoch of the outermost pin, which may be less than the global epoch by now.
         EpochStamp { last: (self.word.load(Ordering::Relaxed) >> EPOCH_SHIFT) + 1 }
     }
 
@@ -220,7 +222,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Apart from `unpin`, because most pins are not nested.
+    /// This is a function of its own, because most pins are not nested.
     #[cold]
     #[inline(never)]
     fn end_nested(&self, depths: u64) {
@@ -234,7 +236,7 @@ impl<T> Slot<T> {
     }
 
     /// Parks the owner, which is inside a writer's pin. Returns `false`, and changes nothing, if it is inside more than
-    /// one.
+    /// one writer's pin.
     pub(crate) fn park(&self) -> bool {
         let is_only = self.depths.load(Ordering::Relaxed) >> WRITERS == 1;
         if is_only {
@@ -332,7 +334,7 @@ impl<T> Epochs<T> {
     pub(crate) fn pin(&self, slot: &Slot<T>, mode: Mode) -> u64 {
         let flags = if mode == Mode::Writer { PINNED | WRITER } else { PINNED };
         let depths = slot.depths.load(Ordering::Relaxed);
-        // Acquire: R1 of the proof. On x86 both are plain moves.
+        // Acquire: R1 of the proof. On x86 this load and the store of the slot are plain moves.
         let word = match depths {
             0 => self.shared.epoch.load(Ordering::Acquire) << EPOCH_SHIFT | flags,
             // A nested pin keeps the epoch of the outer one, which protects longer.
@@ -348,7 +350,7 @@ impl<T> Epochs<T> {
         slot.depths.store(depths + mode as u64, Ordering::Relaxed);
         // Release: keeps the end of the previous pin visible through this store.
         slot.word.store(word, Ordering::Release);
-        // Pairs with the heavy barriers of `advance` and `settle`.
+        // The light barrier pairs with the heavy barriers of `advance` and `settle`.
         self.shared.barriers.light();
         self.shared.gate.load(Ordering::Acquire)
     }
@@ -358,7 +360,7 @@ impl<T> Epochs<T> {
         let word = slot.word.load(Ordering::Relaxed);
         // Release: keeps the end of earlier pins visible through this store, as in `pin`.
         slot.word.store(word & !PARKED | WRITER, Ordering::Release);
-        // Pairs with the heavy barrier of `settle`.
+        // The light barrier pairs with the heavy barrier of `settle`.
         self.shared.barriers.light();
         self.shared.gate.load(Ordering::Acquire)
     }
@@ -387,7 +389,7 @@ impl<T> Epochs<T> {
 
     /// The tag of a chunk that the caller has just unlinked.
     pub(crate) fn tag(&self) -> RetireTag {
-        // Pairs with the barriers of pins and moves: the unlink comes before the read of the tag (W2).
+        // The fence pairs with the barriers of pins and moves: the unlink comes before the read of the tag (W2).
         fence(Ordering::SeqCst);
         RetireTag { epoch: self.shared.epoch.load(Ordering::Relaxed) }
     }
@@ -400,7 +402,7 @@ impl<T> Epochs<T> {
     /// Moves the epoch if no pin has an older one. Returns the current epoch.
     pub(crate) fn advance(&self) -> u64 {
         let now = self.now();
-        // Pairs with the light barrier of pins (A2).
+        // The heavy barrier pairs with the light barrier of pins (A2).
         if !self.shared.barriers.heavy() {
             return now;
         }
@@ -433,19 +435,19 @@ impl<T> Epochs<T> {
 
     /// Clears bits of the gate.
     pub(crate) fn open(&self, bits: u64) {
-        // Release: a pin that passes the gate sees all stores of the thread that had shut it.
+        // AcqRel: by its Release, a pin that passes the gate sees all stores of the thread that had shut it.
         self.shared.gate.fetch_and(!bits, Ordering::AcqRel);
     }
 
-    /// After [`shut`](Self::shut): makes every pin that missed the bits visible to [`inside`](Self::inside). Returns
-    /// `false` if the kernel refused the barrier.
+    /// Called after [`shut`](Self::shut): makes every pin that missed the bits visible to [`inside`](Self::inside).
+    /// Returns `false` if the kernel refused the barrier.
     #[must_use]
     pub(crate) fn settle(&self) -> bool {
-        // Pairs with the light barrier of pins.
+        // The heavy barrier pairs with the light barrier of pins.
         self.shared.barriers.heavy()
     }
 
-    /// The numbers of the threads that are inside such a pin.
+    /// The numbers of the threads that are inside a pin of the kind `how`.
     pub(crate) fn inside(&self, how: Inside) -> impl Iterator<Item = usize> {
         // Acquire: pairs with the Release of `unpin` and `park`. The stores of all threads that are not returned are
         // visible to the caller.

@@ -34,8 +34,8 @@ fn a_barrier_on_both_sides() {
     check_finds(Fault::NoFences, None, one_side_sees_the_other);
 }
 
-/// One thread unlinks a chunk and writes over it once its epoch is `grace` beyond the tag; another one reads it inside
-/// a pin, if it finds the link. `movers` further threads try to move the epoch.
+/// One thread unlinks a chunk and writes over it once the epoch is `grace` beyond the tag. Another thread reads the
+/// chunk inside a pin, if it finds the link. `movers` further threads try to move the epoch.
 fn no_chunk_is_reused_under_a_pin(grace: u64, movers: usize) {
     let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), 0));
     let (link, chunk) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicU64::new(0)));
@@ -88,7 +88,7 @@ fn after_one_epoch_a_chunk_is_reused_under_a_pin() {
 enum Later {
     /// By the rule for reads without a pin: it loads the word, then the epoch.
     Look,
-    /// The same, but with a `Relaxed` load of the word.
+    /// Like `Look`, but with a `Relaxed` load of the word.
     LookRelaxed,
     /// By the rule for another pin.
     Pin,
@@ -96,8 +96,8 @@ enum Later {
     LookInsidePin,
 }
 
-/// One thread unlinks a chunk and writes over it once it has expired; another one finds the link in a pin, and uses the
-/// chunk afterwards by its stamp.
+/// One thread unlinks a chunk and writes over it once it has expired. Another thread finds the link in a pin, and uses
+/// the chunk afterwards by its stamp.
 fn a_stamp_ends_before_a_chunk_is_reused(later: Later) {
     let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), 0));
     let (link, chunk) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicU64::new(0)));

@@ -3,8 +3,8 @@
 //!
 //! This is one of the four modules where `unsafe` is allowed. It may use `cpu` and `os`, besides `sync` and `error`.
 //!
-//! After a change run `.ci/quick` and the models, `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom`. After a
-//! change of [`thread`] also run `cargo test -p endura-engine --test waits`.
+//! After a change run `.ci/quick` and the models, `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom`.
+//! After a change of [`thread`] also run `cargo test -p endura-engine --test waits`.
 
 pub mod arena;
 pub mod calls;

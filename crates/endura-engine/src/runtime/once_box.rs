@@ -37,7 +37,7 @@ impl<T> OnceBox<T> {
             return made;
         }
         let fresh = Box::into_raw(Box::new(make()));
-        // AcqRel: pairs with itself and with the load in `get`.
+        // AcqRel: pairs with this exchange in other threads, and with the load in `get`.
         let exchanged =
             self.0.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire);
         let made = exchanged.map_or_else(

@@ -6,7 +6,7 @@
 //! chunks): see [`on_exit`]. The next owner of the number inherits the rest.
 //!
 //! A destructor of one of the thread's own thread-locals may use a pool after the number was returned. The thread then
-//! takes another number, and returns that one [at its very end](crate::os::thread_end).
+//! takes another number, which it returns [at its very end](crate::os::thread_end).
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
@@ -26,8 +26,8 @@ static HEIRS: Mutex<Vec<Weak<Heir>>> = Mutex::new(Vec::new());
 /// locked only briefly, but a forked child may have inherited it locked, by a thread that does not exist in the child.
 const LOOKS: u32 = Backoff::AWAKE + 40;
 
-/// Makes each exiting thread call `heir`, until the caller drops it. If the list of heirs stays locked in this process,
-/// `heir` is not called, and other threads free the slots' contents later.
+/// Makes each exiting thread call `heir`, until the caller drops `heir`. If the list of heirs stays locked in this
+/// process, `heir` is not called, and other threads free the slots' contents later.
 pub(crate) fn on_exit(heir: &Arc<Heir>) {
     if let Some(mut heirs) = heirs() {
         heirs.retain(|heir| heir.strong_count() > 0);
@@ -49,7 +49,7 @@ fn heirs() -> Option<MutexGuard<'static, Vec<Weak<Heir>>>> {
 
 /// Ends the calling thread's use of this number.
 fn leave(number: usize) {
-    // Called while the thread still owns the number, because an heir enters its pool.
+    // The heirs are called while the thread still owns the number, because an heir enters its pool.
     let heirs: Vec<Arc<Heir>> =
         heirs().map_or_else(Vec::new, |heirs| heirs.iter().filter_map(Weak::upgrade).collect());
     heirs.iter().for_each(|heir| heir(number));
@@ -72,7 +72,8 @@ thread_local! {
 
 #[cfg(not(all(test, loom)))]
 thread_local! {
-    /// No destructor: one load on the fast path, and readable while the thread's other thread-locals are destroyed.
+    /// The thread's number, or `NONE`. It has no destructor, so that the fast path is one load, and so that it is
+    /// readable while the thread's other thread-locals are destroyed.
     static CURRENT: Cell<usize> = const { Cell::new(NONE) };
 }
 

@@ -1,8 +1,8 @@
 //! The table of thread numbers: which of them are taken, and by which threads of the operating system.
 //!
-//! It has no lock, because a forked child could inherit a lock that is held by a thread which does not exist in the
-//! child. One bit per number says whether it is taken. The bits are in blocks that are never freed. A forked child
-//! continues with the bits that it inherits.
+//! The table has no lock, because a forked child could inherit a lock that is held by a thread which does not exist in
+//! the child. One bit per number says whether the number is taken. The bits are in blocks that are never freed. A
+//! forked child continues with the bits that it inherits.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ const NUMBERS: usize = 64 * WORDS;
 /// A block of numbers, and the pointer to the next block.
 struct Block {
     taken: [AtomicU64; WORDS],
-    /// The system's ids of the threads that have them; 0 = not known.
+    /// The system's ids of the threads that have these numbers; 0 = not known.
     owners: [AtomicU32; NUMBERS],
     more: AtomicPtr<Block>,
 }
@@ -95,7 +95,7 @@ pub(super) fn note_owner(number: usize) {
     let (block, i) = place(number);
     // SAFETY: the call takes no argument and cannot fail.
     let thread = unsafe { libc::gettid() };
-    // Relaxed: for messages only.
+    // Relaxed: the ids are for messages only.
     block.owners[i].store(thread.cast_unsigned(), Ordering::Relaxed);
 }
 

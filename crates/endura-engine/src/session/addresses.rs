@@ -4,7 +4,7 @@ use std::io;
 
 use crate::media::Reservation;
 
-/// How many addresses of addresses are reserved by default: 1 TiB.
+/// How many bytes of addresses are reserved by default: 1 TiB.
 pub(super) const DEFAULT_MAX_SIZE: u64 = 1 << 40;
 /// The smallest default, for processes with little free address space.
 const LEAST_DEFAULT: u64 = 1 << 30;

@@ -22,7 +22,8 @@ impl Open {
     /// See `Pool::backup_with`.
     pub fn backup(&self, to: &Path, progress: &mut Progress<'_>) -> Result<()> {
         self.expect_outside()?;
-        // A close or a checkpoint inside `progress` would wait for this call: with a [`Call`] it fails instead.
+        // A close or a checkpoint inside `progress` would wait for this call. Because of this [`Call`], it fails
+        // instead.
         let _call = Call::begin(self.address());
         let of = self.space.media().file()?;
         let mut write =
@@ -51,12 +52,12 @@ pub struct FileThere<'p> {
 }
 
 impl<'p> FileThere<'p> {
-    /// What is there now.
+    /// The file that is at the path now.
     pub fn at(path: &'p Path) -> Self {
         Self { path, file: whereabouts::at(path).ok() }
     }
 
-    /// Removes it, unless something else is there by now.
+    /// Removes the file, unless another file is at the path by now.
     pub fn remove(self) {
         if whereabouts::at(self.path).ok() == self.file {
             let _ = std::fs::remove_file(self.path);

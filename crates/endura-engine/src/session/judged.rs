@@ -32,11 +32,11 @@ pub(crate) struct Judged<'o> {
 
 /// What the session does about checkpoints.
 pub(super) enum Making {
-    /// Nothing: the pool has none, and is to have none.
+    /// Nothing: the pool has no checkpoints, and is to have none.
     None,
-    /// Nothing, because the session is read-only. It reports these facts about them.
+    /// Nothing, because the session is read-only. It reports these facts about the pool's checkpoints.
     Told(Box<CheckpointStats>),
-    /// It makes checkpoints, or removes them for good.
+    /// The session makes checkpoints, or removes them for good.
     Planned(Box<CheckpointPlan>),
 }
 
@@ -84,7 +84,7 @@ impl<'o> Locked<'o> {
             }
             None => {
                 if options.checkpoints.is_some() {
-                    // The pool has none, and is to have none: also where it is opened on a disk some day.
+                    // The pool has no checkpoints, and is to have none, even if it is opened on a disk some day.
                     self.file.plan(Schedule::OFF, None);
                 }
                 Making::None
@@ -119,7 +119,7 @@ impl<'o> Locked<'o> {
         plan: Option<&mut CheckpointPlan>,
     ) -> Result<(Option<Doubt>, bool)> {
         let (options, file) = (self.options, &mut self.file);
-        // The kernel reports such an error only once, so a read-only session, which cannot record it, must not ask.
+        // The kernel reports refused pages only once, so a read-only session, which cannot record them, must not ask.
         if !options.read_only {
             file.hear_of_refused_pages();
         }

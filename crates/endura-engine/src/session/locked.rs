@@ -65,8 +65,7 @@ impl<'o> Locked<'o> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] with `NotFound` if there is neither; those of
-    /// `open_existing`.
+    /// [`Error::Io`] with `NotFound` if neither the pool nor its checkpoint exists; those of `open_existing`.
     pub fn existing(options: &'o Options, path: &'o Path) -> Result<Self> {
         let of = |origin, file| Self { options, path, origin, file };
         match options.lock(path) {
@@ -100,8 +99,8 @@ impl<'o> Locked<'o> {
 }
 
 impl Options {
-    /// Locks the pool's file, as soon as no other handle has it locked, for at most `lock_timeout`. Each attempt opens
-    /// the path again, so that the caller never locks a file that was deleted meanwhile.
+    /// Locks the pool's file. If another handle has it locked, waits for at most `lock_timeout`. Each attempt opens the
+    /// path again, so that the caller never locks a file that was deleted meanwhile.
     pub(super) fn lock(&self, path: &Path) -> Result<PoolFile> {
         let (begun, mut pause) = (Instant::now(), SHORTEST_PAUSE);
         loop {
@@ -120,7 +119,8 @@ impl Options {
         if self.read_only || !self.restore || fs::symlink_metadata(path).is_ok() {
             return Ok(None);
         }
-        // Checks the path again once it has the checkpoint's lock: of several processes only one makes the pool.
+        // This checks the path again once it has the checkpoint's lock, so that only one of several processes makes the
+        // pool.
         let Some(mut from) = self.checkpoint_to_begin_from(path)? else { return Ok(None) };
         let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
         let made = found::make_anew(path, self.access(), &mut from, placement, &mut found::quietly);
@@ -179,7 +179,7 @@ impl Options {
         }
     }
 
-    /// Refuses to create a pool where the checkpoint of an earlier one is.
+    /// Refuses to create a pool at a path that has the checkpoint of an earlier pool.
     fn refuse_beside_a_checkpoint(&self, path: &Path) -> Result<()> {
         // The creation of the pool will refuse a path that exists.
         if fs::symlink_metadata(path).is_ok() {

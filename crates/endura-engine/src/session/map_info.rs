@@ -14,8 +14,9 @@ pub struct MapInfo {
     pub name: String,
     /// The kind of its index; `None` if this build does not know it.
     pub kind: Option<Kind>,
-    /// Whether this build can open, check and drop it: it knows the kind, and the sizes and features of its nodes. If
-    /// not, these calls fail with [`Error::UnknownNodes`](crate::Error::UnknownNodes); other maps are not affected.
+    /// Whether this build can open, check and drop the map, because it knows the map's kind, and the sizes and features
+    /// of its nodes. If not, these calls fail with [`Error::UnknownNodes`](crate::Error::UnknownNodes); other maps are
+    /// not affected.
     pub is_known: bool,
     /// The sizes of its nodes if it is a [`Kind::FastFair`] and this build knows them, else `None`.
     pub layout: Option<NodeLayout>,

@@ -24,7 +24,7 @@ pub struct MapAsked {
     pub kind: Option<Kind>,
     /// The sizes of the nodes, if they matter.
     pub layout: Option<NodeLayout>,
-    /// Whether a map that is not there is made.
+    /// Whether a map that does not exist is created.
     pub create: bool,
 }
 

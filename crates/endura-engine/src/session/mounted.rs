@@ -46,7 +46,7 @@ impl<'o> Judged<'o> {
 }
 
 impl Locked<'_> {
-    /// All steps that are left. Events go to `events` once the session has begun.
+    /// Takes all steps that are left. Events go to `events` once the session has begun.
     pub fn open(self, events: Events) -> Result<Arc<Open>> {
         self.judge()?.mount()?.begin(events).map(Arc::new)
     }
@@ -57,9 +57,10 @@ impl Mounted<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the session cannot be announced. The steps after that are the session's threads, whose failures
-    /// are only warnings; the locks, once in 2^20 opens; and the removal of checkpoints that are no longer wanted. If
-    /// locks or removal fail, the pool is left as if its process had been killed.
+    /// [`Error::Io`] if the session cannot be announced. Three steps follow the announcement: the session's threads
+    /// start, and their failures are only warnings; once in 2^20 opens, the locks are voided; and checkpoints that are
+    /// no longer wanted are removed. If the voiding or the removal fails, the pool is left as if its process had been
+    /// killed.
     pub(super) fn begin(self, events: Events) -> Result<Open> {
         let Self { mut judged, looked_at } = self;
         let (file, placement) = (&mut judged.locked.file, judged.placement);
@@ -134,7 +135,7 @@ impl Judged<'_> {
 }
 
 impl LookedAt {
-    /// The one write of an open, and the steps that must follow it.
+    /// Makes the one write of an open, and takes the steps that must follow it.
     fn begin(self, file: &mut PoolFile, placement: &Placement) -> Result<(Space<Mapped>, Session)> {
         let Self { medium, inspected, prepared, notes_pages } = self;
         let session = file.begin(prepared, &inspected, placement)?;
@@ -161,7 +162,7 @@ impl Options {
         Ok(LookedAt { medium, inspected, prepared, notes_pages })
     }
 
-    /// A session without checkpoints, threads and listeners, on a new file that no other handle uses yet.
+    /// Begins a session without checkpoints, threads and listeners, on a new file that no other handle uses yet.
     pub(super) fn begin_on(
         &self,
         file: &mut PoolFile,

@@ -31,11 +31,12 @@ use crate::{Error, Result};
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Closed {
-    /// The checkpoint that the close made. `None` if the pool has no checkpoints, was opened read-only, or if it could
-    /// not be made.
+    /// The checkpoint that the close made. `None` if the pool has no checkpoints, if it was opened read-only, or if the
+    /// checkpoint could not be made.
     pub checkpoint: Option<Checkpoint>,
     /// Why the checkpoint could not be made. The pool is closed and intact, but its newest checkpoint, if there is one,
-    /// lacks the last writes. Until a later session makes another one, a power loss leaves a pool that is refused.
+    /// lacks the last writes. Until a later session makes another checkpoint, a power loss leaves a pool that is
+    /// refused.
     pub checkpoint_error: Option<Error>,
 }
 
@@ -49,7 +50,7 @@ pub struct Open {
     pub(super) placement: Placement,
     pub(super) session: Session,
     pub(super) facts: Facts,
-    /// `None` once the pool is closed. Declared last: the lock outlives the mapping.
+    /// `None` once the pool is closed. This field is declared last, so that the lock outlives the mapping.
     pub(super) file: Mutex<Option<PoolFile>>,
 }
 
@@ -109,24 +110,24 @@ impl Open {
         Ok(maps.into_iter().map(|(name, map)| MapInfo::of(name, &map)).collect())
     }
 
-    /// As `Pool::drop_map`.
+    /// See `Pool::drop_map`.
     pub fn drop_map(&self, name: &str) -> Result<bool> {
         let inventory = |map: &MapState| Ok(table::of(map)?.inventory());
         self.space.told(self.space.drop_map(name, inventory))
     }
 
-    /// As `Pool::rename`.
+    /// See `Pool::rename`.
     pub fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.space.told(self.space.rename_map(from, to))
     }
 
-    /// As `Pool::verify`.
+    /// See `Pool::verify`.
     pub fn verify(&self) -> Result<Report> {
         self.expect_outside()?;
         self.space.told(verify(&self.space))
     }
 
-    /// As `Pool::recover_leaks`.
+    /// See `Pool::recover_leaks`.
     pub fn recover_leaks(&self) -> Result<bool> {
         drop(self.space.pin_mut()?);
         if self.space.leak_recovery().is_done() {
@@ -138,7 +139,7 @@ impl Open {
         self.space.told(self.background.finish())
     }
 
-    /// As `Pool::checkpoint`.
+    /// See `Pool::checkpoint`.
     pub fn checkpoint(&self) -> Result<Checkpoint> {
         self.expect_outside()?;
         drop(self.space.pin_mut()?);
@@ -163,8 +164,8 @@ impl Open {
 
     fn end_session(&self) -> Result<Closed> {
         self.expect_outside()?;
-        // Fails if an operation may still be running; the pool then stays open, and locked. While it waits for
-        // operations it holds no lock except the turn of closing.
+        // The close fails if an operation may still be running; the pool then stays open, and locked. While the close
+        // waits for operations, it holds no lock except the turn of closing.
         self.space.close()?;
         self.background.join();
         self.keeper.iter().for_each(Keeper::stop);
@@ -176,11 +177,12 @@ impl Open {
             false => self.end(&mut file),
         };
         if ended.is_err() && self.keeper.as_ref().is_some_and(Keeper::is_suspect) {
-            // The round that found this may have failed to record it.
+            // The round that raised the suspicion may have failed to record it.
             let _ = file.suspect();
         }
         self.keeper.iter().for_each(Keeper::let_go);
-        // No operation and no round is running, and later ones are refused. Done before the file is unlocked.
+        // The medium is released before the file is unlocked. No operation and no round is running, and later ones are
+        // refused.
         self.space.media().release();
         ended
     }
@@ -188,7 +190,7 @@ impl Open {
     /// Makes the closed pool durable, and then records that it was closed.
     fn end(&self, file: &mut PoolFile) -> Result<Closed> {
         self.expect_own(file)?;
-        // Before the free space is saved, because the walks of `vouch` read it.
+        // The keeper vouches before the free space is saved, because the walks of `vouch` read the free space.
         let vouched = self.keeper.as_ref().map_or(Ok(()), Keeper::vouch);
         let length = self.space.save()?;
         if length < self.space.media().len() {
@@ -202,7 +204,7 @@ impl Open {
             Some(keeper) => Some(keeper.close(file.closed_superblock()?, length)),
             None => None,
         };
-        // Checked again, because the last checkpoint may have found that the file no longer belongs to the pool.
+        // The file is checked again, because the last checkpoint may have found that it no longer belongs to the pool.
         self.expect_own(file)?;
         // The next session trusts a closed pool to be intact, and would replace the checkpoint by the pool's contents.
         let vouched = vouched.and_then(|()| self.keeper.as_ref().map_or(Ok(()), Keeper::vouch));

@@ -55,7 +55,7 @@ pub struct Stats {
 }
 
 impl Open {
-    /// As `Pool::stats`.
+    /// See `Pool::stats`.
     pub fn stats(&self) -> Result<Stats> {
         let space = &self.space;
         if self.birthplace.is_elsewhere() {

@@ -26,8 +26,9 @@ impl Default for Halves {
 #[inline(always)]
 pub(crate) fn set_byte(line: &Line, at: usize, byte: u8) {
     #[cfg(all(target_arch = "x86_64", not(miri), not(all(test, loom))))]
-    // SAFETY: the remainder is inside of the line. To the processor a store of one byte is equivalent to the `fetch_or`
-    // below, because only this byte changes; and x86 keeps the order of stores, which makes it a Release.
+    // SAFETY: the offset is less than the size of a line, so the byte is inside of the line. To the processor a store
+    // of one byte is equivalent to the `fetch_or` below, because only this byte changes; and x86 keeps the order of
+    // stores, which makes it a Release.
     unsafe {
         std::arch::asm!(
             "mov byte ptr [{line} + {at}], {byte}",

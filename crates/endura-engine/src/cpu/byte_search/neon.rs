@@ -9,7 +9,7 @@ use std::arch::asm;
 use super::line::{Halves, Line};
 use crate::sync::{Ordering, fence};
 
-/// A different bit for each byte of eight.
+/// A different bit for each of eight bytes, for both halves of a vector.
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
 #[inline(always)]
@@ -28,7 +28,7 @@ pub(super) fn bytes_like(line: &Line, byte: u8) -> u64 {
             options(nostack, preserves_flags, readonly),
         );
     }
-    // Makes an Acquire of the loads above: they pair with the stores of `set_byte`. One fence for all of them.
+    // The fence makes an Acquire of all the loads above, which pair with the stores of `set_byte`.
     fence(Ordering::Acquire);
     // SAFETY: every AArch64 processor has NEON; `BITS` has 16 bytes.
     unsafe {
@@ -62,7 +62,7 @@ pub(super) fn halves_up_to(halves: &Halves, limit: u32) -> usize {
     // SAFETY: every AArch64 processor has NEON.
     let above = unsafe {
         let limit = vdupq_n_u32(limit);
-        // All ones, which is -1, for each that is at most the limit.
+        // All ones, which is -1, for each half that is at most the limit.
         let up_to = |of| vcleq_u32(of, limit);
         vaddvq_u32(vaddq_u32(vaddq_u32(up_to(a), up_to(b)), vaddq_u32(up_to(c), up_to(d))))
     };

@@ -23,8 +23,8 @@ pub(super) fn bytes_like(line: &Line, byte: u8) -> u64 {
     // SAFETY: every x86-64 processor has SSE2.
     let pattern = unsafe { _mm_set1_epi8(byte.cast_signed()) };
     let (mut a, mut b, mut c, mut d) = (pattern, pattern, pattern, pattern);
-    // SAFETY: reads the 64 bytes of `line`, which are aligned, and nothing else. Not `readonly`, so that the compiler
-    // does not move later loads before it, as for an Acquire.
+    // SAFETY: reads the 64 bytes of `line`, which are aligned, and nothing else. The code is not marked `readonly`, so
+    // that the compiler does not move later loads before it, as for an Acquire.
     unsafe {
         asm!(
             "pcmpeqb {a}, xmmword ptr [{line}]",
@@ -46,7 +46,7 @@ pub(super) fn bytes_like(line: &Line, byte: u8) -> u64 {
 pub(super) fn four_like(line: &Line, byte: u8, first: usize) -> u64 {
     let first = first.min(size_of::<Line>() - 4);
     let four: __m128i;
-    // SAFETY: reads four bytes of `line` and nothing else. Not `readonly`, as above.
+    // SAFETY: reads four bytes of `line` and nothing else. The code is not marked `readonly`, as above.
     unsafe {
         asm!(
             "movd {four}, dword ptr [{line} + {first}]",
@@ -71,8 +71,9 @@ pub(super) fn halves_up_to(halves: &Halves, limit: u32) -> usize {
     let pattern = unsafe { _mm_set1_epi32(above.cast_signed()) };
     let (mut a, mut b, mut c, mut d) = (pattern, pattern, pattern, pattern);
     let line: usize;
-    // First finds the line that contains the last half below `above`: its number is how many of the first three lines
-    // end below `above`, and those three loads do not depend on each other. Then compares the 16 halves of that line.
+    // The code first finds the line that contains the last half below `above`: its number is how many of the first
+    // three lines end below `above`, and those three loads do not depend on each other. Then the code compares the 16
+    // halves of that line.
     // SAFETY: reads the 256 bytes of `halves`, which are aligned, and nothing else.
     unsafe {
         asm!(

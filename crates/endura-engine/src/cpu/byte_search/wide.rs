@@ -10,8 +10,8 @@ use super::line::{Halves, Line};
 #[inline(always)]
 pub(super) unsafe fn bytes_like(line: &Line, byte: u8) -> u64 {
     let found: u64;
-    // SAFETY: the caller says that there is AVX-512BW. Reads the 64 bytes of `line` and nothing else. Not `readonly`,
-    // so that the compiler does not move later loads before it, as for an Acquire.
+    // SAFETY: the caller says that there is AVX-512BW. Reads the 64 bytes of `line` and nothing else. The code is not
+    // marked `readonly`, so that the compiler does not move later loads before it, as for an Acquire.
     unsafe {
         asm!(
             "vpbroadcastb zmm16, {byte:e}",

@@ -19,8 +19,8 @@ use crate::tree::roart::upkeep::check::check_tree;
 use crate::tree::roart::write::entry::Basis;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Checks the whole tree, and passes the offset and the bytes of every chunk, including records, to `visit`. Exact
-    /// only while no thread writes ([`Space::quiesce`](crate::space::Space::quiesce)). O(n).
+    /// Checks the whole tree, and passes the offset and the bytes of every chunk, including records, to `visit`. The
+    /// result is exact only while no thread writes ([`Space::quiesce`](crate::space::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///
@@ -172,8 +172,8 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
             || self.is_end(smallest, key, value),
             |turn, decide| {
                 let mut is_taken = false;
-                // A decision counts for this record only. The turn may have ended because another operation removed the
-                // record: then no other record in its place may be removed.
+                // A decision is valid for this record only. The turn may have ended because another operation removed
+                // the record: then no other record in its place may be removed.
                 self.write(key, Basis::Record, Some(turn), &mut |old: Option<Bytes<'_>>| {
                     is_taken = old.is_some_and(|old| old == *value) && decide();
                     Some(if is_taken { ByteChange::Remove } else { ByteChange::Keep })

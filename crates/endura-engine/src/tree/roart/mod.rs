@@ -1,7 +1,7 @@
 //! ROART: a radix tree with leaf arrays, from byte strings to byte strings.
 //!
-//! The paper is by Ma, Chen, Chen, Liu, Zhu, Kang, Wu (USENIX FAST 2021). This is a corrected version: `docs/trees.md`
-//! lists the corrections, each with its reason, and the sections of the paper.
+//! The tree comes from a paper by Ma, Chen, Chen, Liu, Zhu, Kang, Wu (USENIX FAST 2021). This module is a corrected
+//! version of it: `docs/trees.md` lists the corrections, each with its reason, and the sections of the paper.
 //!
 //! Here live the [`Tree`] with its nodes, leaf arrays and records (`nodes`), the search for the place of a key
 //! (`path`), reads of many entries (`read`), writes with splits and cleanup (`write`), and walks over a whole tree
@@ -13,7 +13,7 @@
 //! | anything here | `cargo test -p endura-engine --test roart`, then `.ci/quick` |
 //! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test roart killed` |
 //!
-//! A change of the order of stores also updates the table below.
+//! Whoever changes the order of stores also updates the table below.
 //!
 //! # Structure
 //!
@@ -34,8 +34,8 @@
 //!
 //! Fingerprints, the index of a node of 48, locks and counts are volatile words, though they are stored in the pool.
 //! They are never flushed, and the first thread of a session that locks a chunk rebuilds them (the paper's selective
-//! persistence, 3.3.1, without its per-node recovery). That thread is a writer, the count after an unclean end, or a
-//! reader that has sorted an array.
+//! persistence, 3.3.1, without its per-node recovery). That thread is a writer, a thread that counts the entries after
+//! an unclean end, or a reader that has sorted an array.
 //!
 //! # What a reader may see
 //!
@@ -62,7 +62,7 @@
 //! | remove, empty word with tag | the record, if the word is not durable | before or after | clears the tag |
 //! | remove, empty word | nothing | after | nothing |
 //! | remove, last of an array or node; parent's word not yet | an empty array or node | after | uses it, or unlinks it |
-//! | remove, node with one child left; parent's word not yet | the node | after | the same |
+//! | remove, node with one child left; parent's word not yet | the node | after | uses it, or collapses it |
 //! | empty array or node unlinked, parent's word with tag | the empty one, if the word is not durable | the same map | clears the tag |
 //! | empty array or node unlinked, parent's word | nothing | the same map | nothing; its chunk is stranded |
 //! | array or node replaced, parent's word with tag | the old or the new one, whole | the same map, or before or after | clears the tag |

@@ -79,7 +79,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     /// Opens the tree of an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
         if map.kind() == KIND && map.parameters() == PARAMETERS {
-            // Pinned, as in every operation: the space of a dropped map may belong to another map by now.
+            // The thread is pinned here, as in every operation: the space of a dropped map may belong to another map by
+            // now.
             let guard = space.pin()?;
             let root = match map.is_dropped() {
                 true => Link::NONE,
@@ -104,8 +105,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Node::root(guard.media(), self.root.at())
     }
 
-    /// A function of its own: inlined into the long functions that write, it would cost an insert 2 % more
-    /// instructions.
+    /// A function of its own: if this call were inlined into the long functions that write, an insert would cost 2 %
+    /// more instructions.
     pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
         self.open.pin_mut()
     }

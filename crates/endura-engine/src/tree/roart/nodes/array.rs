@@ -49,8 +49,8 @@ fn words_of(kind: ArrayKind) -> usize {
     head(kind) + kind.capacity()
 }
 
-/// The top bit of each byte of `word` that may be equal to `byte`: of all that are, and sometimes of the byte after
-/// one.
+/// A word in which the top bit is set of each byte of `word` that is equal to `byte`, and sometimes also of the byte
+/// after such a byte.
 fn matches(word: u64, byte: u8) -> u64 {
     const ONES: u64 = u64::MAX / 0xFF;
     let difference = word ^ (ONES * u64::from(byte));
@@ -187,8 +187,8 @@ impl<'m, M: Media> Array<'m, M> {
         media.prefetch(at, Self::bytes_of(kind));
     }
 
-    /// Whether a search prefetches all lines of such an array, so that the slots arrive with the fingerprints. A larger
-    /// array has 16 lines or more, of which a search needs three.
+    /// Whether a search prefetches all lines of an array of this kind, so that the slots arrive with the fingerprints.
+    /// A larger array has 16 lines or more, of which a search needs three.
     #[inline]
     pub(crate) fn is_prefetched_whole(kind: ArrayKind) -> bool {
         kind.capacity() <= 64
@@ -258,7 +258,7 @@ impl<'m, M: Media> Array<'m, M> {
             return None;
         }
         if slot.is_dirty() {
-            // Also an empty slot: the result may be that the key is absent.
+            // This includes an empty slot, because the result may be that the key is absent.
             self.words.help_flush(self.place(i), 1);
         }
         (!slot.is_empty()).then(|| slot.at())
@@ -278,7 +278,8 @@ impl<'m, M: Media> Array<'m, M> {
         let word = FINGERPRINTS + i / 8;
         let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();
         bytes[i % 8] = fingerprint.0 as u8;
-        // Relaxed: ordered by the Release of the slot, or by that of the unlock after the fingerprints were rebuilt.
+        // Relaxed: this store is ordered by the Release of the slot, or by that of the unlock after the fingerprints
+        // were rebuilt.
         self.words.store(word, u64::from_le_bytes(bytes), Ordering::Relaxed);
         word
     }
@@ -307,7 +308,7 @@ impl<'m, M: Media> Array<'m, M> {
     ) -> Result<Self> {
         let words = Region::new(guard.media(), at, words_of(kind))?;
         let array = Self { words, kind };
-        // All relaxed: nothing leads here before the fence in `publish`, and the Release of its store.
+        // All relaxed: nothing leads here before the fence and the Release store in `publish`.
         words.store(LOCK, LockWord::created(guard, at, slots.len()), Ordering::Relaxed);
         words.store(META, meta(kind), Ordering::Relaxed);
         let byte = |i: usize| slots.get(i).map_or(0, |slot| slot.fingerprint().0 as u8);

@@ -18,8 +18,8 @@ pub(crate) struct Entered {
 }
 
 impl Entered {
-    /// Records that the walk enters the node at `at`; returns whether that may be the first time. A walk that ends when
-    /// this returns `false` enters no node a third time, except among the first [`UNNOTED`].
+    /// Records that the walk enters the node at `at`; returns whether this may be the first time. If the walk ends as
+    /// soon as this returns `false`, it enters no node a third time, except nodes among the first [`UNNOTED`].
     #[inline]
     pub(crate) fn is_new(&mut self, at: u64) -> bool {
         self.count += 1;

@@ -4,10 +4,10 @@ use crate::Result;
 use crate::media::Media;
 use crate::space::Guard;
 
-/// Chunks that may soon be linked. Those that are not are freed when this is dropped.
+/// Chunks that may soon be linked. When this is dropped, it frees the chunks that were not linked.
 pub(crate) struct Fresh<'g, M: Media> {
     guard: &'g Guard<'g, M>,
-    /// Kept apart from the others, because most operations allocate only one.
+    /// The first chunk is kept apart from the others, because most operations allocate only one.
     first: Option<(u64, u64)>,
     others: Vec<(u64, u64)>,
 }
@@ -27,7 +27,7 @@ impl<'g, M: Media> Fresh<'g, M> {
         Ok(at)
     }
 
-    /// Called when all chunks are linked.
+    /// Forgets all chunks, because they are linked now.
     pub(crate) fn linked(&mut self) {
         self.first = None;
         self.others.clear();

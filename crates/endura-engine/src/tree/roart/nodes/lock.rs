@@ -9,11 +9,11 @@
 //! earlier generation than the session's means. Here such a word also means that the volatile words of the chunk are
 //! invalid. The first thread of a session that locks the chunk makes it ready.
 //!
-//! The bit `ordered` says that an array has the order of its keys ([`order`](crate::tree::roart::nodes::order)); a
-//! writer that inserts a key clears it.
+//! The bit `ordered` says that an array stores the order of its keys ([`order`](crate::tree::roart::nodes::order)). A
+//! writer that inserts a key clears the bit.
 //!
-//! The version counts locks of writers. If a chunk's word was unlocked and is the same later, the chunk has not changed
-//! in between. The version has no other use: searches do not need it.
+//! The version counts locks of writers. If a chunk's lock word was unlocked and has the same value later, the chunk has
+//! not changed in between. The version has no other use: searches do not need it.
 
 use crate::media::{LINE, Media, Ordering, Region};
 use crate::space::{Guard, Space};
@@ -94,7 +94,7 @@ impl LockWord {
     /// Whether only a writer that held the lock when this word was read can have changed the chunk since.
     #[track_caller]
     pub(crate) fn is_of_one_holder<M: Media>(self, words: &Region<'_, M>) -> bool {
-        // As in `still_holds`.
+        // Acquire, as in `still_holds`.
         fence(Ordering::Acquire);
         let now = words.load(LOCK, Ordering::Relaxed);
         (now ^ self.0) & (VERSION | STAMP) == 0
@@ -104,8 +104,8 @@ impl LockWord {
     #[inline]
     #[track_caller]
     pub(crate) fn still_holds<M: Media>(self, words: &Region<'_, M>) -> bool {
-        // Orders the loads before it before the load after it. Pairs with the Release of a holder's stores: a reader
-        // that saw one of them sees the lock that preceded it.
+        // The fence orders the loads before it before the load after it. It pairs with the Release of a holder's
+        // stores: a reader that saw one of these stores also sees the lock that preceded the store.
         fence(Ordering::Acquire);
         let now = words.load(LOCK, Ordering::Relaxed);
         self.0 & (LOCKED | OBSOLETE) == 0 && (now ^ self.0) & !ORDERED == 0
@@ -121,7 +121,7 @@ fn impossible(offset: u64) -> Error {
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] if not.
+/// [`Error::Corrupt`] if an obsolete chunk did not become so in this session.
 #[cold]
 pub(crate) fn check_obsolete<M: Media>(space: &Space<M>, words: &Region<'_, M>) -> Result<()> {
     let is_obsolete = LockWord::read(words).is_obsolete(space.generation());
@@ -131,12 +131,12 @@ pub(crate) fn check_obsolete<M: Media>(space: &Space<M>, words: &Region<'_, M>) 
     Ok(())
 }
 
-/// Checks that the lock word of a chunk, which no thread is changing, was left by an earlier session or set by this
-/// one.
+/// Checks the lock word of a chunk that no thread is changing: an earlier session must have left the word, or this
+/// session must have set it.
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] if not.
+/// [`Error::Corrupt`] if neither is so.
 pub(crate) fn check_lock<M: Media>(guard: &Guard<'_, M>, words: &Region<'_, M>) -> Result<()> {
     lock_word::check(guard.space(), words.offset(), LockWord::read(words).0)
 }
@@ -152,11 +152,11 @@ pub(crate) struct Locked<'g, M: Media> {
 }
 
 impl<'g, M: Media> Locked<'g, M> {
-    /// Locks the chunk, after a wait if another thread holds the lock; `None` if the chunk is obsolete.
+    /// Locks the chunk. If another thread holds the lock, waits for it. `None` if the chunk is obsolete.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if no correct run leaves the chunk's lock word: no thread would ever unlock it.
+    /// [`Error::Corrupt`] if no correct run leaves such a lock word: no thread would ever unlock the chunk.
     #[track_caller]
     pub(crate) fn acquire(guard: &'g Guard<'g, M>, words: Region<'g, M>) -> Result<Option<Self>> {
         let mut waiting = Waiting::at(guard.space(), words.offset());
@@ -179,9 +179,9 @@ impl<'g, M: Media> Locked<'g, M> {
         }
     }
 
-    /// Locks an array to store its order, if it has none and was not locked since `seen` was read. The version stays
-    /// the same, because the holder changes no word that readers of this version have seen. But the first lock of a
-    /// session begins a new version.
+    /// Locks an array to store its order, if it has no order and was not locked since `seen` was read. The version
+    /// stays the same, because the holder changes no word that readers of this version have seen. But the first lock of
+    /// a session begins a new version.
     #[track_caller]
     pub(crate) fn try_acquire(
         guard: &'g Guard<'g, M>,
@@ -208,7 +208,7 @@ impl<'g, M: Media> Locked<'g, M> {
         LockWord(self.word & !LOCKED)
     }
 
-    /// Sets whether the order of the keys is stored. Takes effect with the unlock.
+    /// Sets whether the order of the keys is stored. This takes effect with the unlock.
     pub(crate) fn set_ordered(&mut self, is_ordered: bool) {
         self.word = if is_ordered { self.word | ORDERED } else { self.word & !ORDERED };
     }
@@ -218,7 +218,7 @@ impl<'g, M: Media> Locked<'g, M> {
         self.word & READY != 0
     }
 
-    /// Declares the volatile words valid, and sets the number of children. Takes effect with the unlock.
+    /// Declares the volatile words valid, and sets the number of children. This takes effect with the unlock.
     pub(crate) fn make_ready(&mut self, live: usize) {
         self.word |= READY;
         self.set_live(live);
@@ -233,11 +233,11 @@ impl<'g, M: Media> Locked<'g, M> {
     }
 
     /// Without selective persistence: starts the write-back of the count and of word `metadata`. The fence of the next
-    /// change of a word waits for it.
+    /// change of a word waits for this write-back.
     // no mutant: a technique that is switched for measuring only.
     pub(crate) fn keep_metadata<T: Techniques>(&self, metadata: usize) {
         if !T::SELECTIVE_PERSISTENCE {
-            // Release: still locked, and the other bits belong to the holder.
+            // Release: the word stays locked, and its other bits belong to the holder.
             self.words.store(LOCK, self.word, Ordering::Release);
             self.words.flush(LOCK, 1);
             if 8 * metadata as u64 >= LINE {
@@ -246,21 +246,21 @@ impl<'g, M: Media> Locked<'g, M> {
         }
     }
 
-    /// Declares that the chunk is about to be replaced or collapsed, before the word is published that leads past it.
-    /// Readers inside the chunk then know ([`sample`](crate::tree::roart::nodes::sample)).
+    /// Declares that the chunk is about to be replaced or collapsed, before the word that leads past the chunk is
+    /// published. So readers inside the chunk know about it ([`sample`](crate::tree::roart::nodes::sample)).
     pub(crate) fn leave(&mut self) {
         self.word |= OBSOLETE;
         // Release: pairs with the Acquire of a reader that asks for proof. The word stays locked.
-        // equivalent mutant, without: not seen: this takes a reader in the chunk, a writer between the word that leads
-        // past the chunk and the unlock, and a third thread that inserts a foreign key.
-        // equivalent mutant, relaxed: not seen: the same, and late visibility.
+        // equivalent mutant, without: not seen: a test would need a reader in the chunk, a writer between the word that
+        // leads past the chunk and the unlock, and a third thread that inserts a foreign key.
+        // equivalent mutant, relaxed: not seen: a test would need all of these, and a store that becomes visible late.
         self.words.store(LOCK, self.word, Ordering::Release);
     }
 
     /// Unlocks a chunk in which nothing was changed: the lock word is again what it was, with its version.
     #[cold]
     pub(crate) fn unchanged(mut self) {
-        // A lock that made the chunk ready has changed it, and keeps its new word.
+        // A holder that made the chunk ready has changed it: then the lock word is the new one.
         if LockWord(self.found).is_ready(self.guard.space().generation()) {
             self.word = self.found;
         }
@@ -275,9 +275,9 @@ impl<'g, M: Media> Locked<'g, M> {
 impl<M: Media> Drop for Locked<'_, M> {
     fn drop(&mut self) {
         self.panics.end(self.guard.space());
-        // Pairs with the Acquire of readers and of the next lock. As a full fence after all changes under the lock, it
-        // also pairs with that of every other write. So of two threads that each write and then look up, at least one
-        // sees the write of the other. SeqCst: on x86-64 an exchange.
+        // SeqCst: on x86-64 an exchange. The store pairs with the Acquire of readers and of the next lock. As a full
+        // fence after all changes under the lock, it also pairs with the full fence of every other write. So of two
+        // threads that each write and then look up, at least one sees the write of the other.
         self.words.store(LOCK, self.word & !LOCKED, Ordering::SeqCst);
         fence_behind_exchange();
     }

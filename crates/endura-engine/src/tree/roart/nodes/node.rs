@@ -2,11 +2,11 @@
 //!
 //! | byte | word | |
 //! | --- | --- | --- |
-//! | 0 | lock, version, number of children | volatile meaning ([`lock`](crate::tree::roart::nodes::lock)) |
+//! | 0 | lock, version, number of children | volatile ([`lock`](crate::tree::roart::nodes::lock)) |
 //! | 8 | what this is: magic, kind, depth | immutable |
 //! | 16 | prefix: bytes `depth - 8 .. depth` of every key below, right-aligned | immutable |
 //! | 24 | the record of the key that ends here (EOK), or 0 | |
-//! | 32.. | children: 4, 16, 48 in any order, or 256 by their byte | |
+//! | 32.. | children: 4, 16 or 48 in any order, or 256 by their byte | |
 //! | 416.. | 48 only: for each byte, the number of its child plus one; 0 = none | volatile |
 //!
 //! `depth` is the index of the byte on which the node branches. Depth and prefix never change, so that a node can get a
@@ -47,8 +47,8 @@ pub(crate) enum Prefix {
     Matches,
     /// The key has the stored part of the prefix; the prefix has bytes before that.
     MayMatch,
-    /// The key differs at this byte, where the keys below have the other byte (or it differs earlier, if the prefix has
-    /// bytes that the node does not store).
+    /// The key differs from the prefix at this index, where the keys below have this byte. (If the prefix has bytes
+    /// that the node does not store, the key may also differ earlier.)
     LeavesAt(usize, u8),
 }
 
@@ -120,13 +120,13 @@ impl<'m, M: Media> Node<'m, M> {
     }
 
     /// If `link` leads to a node of 256 children that branches on byte `from` of the key: the word under that byte.
-    /// `None` if it leads elsewhere, or if the key ends before. The header and the word are loaded in parallel: neither
-    /// load waits for the other.
+    /// `None` if the link leads elsewhere, or if the key ends before that byte. The header and the word are loaded in
+    /// parallel: neither load waits for the other.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn child_by_byte(media: &M, link: Link, key: &[u8], from: usize) -> Option<Link> {
         const WORDS: usize = CHILDREN + 256;
-        // An empty word may still have the kind; it leads to the superblock, which is not a node.
+        // An empty word may still have the kind. Its offset leads to the superblock, which is not a node.
         if !link.is_to(NodeKind::N256) {
             return None;
         }
@@ -344,8 +344,8 @@ impl<'m, M: Media> Node<'m, M> {
     /// Records in the index that word `i` will hold the child under `byte`. Returns the number of the word that this
     /// changes, or that of the lock word if the node has no index.
     ///
-    /// Called before the word itself is stored. Otherwise one reader, which searches, could see the child, and the next
-    /// one, which uses the index, could miss it.
+    /// Called before the word itself is stored. Otherwise a reader that searches all words could see the child, and a
+    /// later reader that uses the index could miss it.
     pub(crate) fn note(&self, byte: u8, i: usize) -> usize {
         if self.kind != NodeKind::N48 {
             return LOCK;
@@ -353,7 +353,7 @@ impl<'m, M: Media> Node<'m, M> {
         let word = INDEX + usize::from(byte / 8);
         let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();
         bytes[usize::from(byte % 8)] = (i - CHILDREN + 1) as u8;
-        // Relaxed: ordered by the Release of the word.
+        // Relaxed: this store is ordered by the Release of the child's word.
         self.words.store(word, u64::from_le_bytes(bytes), Ordering::Relaxed);
         word
     }
@@ -387,7 +387,8 @@ impl<'m, M: Media> Node<'m, M> {
     fn write_index(&self, index: &[u8; 256]) {
         for (word, bytes) in index.chunks_exact(8).enumerate() {
             let value = bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
-            // Relaxed: ordered by the Release of the unlock, or of the word that leads to a new node.
+            // Relaxed: this store is ordered by the Release of the unlock, or by that of the word that leads to a new
+            // node.
             self.words.store(INDEX + word, value, Ordering::Relaxed);
         }
     }
@@ -399,8 +400,8 @@ impl<'m, M: Media> Node<'m, M> {
         let depth = new.prefix.len();
         let node = Self { words, kind, depth };
         let live = new.children.len() + usize::from(!new.eok.is_empty());
-        // All relaxed: nothing leads here before the fence in `publish` (or in `make_map`, for a root), and the Release
-        // of its store.
+        // All relaxed: nothing leads here before the fence and the Release store in `publish` (or in `make_map`, for a
+        // root).
         for (word, value) in [
             (LOCK, LockWord::created(guard, at, live)),
             (META, meta(kind, depth)),

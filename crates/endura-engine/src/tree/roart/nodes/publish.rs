@@ -13,7 +13,7 @@ use crate::tree::roart::techniques::Techniques;
 /// chunks durable. The word is durable on return. The caller holds the lock of the chunk that has the word.
 pub(crate) fn publish<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, word: u64) {
     let media = words.media();
-    // Before the word: the chunk to which it leads must exist after a crash.
+    // The fence comes before the word is stored: the chunk to which the word leads must exist after a crash.
     media.fence();
     media.mark(Mark::Step("publish.word"));
     replace::<T, M>(words, i, word, word);
@@ -38,8 +38,8 @@ fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64,
     } else {
         return replace_and_flush(words, i, first, last);
     }
-    // Before the operation returns: waits for a store past the cache, and on eADR for a store that may still be in the
-    // store buffer.
+    // The drain comes before the operation returns. It waits for a store past the cache, and on eADR for a store that
+    // may still be in the store buffer.
     media.drain();
     media.mark(Mark::Step("publish.durable"));
 }
@@ -51,17 +51,20 @@ fn replace_and_flush<M: Media>(words: &Region<'_, M>, i: usize, first: u64, last
     let has_tag = media.needs_flush();
     // Release: pairs with the Acquire of readers, who then see what the word leads to.
     // equivalent mutant, relaxed: with a tag, the fence before the store orders what the word leads to, on every
-    // machine; only the language, which knows nothing of that fence, needs the Release. Without a tag, the store in
-    // `replace` shows the need: a checkpoint is made while no thread writes, and relies on no order of stores.
+    // machine; only the language, which knows nothing of that fence, needs the Release. Without a tag, readers need the
+    // Release as they need that of the store in `replace`, where a fault is seen. A checkpoint does not need it: it is
+    // made while no thread writes, and relies on no order of stores.
     words.store(i, if has_tag { first | DIRTY } else { last }, Ordering::Release);
     media.mark(Mark::Step("publish.dirty"));
     words.flush(i, 1);
-    // Before the tag is cleared: without the tag no reader flushes. And before the operation returns.
+    // The drain comes before the tag is cleared, because without the tag no reader flushes. It also comes before the
+    // operation returns.
     media.drain();
     media.mark(Mark::Step("publish.durable"));
     if has_tag {
-        // Not flushed: after a crash the word means the same with or without the tag.
-        // equivalent mutant, relaxed: the fences before order what the word leads to, as for the store with the tag.
+        // This store is not flushed: after a crash the word means the same with or without the tag.
+        // equivalent mutant, relaxed: the earlier fences order what the word leads to, as they do for the store with
+        // the tag.
         words.store(i, last, Ordering::Release);
     }
 }
@@ -73,7 +76,7 @@ pub(crate) fn announce<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize,
     if !T::COMPRESSED_ENTRIES {
         words.store(i, emptied(link.0), Ordering::Release);
         words.flush(i, 1);
-        // Orders the durability of the two parts of an entry.
+        // The fence orders the durability of the two parts of an entry.
         words.media().fence();
     }
 }
@@ -97,7 +100,7 @@ pub(crate) fn settle<M: Media>(words: &Region<'_, M>, places: impl Iterator<Item
     }
     words.media().mark(Mark::Step("settle"));
     dirty.iter().for_each(|&i| words.flush(i, 1));
-    // Before the tags are cleared, as in `replace_and_flush`.
+    // The fence comes before the tags are cleared, as in `replace_and_flush`.
     words.media().fence();
     for i in dirty {
         let word = words.load(i, Ordering::Relaxed);

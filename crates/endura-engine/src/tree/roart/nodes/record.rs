@@ -17,8 +17,8 @@ use crate::{Error, Result};
 
 const HEADER: usize = 2;
 
-/// The number of bytes of a record that are prefetched before its length is known: the header, and a key and value of
-/// some hundred bytes.
+/// The number of bytes of a record that are prefetched before its length is known: the header, and a key and a value
+/// that have about a hundred bytes together.
 const AHEAD: u64 = 2 * LINE + 1;
 /// The fewest bytes of a later record that a scan prefetches: the header, a key, the first bytes of a value.
 const KEY_AHEAD: u64 = 48;
@@ -44,8 +44,8 @@ fn has_key<M: Media>(words: Region<'_, M>, key: &[u8]) -> bool {
     rest.is_empty() || load(whole.len()).starts_with(rest)
 }
 
-/// Bytes `from..from + 8` of a key that has `key` bytes, as a number that sorts as they do; bytes beyond the end count
-/// as 0. The first argument has the two words over which these bytes are spread.
+/// Bytes `from..from + 8` of a key that has `key` bytes, as a number that sorts as these bytes do; bytes beyond the end
+/// count as 0. The first argument has the two words over which these bytes are spread.
 #[inline(always)]
 fn sort_number([first, second]: [u64; 2], from: usize, key: usize) -> u64 {
     let shift = 8 * (from % 8) as u32;
@@ -79,7 +79,7 @@ impl<'m, M: Media> Record<'m, M> {
         Self::within(media, at).ok_or_else(|| Self::refusal(media, at))
     }
 
-    /// As [`enter`](Self::enter), without the cost of an error value.
+    /// Does what [`enter`](Self::enter) does, without the cost of an error value.
     #[inline(always)]
     pub(crate) fn within(media: &'m M, at: u64) -> Option<Self> {
         // Relaxed: the word that led here was loaded with Acquire.
@@ -242,8 +242,8 @@ impl<'m, M: Media> Record<'m, M> {
         self.key_byte(at).cmp(&key.get(at).copied())
     }
 
-    /// Eight bytes of the key of the record at `at`, from byte `from` on, as a number that sorts as they do; bytes
-    /// beyond the end count as 0. Returns also the length of the key.
+    /// Eight bytes of the key of the record at `at`, from byte `from` on, as a number that sorts as these bytes do;
+    /// bytes beyond the end count as 0. Returns also the length of the key.
     #[inline(always)]
     pub(crate) fn sort_key(media: &'m M, at: u64, from: usize) -> Result<(u64, usize)> {
         let first = HEADER + from / 8;
@@ -258,7 +258,8 @@ impl<'m, M: Media> Record<'m, M> {
         Self::sort_key_at_end(media, at, from)
     }
 
-    /// As [`sort_key`](Self::sort_key), if the medium ends right after the record, or if there is no record at `at`.
+    /// Does what [`sort_key`](Self::sort_key) does, if the medium ends right after the record, or if there is no record
+    /// at `at`.
     #[cold]
     fn sort_key_at_end(media: &'m M, at: u64, from: usize) -> Result<(u64, usize)> {
         let record = Self::enter(media, at)?;
@@ -361,7 +362,7 @@ impl<'m, M: Media> Writer<'m, M> {
     }
 
     fn store(&mut self, word: u64) {
-        // Relaxed: nothing leads here before the fence in `publish`, and the Release of its store.
+        // Relaxed: nothing leads here before the fence and the Release store in `publish`.
         self.words.store(self.next, word, Ordering::Relaxed);
         self.next += 1;
     }

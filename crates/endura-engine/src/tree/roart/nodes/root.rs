@@ -6,7 +6,7 @@ use crate::{Error, Result};
 use crate::tree::roart::nodes::node::Node;
 use crate::tree::roart::nodes::word::Link;
 
-/// The word that leads to the root of the tree with the root word at `root_at`.
+/// The link to the root node of the tree whose root word is at `root_at`.
 pub(crate) fn root_link<M: Media>(media: &M, root_at: u64) -> Result<Link> {
     // Acquire: pairs with the Release of the thread that created the map. The root word never changes.
     let at = Region::new(media, root_at, 1)?.load(0, Ordering::Acquire);
@@ -14,7 +14,7 @@ pub(crate) fn root_link<M: Media>(media: &M, root_at: u64) -> Result<Link> {
     Link::root(at).ok_or_else(nowhere)
 }
 
-/// The root of the tree with the root word at `root_at`.
+/// The root node of the tree whose root word is at `root_at`.
 pub(crate) fn root_node<M: Media>(media: &M, root_at: u64) -> Result<Node<'_, M>> {
     Node::root(media, root_link(media, root_at)?.at())
 }

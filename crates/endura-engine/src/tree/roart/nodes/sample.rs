@@ -6,15 +6,15 @@
 //! node sees them too. So a record read below a node counts only with proof that neither the node nor a copy of it had
 //! been collapsed when the record was read. Either of these is proof:
 //!
-//! * The node is not obsolete, read after the record. A thread that replaces or collapses a node marks it as obsolete
-//!   ([`Locked::leave`](crate::tree::roart::nodes::lock::Locked::leave)) before it publishes the word that leads past
-//!   the node.
-//! * The node above still leads to the node, read after the record, and the node above is not obsolete itself, read
-//!   last. Then the node has not been left yet, even if it is about to be.
+//! * The lock word of the node, read after the record, says that the node is not obsolete. A thread that replaces or
+//!   collapses a node marks it as obsolete ([`Locked::leave`](crate::tree::roart::nodes::lock::Locked::leave)) before
+//!   it publishes the word that leads past the node.
+//! * The node above, read after the record, still leads to the node. Its lock word, read last, says that the node above
+//!   is not obsolete itself. Then the node has not been left yet, even if it is about to be.
 //!
 //! A reader that sees a foreign key in the array also sees what happened before that key was inserted. If a copy of the
-//! node was collapsed, this is the mark of the node. Otherwise it is the changed word above, or the mark of the node
-//! above. A locked node proves nothing, because most holders of a lock change a record.
+//! node was collapsed, the reader sees the mark of the node. Otherwise it sees the changed word above, or the mark of
+//! the node above. A locked node proves nothing, because most holders of a lock change a record.
 //!
 //! If there is no proof, the node was left after the search reached it, and a new search from the root does not reach
 //! it. So a retry waits for no other thread, and fails again only if another writer has changed the tree again.
@@ -42,7 +42,7 @@ pub(crate) struct Reached<'n, 'm, M> {
 pub(crate) enum Sample<'m, M> {
     /// A record whose key has the node's whole prefix.
     Record(Record<'m, M>),
-    /// No key was below the node throughout the search.
+    /// No key stayed below the node during the whole search.
     Barren,
     /// The node is no longer in its place.
     Moved,
@@ -54,7 +54,7 @@ impl<'m, M: Media> Reached<'_, 'm, M> {
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) also if the node, or the one above, only seems to have been left: no
-    /// thread did so in this session, and every retry would find the same.
+    /// thread of this session has left it, and every retry would find the same.
     pub(crate) fn sample(&self, space: &Space<M>) -> Result<Sample<'m, M>> {
         let generation = space.generation();
         Ok(match any_record(self.node)? {
@@ -76,8 +76,8 @@ impl<'m, M: Media> Reached<'_, 'm, M> {
     /// Whether all records read below the node before this call had the node's prefix.
     #[inline]
     pub(crate) fn is_in_place(&self, generation: u64) -> bool {
-        // Acquire, and after the Acquire loads of the records below. Pairs with the store of the mark, which precedes
-        // the Release that lets foreign keys in.
+        // The lock word is read with Acquire, and after the Acquire loads of the records below. The load pairs with the
+        // store of the mark, which precedes the Release that lets foreign keys in.
         !self.node.version().is_obsolete(generation) || self.is_led_to(generation)
     }
 
@@ -86,7 +86,7 @@ impl<'m, M: Media> Reached<'_, 'm, M> {
         let Some((above, byte)) = self.above else { return false };
         let leads =
             above.child(byte, generation).is_some_and(|(_, link)| link.at() == self.node.at());
-        // Read after the word (Acquire): the words of an obsolete node may lead anywhere.
+        // The version is read after the word (Acquire), because the words of an obsolete node may lead anywhere.
         leads && !above.version().is_obsolete(generation)
     }
 }

@@ -13,8 +13,8 @@ use crate::tree::roart::nodes::word::Slot;
 /// Bytes of a key that are compared at a time.
 const STEP: usize = 7;
 
-/// The occupied slots of an array in key order. A walk has one for all its arrays: its memory grows to what the largest
-/// of them needs, and is not cleared for the next.
+/// The occupied slots of an array in key order. A walk has one `Sorted` for all its arrays: its memory grows to what
+/// the largest array needs, and is kept for the next array.
 #[derive(Default)]
 pub(crate) struct Sorted {
     /// All slots of the array.
@@ -34,7 +34,7 @@ impl Sorted {
             let slot = array.load(number);
             self.slots.push(slot);
             if !slot.is_empty() {
-                // Prefetches all at once, so that the misses overlap.
+                // The keys of all records are prefetched at once, so that the misses overlap.
                 Record::prefetch_key(media, slot.at());
                 self.order.push(number as u64);
             }

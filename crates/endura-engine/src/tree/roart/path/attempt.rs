@@ -1,11 +1,12 @@
 //! Attempts of a write: each searches for the place of its key, locks it, and fails if the place has changed.
 //!
-//! Their number has no limit, because an attempt fails only if another write has made progress: other writers may win
-//! any number of times. Only damage makes an attempt fail while no thread changes anything, and this code detects that.
-//! After an attempt has failed, the chunks that it used are recorded: up to three, each with its lock word. Suppose
-//! that the next attempt fails over the same chunks with the same words, and none is locked. Then no thread has changed
-//! them since before that attempt started its search: a thread that changes one takes the lock, and leaves another
-//! version (a holder that changes nothing leaves the same version). So the attempt has failed because of damage.
+//! The number of attempts has no limit, because an attempt fails only if another write has made progress: other writers
+//! may win any number of times. Only damage makes an attempt fail while no thread changes anything, and this code
+//! detects that. After an attempt has failed, the chunks that it used are recorded: up to three, each with its lock
+//! word. Suppose that the next attempt fails over the same chunks with the same words, and none of them is locked. Then
+//! no thread has changed them since before that attempt started its search: a thread that changes a chunk takes its
+//! lock, and leaves another version (a holder that changes nothing leaves the same version). So the attempt has failed
+//! because of damage.
 
 use crate::media::Media;
 use crate::tree::roart::nodes::array::Array;
@@ -59,8 +60,8 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// The number of failed attempts after which the pin is ended: chunks that other writers retire meanwhile wait for
-    /// that.
+    /// The number of failed attempts after which the pin is ended. Until then, the chunks that other writers retire
+    /// meanwhile cannot be reused.
     const IN_ONE_PIN: u32 = 256;
 
     pub(crate) fn new() -> Self {

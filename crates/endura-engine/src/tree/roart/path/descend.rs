@@ -1,8 +1,8 @@
 //! The descent from the root to the place of a key, without locks.
 //!
-//! A node stores eight bytes of its prefix. If the prefix has more bytes below the parent, a lookup skips those
+//! A node stores eight bytes of its prefix. If the prefix has more bytes below the parent, a lookup skips those bytes
 //! optimistically, and the record at the end decides. An insert must be sure: it reads any record below the node,
-//! because that has the whole prefix.
+//! because each of them has the whole prefix.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -82,7 +82,7 @@ impl<'g, M: Media> Spot<'g, M> {
         key.bytes.get(self.parent?.depth()).copied()
     }
 
-    /// The outcome of an attempt to make a change here. `done`: the change was made.
+    /// The outcome of an attempt to make a change here. `done` says whether the change was made.
     #[inline]
     pub(crate) fn outcome(&self, done: bool) -> Attempt {
         if done { Attempt::Done } else { self.failed() }
@@ -222,7 +222,7 @@ fn compare_whole<'g, M: Media>(
         _ => node.depth(),
     };
     match record.key_byte(at) {
-        // Before the stored part, or where the comparison with the stored part says.
+        // The key leaves the prefix before the stored part, or where the comparison with the stored part says.
         Some(byte) if at < node.remembers_from() || at == leaves_at && at < node.depth() => {
             Ok(Some(Below::Elsewhere(Some(Fork { at, byte }))))
         }

@@ -95,8 +95,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         version.flatten().unwrap_or(seen)
     }
 
-    /// Locks `node`, and finds the word that leads to the chunk at `child`, first under `byte`. `None` if the node is
-    /// obsolete or no longer has this child. Locks are taken from the leaves up.
+    /// Locks `node`, and finds the word that leads to the chunk at `child`; looks first under `byte`. `None` if the
+    /// node is obsolete or no longer has this child. Locks are taken from the leaves up.
     pub(crate) fn lock_above<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -114,16 +114,17 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Some(Holder { lock, i, link: link.under(node.byte_at(i, link)) }))
     }
 
-    /// Counts records that an earlier session left in a chunk. Called under its first lock.
+    /// Counts records that an earlier session left in a chunk. Called under the first lock of the chunk in this
+    /// session.
     fn note_found(&self, records: usize) {
         if self.open.map().counted() != Counted::All {
             self.open.map().add(records as i64);
         }
     }
 
-    /// Whether no pop comes before an insert of `key`. Called under the lock of a chunk that stays on the path to the
-    /// key while it is locked, so that a pop announced later finds this chunk locked. Also called before anything is
-    /// published.
+    /// Whether no pop comes before an insert of `key`. The caller holds the lock of a chunk that stays on the path to
+    /// the key while it is locked, so that a pop announced later finds this chunk locked. The caller has published
+    /// nothing yet.
     #[inline(always)]
     pub(crate) fn admits(&self, key: &Sought<'_>) -> bool {
         self.open.map().pops().admit(key.bytes)

@@ -1,8 +1,8 @@
 //! Optimistic lookup: prefixes longer than eight bytes are skipped, and the key in the record decides.
 //!
-//! It follows the same words as [`find`](crate::tree::roart::path::descend::find), and records nothing about its path.
-//! It is short because the processor starts the next lookup while this one waits for a line, as far as its reorder
-//! window reaches.
+//! A lookup follows the same words as [`find`](crate::tree::roart::path::descend::find), and records nothing about its
+//! path. The code is short because the processor starts the next lookup while this one waits for a line, as far as its
+//! reorder window reaches.
 
 use crate::Result;
 use crate::media::{Mark, Media};

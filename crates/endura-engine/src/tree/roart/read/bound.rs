@@ -7,8 +7,8 @@ use crate::media::Media;
 
 use crate::tree::roart::nodes::record::Record;
 
-/// Whether the key of `record` is within `bound`, given that the two agree in their first `from` bytes. `UP`: the bound
-/// is a lower bound, otherwise an upper bound.
+/// Whether the key of `record` is within `bound`, given that the two agree in their first `from` bytes. With `UP`, the
+/// bound is a lower bound, otherwise an upper bound.
 #[inline]
 pub(crate) fn is_within<M: Media, const UP: bool>(
     record: &Record<'_, M>,
@@ -23,7 +23,7 @@ pub(crate) fn is_within<M: Media, const UP: bool>(
     }
 }
 
-/// As [`is_within`], for the copy of a key.
+/// Does what [`is_within`] does, for the copy of a key.
 #[inline(always)]
 pub(crate) fn has_passed<const UP: bool>(key: &[u8], bound: Bound<&[u8]>) -> bool {
     let beyond = if UP { Order::Greater } else { Order::Less };

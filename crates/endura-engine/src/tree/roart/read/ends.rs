@@ -1,14 +1,14 @@
 //! The first and the last entry, at one moment.
 //!
-//! A descent along the edge of the tree notes everything on which the result rests. For each node, this is which child
-//! came next, or that none did. For each array, it is the slots. For both it is also the version, which is read first.
-//! Then the search checks all of this again. The version counts locks. If it is the same, only a writer that held the
-//! lock at the first look can have changed the chunk. The holder of one lock changes one word, once (or only its tag).
-//! So a word that reads the same twice was the same all the time. At the moment between the two looks all of it was
-//! true together, from the root on: the result is that of this moment.
+//! A descent along the edge of the tree notes everything on which the result rests. For each node, it notes which child
+//! came next, or that none did. For each array, it notes the slots. For both it also notes the version, which it reads
+//! first. Then the search checks all of this again. The version counts locks. If the version is the same, only a writer
+//! that held the lock at the first look can have changed the chunk. The holder of one lock changes one word, once (or
+//! only its tag). So a word that reads the same twice was the same all the time. At the moment between the two looks
+//! all of it was true together, from the root on: the result is that of this moment.
 //!
-//! If the second look differs, a writer has taken a lock since the first, or has stored a word under one. So the search
-//! is lock-free, and does not wait for a writer that is suspended with a lock.
+//! If the second look differs, a writer has taken a lock since the first look, or has stored a word under a lock. So
+//! the search is lock-free, and does not wait for a writer that is suspended with a lock.
 //!
 //! # Pins
 //!
@@ -74,14 +74,14 @@ struct Edge<'g, M: Media, T, const UP: bool> {
     entered: Entered,
     seen: Vec<Observation<'g, M>>,
     slots: Vec<Slot>,
-    /// Whether a chunk did not become quiet while the look waited.
+    /// Whether the search has given up waiting for a chunk to become quiet.
     is_held: bool,
     /// The order of the last array, if it was not stored.
     sorted: Option<Sorted>,
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// The result of `read` for the first entry; for `UP` = false for the last.
+    /// The result of `read` for the first entry, or, if `UP` is false, for the last entry.
     pub(crate) fn end<const UP: bool, R>(
         &self,
         trust: Trust,
@@ -114,7 +114,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         })
     }
 
-    /// The end that the descent has reached, if all of it was true at one moment. `None`: a writer intervened.
+    /// The end that the descent has reached, if all of it was true at one moment. `None` if a writer intervened.
     fn try_end<'g, const UP: bool>(
         &'g self,
         edge: &mut Edge<'g, M, T, UP>,
@@ -173,8 +173,8 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         Ok(())
     }
 
-    /// Takes another pin if this one has seen enough, besides a path through `way` nodes. `false`: what was seen has
-    /// changed.
+    /// Takes another pin if this one has made enough looks in addition to those along a path through `way` nodes.
+    /// Returns `false` if what was seen has changed.
     fn breathe(&mut self, way: usize) -> Result<bool> {
         if self.seen.len() - self.before >= BITE + 2 * way {
             self.before = self.seen.len();
@@ -182,7 +182,8 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                 return Ok(false);
             }
             if self.retired.is_none() {
-                // Read before the look below: a chunk that this look still finds in its place was not counted yet.
+                // The number is read before the look below: a chunk that this look still finds in its place is not
+                // included in the number.
                 self.retired = Some(self.tree.open.map().retired());
                 if !self.seen.iter().all(|seen| self.is_unchanged(seen)) {
                     return Ok(false);
@@ -326,8 +327,8 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                 self.renew()?;
             }
         }
-        // The number of retired chunks is read after the second look (Acquire). If a chunk's memory was another chunk
-        // by then, the retirement of the earlier chunk had been counted before.
+        // The number of retired chunks is read after the second look (Acquire). If the memory of a chunk belonged to
+        // another chunk at the second look, the retirement of the earlier chunk had been counted before.
         Ok(!self.has_lost_some())
     }
 

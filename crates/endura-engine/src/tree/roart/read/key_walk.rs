@@ -42,13 +42,13 @@ struct Frame<'g, M> {
 pub(crate) struct KeyWalk<'g, 'b, M: Media, T, const UP: bool> {
     tree: &'g Tree<M, T>,
     path: Vec<Frame<'g, M>>,
-    /// The children that were taken of each node of the path, those of one node in reverse order.
+    /// The children taken from each node of the path; those of one node are in reverse order.
     taken: Vec<(u8, Link)>,
     bound: Bound<&'b [u8]>,
     entered: Entered,
     /// Whether another thread has replaced a node on the path to the bound, so that the walk has to start again.
     has_moved: bool,
-    /// Where the records of an array are sorted.
+    /// The buffer in which the records of an array are sorted.
     sorted: Sorted,
 }
 
@@ -96,8 +96,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         }
     }
 
-    /// Enters a node. `is_border`: its keys agree with the bound in their first `from` bytes, and may be on both sides
-    /// of it.
+    /// Enters a node. `is_border` says that the node's keys agree with the bound in their first `from` bytes, and may
+    /// be on both sides of the bound.
     fn enter(&mut self, reached: Reached<'_, 'g, M>, from: usize, is_border: bool) -> Result<()> {
         let node = *reached.node;
         if !self.entered.is_new(node.at()) {
@@ -136,7 +136,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
             (Some(&byte), false) => {
                 self.path.push(Frame { next: Some(byte), border: Some(byte), ..all });
             }
-            // The bound ends here: it equals the key that may end here, and is before all others.
+            // The bound ends here: it equals the key that may end here, and is before all other keys below.
             (None, true) => self.path.push(Frame { eok: eok_is_bound, ..all }),
             (None, false) => self.path.push(Frame { next: None, eok: eok_is_bound, ..all }),
         }
@@ -277,7 +277,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
     }
 
     /// Notes the records of an array in key order. Their keys agree in their first `from` bytes. Returns the version in
-    /// which the array has these records: `version`, or the one that storing their order has begun.
+    /// which the array has these records: `version`, or a new version if storing their order has begun one.
     fn note_array(
         &mut self,
         array: &Array<'g, M>,
@@ -300,8 +300,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         Ok(now)
     }
 
-    /// Drops those of the entries from `start` on that are not within the bound. The entries are in order, so these are
-    /// the first ones.
+    /// Drops those of the entries from `start` on that are not within the bound. The entries are in order, so the
+    /// dropped ones are the first ones.
     fn leave_out(
         &self,
         array: &Array<'g, M>,
@@ -320,8 +320,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
             out.keep_since(start, at..end);
             return Ok(());
         }
-        // All at once, so that the binary search waits once and not at each step. Many of the records are shown soon
-        // anyway.
+        // The records are prefetched all at once, so that the binary search waits once and not at each step. Many of
+        // them are shown soon anyway.
         out.since(start).iter().for_each(|&record| media.prefetch(record, LINE));
         let (mut low, mut high) = (start, end);
         while low < high {
@@ -339,7 +339,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
 }
 
 impl<M: Media> Frame<'_, M> {
-    /// Takes the next children, and prefetches them: until they may hold `want` entries.
+    /// Takes the next children, until they may hold `want` entries, and prefetches them.
     fn take_children<const UP: bool>(
         &mut self,
         want: usize,

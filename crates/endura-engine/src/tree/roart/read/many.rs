@@ -74,7 +74,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 }
 
-/// The next step on the path, prefetched.
+/// Prefetches what the next step on the path reads, and returns that step.
 fn ahead<'g, M: Media>(
     media: &M,
     Continuation { link, from }: Continuation,

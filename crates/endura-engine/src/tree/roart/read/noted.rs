@@ -23,7 +23,7 @@ pub(crate) enum BatchShown {
     Enough,
 }
 
-/// Records in key order; the first of them were shown.
+/// Records in key order. The first `passed` of them were shown.
 #[derive(Default)]
 pub(crate) struct Batch {
     records: Vec<u64>,
@@ -87,7 +87,7 @@ impl Batch {
         self.records.extend(records);
     }
 
-    /// Reserves space for `records` more, so that the next ones are noted without a check.
+    /// Reserves space for `records` more records, so that the next ones are noted without a check.
     pub(crate) fn reserve(&mut self, records: usize) {
         if self.records.capacity() == 0 {
             self.records.reserve(records + 64);
@@ -132,7 +132,7 @@ impl Batch {
         Ok(self.passed > before)
     }
 
-    /// The next record, the holder of it and the holder's version when it was noted.
+    /// The next record, its holder, and the version that the holder had when the record was noted.
     #[inline(always)]
     pub(crate) fn next(&self) -> Option<(u64, u64, LockWord)> {
         let mut runs = self.runs.get(self.passed_runs..)?.iter();
@@ -154,9 +154,9 @@ impl Batch {
         }
     }
 
-    /// Calls `show` with the next records, up to index `until` of all, each while its holder has not changed since it
-    /// was noted. If the records `are_new`, the first one is shown in any case: so a scan makes progress whatever
-    /// writers do. Each time, the record that is [`DISTANCE`] later is prefetched.
+    /// Calls `show` with the next records, up to index `until` of all, as long as the holder of each has not changed
+    /// since the record was noted. If the records `are_new`, the first one is shown in any case: so a scan makes
+    /// progress whatever writers do. Each time, the record that is [`DISTANCE`] later is prefetched.
     #[inline(always)]
     pub(crate) fn show_runs<'m, M: Media>(
         &mut self,

@@ -1,4 +1,4 @@
-//! The next entry of a scan whose caller takes them one by one.
+//! The next entry of a scan whose caller takes the entries one by one.
 //!
 //! Most entries are copied without a pin. The scan ([`scan`](crate::tree::roart::read::scan)) has noted some records,
 //! and has taken a seat at that time. A step reads the next of these records as a scan of numbers reads its leaf:
@@ -9,8 +9,8 @@
 //! 3. it reads the epoch: if that covers the seat, no thread had used either chunk for something else by then. So the
 //!    lengths were true, and a record does not change before its chunk is reused.
 //!
-//! If any of this fails, the step is a scan in a pin that shows one entry. So the caller gets nothing that the map did
-//! not hold during the call. A map that was dropped, or a pool that was closed, is noticed by the next step.
+//! If any of these checks fails, the step is a scan in a pin that shows one entry. So the caller gets nothing that the
+//! map did not hold during the call. A map that was dropped, or a pool that was closed, is noticed by the next step.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -25,12 +25,13 @@ use crate::tree::roart::read::scan::Cursor;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// A larger record is copied in a pin: without one, the copy might take so long that it is in vain. And before a chunk
-/// is known to be a record, its words may claim any length.
+/// A record of more bytes is copied in a pin: without a pin, the copy might take so long that it is in vain. Besides,
+/// before a chunk is known to be a record, its words may claim any length.
 const LARGE: u64 = 64 << 10;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Copies the next entry within `first`, at which the scan starts, and `last`; returns whether there is one.
+    /// Copies the next entry that is within both bounds: `first`, at which the scan starts, and `last`. Returns whether
+    /// there is one.
     pub(crate) fn next<const UP: bool>(
         &self,
         cursor: &mut Cursor,
@@ -60,7 +61,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         })
     }
 
-    /// Copies the next of the noted records, and passes it; `false` if this needs a pin.
+    /// Copies the next of the noted records, and passes it. Returns `false` if this needs a pin.
     #[inline(always)]
     fn copy_noted(&self, cursor: &mut Cursor, with_value: bool, entry: &mut Entry) -> bool {
         let Cursor { batch, noted, .. } = cursor;
@@ -73,7 +74,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 return None;
             }
             record.copy_to(with_value, entry);
-            // After the loads of the copy, which are not ordered by themselves. Pairs with `before_reuse`.
+            // The fence comes after the loads of the copy, which are not ordered by themselves. It pairs with
+            // `before_reuse`.
             fence(Ordering::Acquire);
             Some(record.bytes())
         });

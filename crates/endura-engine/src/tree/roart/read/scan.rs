@@ -4,11 +4,12 @@
 //! records, each with the node or array that holds it and the version of that holder. A noted record is shown if its
 //! holder still has that version: the record was in the map at that moment. If not, another walk starts after the last
 //! key shown. So no key is shown twice, and no key that stayed in the map is skipped. Nothing is pinned between two
-//! calls ([`one_by_one`](crate::tree::roart::read::one_by_one) shows how an entry is read without a pin), and no pin lasts longer
-//! than it takes to show [`AT_MOST`] entries.
+//! calls ([`one_by_one`](crate::tree::roart::read::one_by_one) shows how an entry is read without a pin), and no pin
+//! lasts longer than it takes to show [`AT_MOST`] entries.
 //!
-//! Each record has its own lines, which are prefetched some entries before it is due. For the same reason the walk
-//! stays ahead: the next array is read while the last records of the one before arrive.
+//! Each record has its own lines, which are prefetched some entries before the record is due, so that they arrive in
+//! time. For the same reason the walk stays ahead: the next array is read while the last records of the one before
+//! arrive.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -23,11 +24,11 @@ use crate::tree::roart::read::noted::{Batch, BatchShown};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// The least number of entries noted at a time: an array is noted whole.
+/// The least number of entries noted at a time. (An array is always noted whole.)
 const AHEAD: usize = 16;
 
-/// The least number for every walk of a cursor but the first: another walk costs a search from the root, and mostly a
-/// pin.
+/// The least number of entries that each walk of a cursor notes first, except its first walk: another walk costs a
+/// search from the root, and mostly a pin.
 const AFTER_PAUSE: usize = 64;
 
 /// The approximate number of entries shown in one pin.
@@ -43,7 +44,7 @@ pub struct Cursor {
     goes_on: bool,
 }
 
-/// As [`is_within`], for the record at `at`.
+/// Does what [`is_within`] does, for the record at `at`.
 fn lies_within<M: Media, const UP: bool>(media: &M, at: u64, bound: Bound<&[u8]>) -> Result<bool> {
     Ok(is_within::<M, UP>(&Record::enter(media, at)?, bound, 0))
 }
@@ -143,7 +144,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let is_outside = |record| Ok(!lies_within::<M, UP>(media, record, first)?);
             if shown.is_none() && batch.skip(is_outside)? {
                 if walk.is_none() {
-                    // The holder is no longer valid for skipped records: a key may have been inserted after them.
+                    // What was noted is no longer valid: a key may have been inserted after the skipped records.
                     batch.clear();
                 }
                 continue;
@@ -176,7 +177,7 @@ fn ended<'g, M: Media, const UP: bool>(
 ) -> Result<Shown<'g, M>> {
     let Some(at) = shown else { return Ok(Shown::Enough) };
     let record = Record::enter(media, at)?;
-    // Otherwise a scan of a damaged pool might never end.
+    // Without this check, a scan of a damaged pool might never end.
     if is_within::<M, UP>(&record, first, 0) {
         Ok(Shown::UpTo(record))
     } else {

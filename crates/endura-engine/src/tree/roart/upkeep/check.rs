@@ -97,8 +97,8 @@ pub(crate) fn void_locks<M: Media>(guard: &Guard<'_, M>, root_at: u64) -> Result
     })
 }
 
-/// Checks the tree with the root word at `root_at`, and passes the offset and the bytes of every chunk to `visit`.
-/// Exact only while no thread writes. O(n): every record is read whole and looked up.
+/// Checks the tree with the root word at `root_at`, and passes the offset and the bytes of every chunk to `visit`. The
+/// result is exact only while no thread writes. O(n): every record is read whole and looked up.
 ///
 /// # Errors
 ///
@@ -167,8 +167,8 @@ pub(crate) fn check_sum<M: Media>(record: &Record<'_, M>) -> Result<()> {
     }
 }
 
-/// Checks a record, and that a search for its key finds it and no other: so no key is in two places, and none is where
-/// a search cannot find it.
+/// Checks a record, and that a search for its key finds this record and no other. If all records pass, no key is in two
+/// places, and no key is where a search cannot find it.
 fn check_record<'g, M: Media>(
     guard: &Guard<'g, M>,
     root: Node<'g, M>,

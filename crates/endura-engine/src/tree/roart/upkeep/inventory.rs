@@ -69,7 +69,7 @@ impl Inventory {
                 let array = Array::enter(media, link.at(), kind)?;
                 if tell(note, &Chunk::Array(array)) {
                     let slots = array.slots();
-                    // Prefetches all at once, so that the misses overlap.
+                    // The first lines of all records are prefetched at once, so that the misses overlap.
                     slots.iter().for_each(|slot| media.prefetch(slot.at(), LINE));
                     for slot in &slots {
                         tell(note, &Chunk::Record(Record::enter(media, slot.at())?));

@@ -1,5 +1,5 @@
 //! A walk over all nodes, arrays and records for a leak recovery, while other threads change the tree. It is a
-//! [`tour`](crate::tree::roart::upkeep::tour), whose page says why it meets every chunk that stays.
+//! [`tour`](crate::tree::roart::upkeep::tour): the page of that module says why a tour meets every chunk that stays.
 //!
 //! A word that is empty and marked as not durable counts as empty: either its writer is inside a pin and will retire
 //! the old target, or the writer was killed. The walk flushes all words that it reads, because those of a killed

@@ -3,11 +3,11 @@
 //!
 //! # Why it meets every chunk that stays
 //!
-//! First, inside one pin. A word was valid when it was loaded, and its target does not go away before the pin ends. A
-//! node or array that is replaced keeps its words. A chunk that stays in the tree moves only along its own path from
-//! the root: from a node that is replaced to its replacement, or from a node that is collapsed to the one above it. If
-//! the tour has already loaded the word that leads to the node from which the chunk moves, it still finds the chunk in
-//! that node.
+//! Consider first what happens inside one pin. A word was valid when it was loaded, and its target does not go away
+//! before the pin ends. A node or array that is replaced keeps its words. A chunk that stays in the tree moves only
+//! along its own path from the root: from a node that is replaced to its replacement, or from a node that is collapsed
+//! to the one above it. If the tour has already loaded the word that leads to the node from which the chunk moves, it
+//! still finds the chunk in that node.
 //!
 //! A later pin continues by key. The tour goes in key order: the key that ends at a node, then its children by their
 //! bytes. It remembers the key of the last record met, and then skips all chunks that are entirely before that key. A
@@ -17,11 +17,11 @@
 //!
 //! # Why it ends
 //!
-//! The remembered key never decreases, and a step does not end before it has met a larger one. (If a damaged tree has
+//! The remembered key never decreases, and a step does not end before it has met a larger key. (If a damaged tree has
 //! many nodes side by side without any record, the step ends, and the next one goes twice as far.) If a node does not
 //! store all of its prefix, a record below the node says whether the node is before or after the key
 //! ([`sample`](crate::tree::roart::nodes::sample)). If another thread has left the node meanwhile, the step ends
-//! without progress, and the next one searches for the path again, in a pin of its own.
+//! without progress, and the next step searches for the path again, in a pin of its own.
 
 use std::cmp::Ordering as Order;
 use std::ops::ControlFlow;
@@ -39,7 +39,7 @@ use crate::tree::roart::nodes::word::{Link, LinkKind, NodeKind};
 /// and arrays without a record side by side.
 const BARREN: u64 = if cfg!(test) { 8 } else { 1 << 12 };
 
-/// The number of bytes that take as long to read as a chunk takes to reach.
+/// A record of this many bytes takes as long to read as a chunk takes to reach.
 const LONG: u64 = 2048;
 
 /// A chunk that a tour meets.
@@ -72,17 +72,17 @@ struct Frame {
 #[derive(Default)]
 pub(crate) struct Tour {
     path: Vec<Frame>,
-    /// Valid while the path can be used; not before the first step.
+    /// The seat is valid while the path can be used. Before the first step it is not valid.
     walked: Seat<()>,
     /// The key of the last record met.
     last: Option<Vec<u8>>,
-    /// The number of steps in a row without a new key. Each doubles the extension of the next ([`BARREN`]).
+    /// The number of steps in a row without a new key. Each such step doubles the extension of the next ([`BARREN`]).
     stretch: u32,
 }
 
 impl Tour {
-    /// Continues: passes about `bite` more chunks of the tree with this root to `visit`. Returns whether the tour has
-    /// ended. A chunk may be met more than once.
+    /// Continues the tour: passes about `bite` more chunks of the tree with this root to `visit`. Returns whether the
+    /// tour has ended. A chunk may be met more than once.
     pub(crate) fn step<'g, M: Media>(
         &mut self,
         guard: &'g Guard<'_, M>,
@@ -103,7 +103,8 @@ impl Tour {
             // would be a step back.
             (strides.left, strides.record) = (bite, None);
         }
-        // The step does not end before it has a new key from which to continue: otherwise the next one might repeat it.
+        // The step does not end before it has a new key from which to continue: otherwise the next step might repeat
+        // it.
         let mut barren = BARREN << self.stretch;
         while strides.left > 0 || (barren > 0 && !strides.is_beyond(self.last.as_deref())) {
             barren -= u64::from(strides.left == 0);
@@ -118,8 +119,9 @@ impl Tour {
                 key.clear();
                 record.copy_key(key);
             }
-            // If the next step cannot use the path, it repeats all this and has to go farther. In one pin each chunk is
-            // met once, and none is reused: the pool has no space for more.
+            // If the next step cannot use the path, it repeats all this and has to go farther. In one pin each chunk of
+            // a sound tree is met once, and none is reused. So a step that goes farther than the pool has space for
+            // chunks shows damage.
             _ if BARREN << self.stretch > 2 * media.len() / LINE => {
                 return Err(root.corrupt("nodes that are reached more than once"));
             }
@@ -196,7 +198,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
                     .map(|i| array.peek(i).at())
                     .filter(|&at| at != 0)
                     .collect();
-                // Prefetches all at once, so that the misses overlap.
+                // The first lines of all records are prefetched at once, so that the misses overlap.
                 slots.iter().for_each(|&at| self.media.prefetch(at, LINE));
                 slots.into_iter().try_for_each(|at| self.record(at))
             }
@@ -204,8 +206,8 @@ impl<'g, M: Media> Strides<'g, '_, M> {
         }
     }
 
-    /// Builds the path of a tour that has reached the key `last`, and skips only what is entirely before it. `false` if
-    /// another thread has changed the path meanwhile.
+    /// Builds the path of a tour that has reached the key `last`, and skips only what is entirely before it. Returns
+    /// `false` if another thread has changed the path meanwhile.
     fn rejoin(
         &mut self,
         path: &mut Vec<Frame>,
@@ -266,7 +268,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
 /// The position of the keys below a node relative to a key.
 enum Side {
     Before,
-    /// The key may be one of them.
+    /// The key may be one of the node's keys.
     Around,
     Behind,
 }

@@ -1,7 +1,8 @@
 //! Writes: find the place of a key, decide, prepare the new chunks, lock, check again, change one word.
 //!
 //! Under a lock a write only checks that the place is unchanged: that it still has the same record of the key, or still
-//! none. Records never change, and none is reused during this operation, so the same record means the same value.
+//! none. Records never change, and no record's chunk is reused during this operation, so the same record means the same
+//! value.
 //!
 //! A write whose place has changed keeps its decision as long as its basis is the same: the key is still absent, or has
 //! the same value. Inserts and removes of neighbours, by any thread, do not make it decide again.
@@ -175,7 +176,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
         let space = self.open.space();
         let filled = space.parked(|| fill(&mut Filling { writer: &mut writer, space }));
-        // In the child of a fork the chunk belongs to the parent, and so do all further steps.
+        // In the child of a fork, this write stops: the chunk belongs to the parent process, which also takes all
+        // further steps.
         if self.open.space().is_elsewhere() {
             return Err(Error::Forked);
         }
@@ -253,7 +255,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         };
         publish::<T, M>(&words, i, word);
         fresh.linked();
-        // `publish` has made this durable: the old record is unlinked.
+        // `publish` has made it durable that the old record is unlinked.
         guard.retire(old.at(), old.bytes());
         Ok(true)
     }

@@ -31,7 +31,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         new: &NewRecord,
     ) -> Result<Entered> {
         let Some(mut lock) = self.lock_array(guard, &array)? else { return Ok(Entered::Moved) };
-        // Checked under the lock: another thread may have inserted the key since the search.
+        // The array is searched again under the lock, because another thread may have inserted the key since the
+        // search.
         if array.find(key.bytes, key.fingerprint, guard.space().generation())?.is_some() {
             lock.unchanged();
             return Ok(Entered::Moved);
@@ -70,8 +71,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Entered::Yes)
     }
 
-    /// Inserts a key whose place has the record of another key. A new array gets both (without leaf compaction, a
-    /// node).
+    /// Inserts a key whose place has the record of another key. A new array gets both records (without leaf compaction,
+    /// a new node gets them).
     pub(crate) fn pair<'g>(
         &self,
         guard: &'g Guard<'g, M>,

@@ -2,7 +2,7 @@
 //! child is collapsed: the child takes its place.
 //!
 //! Each of these changes replaces one word of the parent, under the locks of the child and of the parent, taken in this
-//! order. They affect only the shape of the tree.
+//! order. The changes affect only the shape of the tree.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -28,9 +28,9 @@ pub(crate) fn sparse(kind: ArrayKind) -> usize {
     kind.smaller().map_or(0, |smaller| smaller.capacity() / 2)
 }
 
-/// The most changes of the shape that follow one remove, which is pinned meanwhile. A sound tree needs a few. Other
-/// threads may change the same place each time, and in a damaged tree a word may lead to a node that no thread can
-/// lock.
+/// The largest number of changes of the shape that follow one remove, which stays pinned until they end. A sound tree
+/// needs a few. Other threads may change the same place each time, and in a damaged tree a word may lead to a node that
+/// no thread can lock.
 const CHANGES: usize = 64;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
@@ -65,8 +65,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(())
     }
 
-    /// Unlinks what is empty below `spot.node`, in which no record can tell the whole prefix. Returns the chunks that
-    /// this used. The caller then searches for the place of the key again.
+    /// Unlinks an array or node that is empty, at or below `spot.node`: no record below that node can tell its whole
+    /// prefix. Returns the chunks that this used. The caller then searches for the place of the key again.
     pub(crate) fn prune<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -132,7 +132,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 
     /// Unlinks `node` from `parent` if it is empty, puts its only child or key in its place, or replaces it with a
-    /// smaller one if it is sparse. Returns the same as [`tidy_array`](Self::tidy_array).
+    /// smaller one if it is sparse. The result means what that of [`tidy_array`](Self::tidy_array) means.
     fn tidy_node<'g>(
         &self,
         guard: &'g Guard<'g, M>,

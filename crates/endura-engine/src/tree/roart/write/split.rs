@@ -18,8 +18,8 @@ use crate::tree::roart::write::draft::NewRecord;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Creates a node for records that agree in their first `from` bytes and are too many for one array; the last
-    /// record is that of `key`. It branches on the first byte in which they differ, so that there are at least two
-    /// groups, none of which is too large.
+    /// record is that of `key`. The node branches on the first byte in which the records differ, so that there are at
+    /// least two groups, none of which is too large.
     pub(crate) fn split<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -85,8 +85,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         self.split(guard, &Sought::new(&key), from, slots, fresh)
     }
 
-    /// Inserts a key that differs from the prefix of `spot.node` at `fork`: a new node is inserted above. The old node
-    /// is not changed, and need not be locked: the holder of its parent's lock decides what leads to it.
+    /// Inserts a key that differs from the prefix of `spot.node` at `fork`: a new node is inserted above that node. The
+    /// old node is not changed, and need not be locked: the holder of its parent's lock decides what leads to it.
     pub(crate) fn split_prefix<'g>(
         &self,
         guard: &'g Guard<'g, M>,
