@@ -1,8 +1,8 @@
 //! Whether this process is still the one that opened the pool.
 //!
 //! A forked child inherits the mapping of every pool, and must not touch any. A process detects with one load that it
-//! is such a child: the word is in a page that the kernel zeroes in the child (`MADV_WIPEONFORK`). The process id would
-//! show the same, at the price of a system call per operation.
+//! is such a child: it loads a word from a page that the kernel zeroes in the child (`MADV_WIPEONFORK`). The process id
+//! would show the same, at the price of a system call per operation.
 //!
 //! At the fork itself [`pthread_atfork`](libc::pthread_atfork) handlers run: the child closes the descriptors of the
 //! pools' locks ([`descriptors`]). `fork` runs them in the child before any other code. A raw `clone` does not run
@@ -127,8 +127,8 @@ extern "C" fn in_child() {
     descriptors::let_go_in_child();
 }
 
-/// Runs `work` until a run was not disturbed by a fork, and returns that run's outcome. The outcomes of earlier runs
-/// are dropped.
+/// Runs `work`, and repeats it until a run was not disturbed by a fork. Returns the outcome of that run. The outcomes
+/// of earlier runs are dropped.
 pub(super) fn undisturbed<T>(work: impl Fn() -> T) -> T {
     process();
     let mut backoff = Backoff::default();
