@@ -1,5 +1,5 @@
-//! Claims to files within one process. A claim excludes another open of the file by the same process. The locks of some
-//! file systems do not do that, and media have no lock.
+//! Claims to files within one process. They let one open of a file exclude another open by the same process. The locks
+//! of some file systems do not do that, and media have no lock.
 //!
 //! # Protocol
 //!

@@ -18,7 +18,7 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The system's error. The other methods return it in the same cases.
+    /// The system's error. The other methods also fail with the system's error.
     fn length(&self) -> io::Result<u64>;
 
     /// How many bytes of the disk the file takes: fewer than its length where it has holes.

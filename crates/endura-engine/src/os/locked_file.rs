@@ -34,9 +34,9 @@ impl LockedFile {
 
     /// The descriptor; `None` in a forked child.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        // SAFETY: the descriptor is still in the list. So it is closed only by dropping `self`, or by the fork handler
-        // of a child, which empties the list before any other code of the child runs. If the host closed the
-        // descriptor, its number refers to another file or to none.
+        // SAFETY: the descriptor is still in the list. So this library closes it only when `self` is dropped, or in the
+        // fork handler of a child, which empties the list before any other code of the child runs. If the host closed
+        // the descriptor, its number refers to another file or to none.
         self.is_ours().then(|| unsafe { BorrowedFd::borrow_raw(self.kept.descriptor()) })
     }
 }

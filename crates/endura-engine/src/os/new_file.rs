@@ -1,8 +1,8 @@
 //! A file that has no name until it is complete.
 //!
-//! A new file has no name at first (`O_TMPFILE`). When it is complete, it is linked under its name through `/proc`,
-//! which fails if the name is taken. Where the file system has no nameless files, or where `/proc` is missing, the new
-//! file has a temporary name in the same folder. A crash may leave an incomplete file under its temporary name, but
+//! A new file has no name at first (`O_TMPFILE`). When it is complete, it is linked under its name through `/proc`, and
+//! the link fails if the name is taken. Where the file system has no nameless files, or where `/proc` is missing, the
+//! new file has a temporary name in the same folder. A crash may leave an incomplete file under its temporary name, but
 //! never under its real one.
 //!
 //! A link replaces nothing. To replace an older file of the pool, the new file gets a temporary name, which is

@@ -80,8 +80,8 @@ impl Pool {
         self.open.path()
     }
 
-    /// What the restore did, if the open took the pool back to a checkpoint or made it from one. [`Stats`] has the
-    /// same; this method is O(1).
+    /// What the restore did, if the open took the pool back to a checkpoint or made it from one. [`Stats`] has the same
+    /// facts; this method is O(1).
     pub fn restored(&self) -> Option<&Restored> {
         self.open.restored()
     }
@@ -135,7 +135,7 @@ impl Pool {
         self.open.rename(from, to)
     }
 
-    /// Checks everything in the pool: every node of every map, and that no two use the same bytes. Writers wait
+    /// Checks everything in the pool: every node of every map, and that no two nodes use the same bytes. Writers wait
     /// meanwhile, readers continue. O(n).
     ///
     /// # Errors

@@ -50,7 +50,7 @@ impl Boot {
         *self != Self::default()
     }
 
-    /// Whether both are the same boot. `None` if no number is known on both sides.
+    /// Whether both are the same boot. `None` if neither number is known for both.
     pub(crate) fn compare(&self, other: &Self) -> Option<bool> {
         let ids = (self.id != [0; 16] && other.id != [0; 16]).then_some(self.id == other.id);
         let memories =

@@ -138,7 +138,7 @@ impl Filesystem {
         matches!(self.name, "xfs" | "ocfs2" | "overlayfs" | "unknown")
     }
 
-    /// Whether it shows files of another file system, where they can also be opened by their paths.
+    /// Whether its files are those of another file system, by whose paths they can also be opened.
     pub(crate) fn is_overlay(self) -> bool {
         self.name == "overlayfs"
     }

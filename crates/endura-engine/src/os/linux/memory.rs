@@ -67,10 +67,10 @@ pub(crate) enum Folios {
 ///
 /// Except inside `map`, each address of the range is either mapped by the reservation or recorded as lost. An address
 /// that is neither is a gap: the kernel may give it to the next `mmap` of any thread, for example the allocator's. To
-/// map or unmap the address again would take that memory away. A `mmap` with `MAP_FIXED` leaves such a gap if it fails,
-/// because it unmaps the old mapping before it asks the file system. So `map` first maps the file at another address,
-/// and then moves the mapping into its place. If there is a gap all the same, `map` closes it unless another thread was
-/// faster. Otherwise the gap is lost: the reservation never maps or unmaps it again.
+/// map or unmap the address again would take that memory away. An `mmap` with `MAP_FIXED` leaves such a gap if it
+/// fails, because it unmaps the old mapping before it asks the file system. So `map` first maps the file at another
+/// address, and then moves the mapping into its place. If there is a gap all the same, `map` closes it unless another
+/// thread was faster. Otherwise the gap is lost: the reservation never maps or unmaps it again.
 ///
 /// # Example
 ///
