@@ -42,7 +42,7 @@ impl ForkGuard {
         if named != 0 {
             return Self { process, number: named };
         }
-        // Incremented before the number is used, so that a child forked at this very moment takes another one.
+        // Incremented before the number is used, so that a child forked at this very moment takes another number.
         let fresh = LAST.fetch_add(1, Ordering::SeqCst) + 1;
         // One thread sets the number of the process, and all others use that number.
         let number = match process.compare_exchange(0, fresh, Ordering::AcqRel, Ordering::Acquire) {

@@ -47,8 +47,9 @@ impl Drop for LockedFile {
             // A child of a raw `clone` has the descriptor as well. Closing only ours would leave the lock to the child.
             let _ = flock(descriptor, FlockOperation::Unlock);
         }
-        // In a forked child the handler has emptied the list, which may now hold the descriptor of a pool that the
-        // child opened. In a child of a raw `clone` this closes a copy of the descriptor; the parent keeps the lock.
+        // `close` closes only a descriptor that is still in the list. In a forked child it is not, because the handler
+        // has emptied the list, which may now hold the descriptor of a pool that the child opened. In a child of a raw
+        // `clone` the call closes the child's copy of the descriptor, and the parent keeps the lock.
         self.kept.close();
     }
 }

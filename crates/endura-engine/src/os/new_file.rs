@@ -198,7 +198,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether this is a name of the file itself, and not a symbolic link to it.
+/// Whether `path` is a name of the file itself, and not a symbolic link to the file.
 fn is_at(path: &Path, file: FileId) -> bool {
     fs::symlink_metadata(path).is_ok_and(|facts| FileId::of(&facts) == file)
 }

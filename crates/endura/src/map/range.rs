@@ -115,8 +115,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         failed.map(|()| last)
     }
 
-    /// The next entry from one end, converted by one of the two closures. `of_bytes` gets an entry without its value
-    /// unless `needs_value` is set.
+    /// The next entry from one end, converted by one of the two closures. `of_bytes` gets an entry with its value only
+    /// if `needs_value` is set.
     #[inline]
     fn step<A>(
         &mut self,

@@ -119,8 +119,8 @@ fn may_have(len: u64) -> bool {
     !known || limit.rlim_cur == libc::RLIM_INFINITY || len <= limit.rlim_cur
 }
 
-/// Fails if byte `end` is beyond the limit on the size of files. To be called before every write that ends at `end`:
-/// the kernel enforces the limit, with its signal, also inside a file that is longer already.
+/// Fails if byte `end` is beyond the limit on the size of files. It must be called before every write that ends at
+/// `end`: the kernel enforces the limit, with its signal, also inside a file that is longer already.
 pub(crate) fn refuse_beyond_limit(end: u64) -> std::io::Result<()> {
     if may_have(end) { Ok(()) } else { Err(Errno::FBIG.into()) }
 }

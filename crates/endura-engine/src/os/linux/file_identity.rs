@@ -137,7 +137,7 @@ impl FileIdentity {
         xxh3_128(&facts.concat()).max(1).to_le_bytes()
     }
 
-    /// Whether the file can be distinguished from a later one with its inode.
+    /// Whether the file can be distinguished from a later one with the same inode.
     pub(crate) fn has_birth(&self) -> bool {
         self.birth.is_some() || self.generation.is_some()
     }

@@ -300,8 +300,8 @@ impl Reservation {
         // SAFETY: the call replaces nothing: it fails if anything is mapped in the gap, by us or by others.
         match unsafe { mmap_anonymous(at, gap.len(), ProtFlags::empty(), flags) } {
             Ok(found) if found == at => return,
-            // SAFETY: kernels before 4.17 do not know the flag, and choose another address if this one is taken. That
-            // mapping was just made, and no other thread has seen it.
+            // SAFETY: kernels before 4.17 do not know the flag, and choose another address if this one is taken. The
+            // mapping at that address was just made, and no other thread has seen it.
             Ok(found) => unsafe { trim(found.cast(), gap.len()) },
             Err(_) => {}
         }
