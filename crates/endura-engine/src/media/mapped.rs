@@ -51,10 +51,10 @@ const NOTES_PAGES: u8 = 2;
 /// of the file becomes accessible only after the file system has allocated its blocks. So a full disk, or a limit on
 /// the size of files, causes [`Error::Full`] and not a signal.
 ///
-/// The file is mapped in pieces of 2 MiB, so that the kernel can use huge pages. It grows in steps of 64 KiB ([`STEP`]),
-/// and the last piece may reach beyond its end. [`len`](Media::len) counts the whole steps of the file, and every
-/// [`Span`](super::Span) and [`Region`](super::Region) is checked against it, so that no access reaches a page that the
-/// file does not have.
+/// The file is mapped in pieces of 2 MiB, so that the kernel can use huge pages. It grows in steps of 64 KiB
+/// ([`STEP`]), and the last piece may reach beyond its end. [`len`](Media::len) counts the whole steps of the file, and
+/// every [`Span`](super::Span) and [`Region`](super::Region) is checked against it, so that no access reaches a page
+/// that the file does not have.
 ///
 /// Any number of media of this process may map one file. While one of them extends the file, the others wait before
 /// they extend or map it. A growth that fails removes only what it added. The caller ensures that no other process

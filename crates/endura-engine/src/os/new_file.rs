@@ -146,7 +146,7 @@ impl NewFile {
     /// # Errors
     ///
     /// `AlreadyExists` if a file other than `old` has the name; any other error of the system. Nothing has changed
-    /// then.
+    /// then, except if the removal of `old` failed: then the new file has the name, and `old` has the temporary name.
     pub(crate) fn replace(&mut self, path: &Path, old: FileId) -> io::Result<()> {
         let temporary = match self.temporary.clone() {
             Some(temporary) => temporary,

@@ -1,8 +1,8 @@
 //! The types of keys and values, and their encodings.
 //!
-//! This module may use `tree`, whose [`Bytes`](endura_engine::tree::Bytes) it reads, and the modules below. After a change run
-//! `.ci/quick` and `cargo test -p endura-tests`. An encoding must not change for a type name that pools may have
-//! recorded; a type in the table has the same encoding in `dynamic`, in the command and in Python.
+//! This module may use `tree`, whose [`Bytes`](endura_engine::tree::Bytes) it reads, and the modules below. After a
+//! change run `.ci/quick` and `cargo test -p endura-tests`. An encoding must not change for a type name that pools may
+//! have recorded; a type in the table has the same encoding in `dynamic`, in the command and in Python.
 //!
 //! | type | bytes | as a word | order | recorded name |
 //! | --- | --- | --- | --- | --- |
