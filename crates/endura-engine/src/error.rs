@@ -50,8 +50,8 @@ pub enum Error {
         need: u64,
         /// The size in bytes of the longest piece of free space, or of the longest that there would be if the file grew
         /// as far as it can. A value that is 8 KiB shorter fits, with a key of up to 4,000 bytes: a page begins with a
-        /// table of 4 KiB, and a record with its head and its key. A value of at most 16 KiB may fit even if this is 0,
-        /// in a free chunk of its size.
+        /// table of 4 KiB, and a record begins with its head and its key. A value of at most 16 KiB may fit even if
+        /// `free` is 0, in a free chunk of its size.
         free: u64,
     },
     /// Another process, or another handle of this process, has the pool open.
@@ -66,8 +66,8 @@ pub enum Error {
     /// A read-only open found a pool that a writer must repair first.
     #[error("the pool needs a repair that a read-only open may not do: open it for writing once")]
     NeedsRecovery,
-    /// The machine stopped, or the file was copied, while the pool was open; or it cannot be excluded that one of these
-    /// happened.
+    /// The machine stopped, or the file was copied, while the pool was open. The error is also returned if one of these
+    /// cannot be excluded.
     #[error(
         "the pool may be torn ({reason}): restore it from a backup, or verify and accept it with \
          `endura check --accept`"
@@ -234,8 +234,8 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// There is no such map, and the call cannot create it: the pool is read-only, the options forbid it, or the map is
-    /// to be renamed.
+    /// There is no such map, and the call cannot create it: the pool is read-only, the options forbid it, or the call
+    /// renames the map.
     #[error(
         "the pool has no map `{name}`: choose one that `Pool::maps` lists, or open the pool for writing to make it"
     )]
@@ -378,7 +378,7 @@ fn open_now(now: Option<&Path>) -> String {
     }
 }
 
-/// The path as an error shows it. If it is a dangling symbolic link, with its target.
+/// The path as an error shows it. A dangling symbolic link is shown with its target.
 fn named(path: &Path) -> String {
     let shown = path.display();
     match fs::read_link(path) {
@@ -395,7 +395,7 @@ const OPENING: &str = "opening ";
 const CREATING: &str = "creating ";
 
 /// The advice for an I/O error. It concerns a path only if the caller gave that path, because the caller has not chosen
-/// the others.
+/// other paths.
 fn act(doing: &str, kind: io::ErrorKind) -> &'static str {
     let is_callers_path = [OPENING, CREATING].iter().any(|begin| doing.starts_with(begin));
     match kind {
@@ -438,7 +438,7 @@ fn with_article(kind: Kind) -> String {
     format!("{article} {kind}")
 }
 
-/// For `?` in functions of `std::io`.
+/// This conversion is for `?` in functions that return an `io::Result`.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {
@@ -453,5 +453,5 @@ impl From<Error> for io::Error {
 const _: () = assert!(size_of::<Error>() <= 48);
 // If a variant filled the whole type, there would be no byte for the number of the variant. The compiler would store
 // the number in unused values of a word of that variant, and each operation would have to load and compare words, about
-// ten instructions more. This is the largest variant.
+// ten instructions more. The tuple here has the fields of the largest variant.
 const _: () = assert!(size_of::<(PathBuf, Option<Box<Path>>)>() < size_of::<Error>());

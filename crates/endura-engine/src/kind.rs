@@ -13,9 +13,9 @@ pub enum Kind {
     /// A FAST & FAIR B+-tree, for keys and values of at most 8 bytes. It is entirely in the pool, restarts in
     /// microseconds, and scans fastest.
     FastFair,
-    /// An NBTree, for keys and values of at most 8 bytes. Its writers never wait, except for a pop, and an insert,
-    /// update or remove writes one cache line. Its inner nodes are in DRAM, and are rebuilt as they are needed after an
-    /// open.
+    /// An NBTree, for keys and values of at most 8 bytes. Its writers never wait, except that pops take turns and an
+    /// insert may wait for a pop. An insert, update or remove writes one cache line. Its inner nodes are in DRAM, and
+    /// are rebuilt as they are needed after an open.
     NbTree,
     /// A ROART radix tree, for keys and values of any type. It is entirely in the pool, and restarts in microseconds.
     Roart,
@@ -81,7 +81,7 @@ impl fmt::Display for Kind {
 impl FromStr for Kind {
     type Err = String;
 
-    /// Reads a name, in whatever case, and with `-` between its words or without.
+    /// Reads a name, in letters of either case, with or without `-` between its words.
     fn from_str(name: &str) -> Result<Self, String> {
         let plain = name.replace('-', "");
         let found = Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(&plain));

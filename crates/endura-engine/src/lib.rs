@@ -1,15 +1,16 @@
 //! The engine of endura: bytes that survive, their space and lifetime, the indexes, and the session of an open pool.
 //!
-//! **No API**: that is the crate `endura`. Any version may change or take away any of this, so whoever uses it pins it
-//! (`=0.1.0`).
+//! **This crate is no API**: the API is the crate `endura`. Any version may change or remove anything in this crate. A
+//! program that uses it nevertheless pins its version (`=0.1.0`).
 //!
-//! Data flows one way: `cpu` → `os` → `media`, `runtime` → `space` → `checkpoint`, `tree` → `index` → `session`. The first
-//! four are the only doors for `unsafe`.
+//! Each module uses only those before it in this order: `cpu` → `os` → `media`, `runtime` → `space` → `checkpoint`,
+//! `tree` → `index` → `session`. Only the first four may use `unsafe`.
 //!
-//! Two crates, so that a changed line of the API compiles no tree. What is generic over the medium is compiled where it is
-//! called: so `endura` calls only what is made for [`Mapped`](media::Mapped), and no function that is generic over a medium.
+//! The engine is a crate of its own, so that a changed line of the API compiles no tree. Code that is generic over the
+//! medium is compiled in the crate that calls it. So `endura` calls only code that is made for
+//! [`Mapped`](media::Mapped), and no function that is generic over a medium.
 
-// Its pages are for those who change it: they lead into private rooms too.
+// The pages of this crate are for those who change it, so they link to private items too.
 #![allow(rustdoc::private_intra_doc_links)]
 
 #[cfg(not(all(target_os = "linux", target_endian = "little", target_pointer_width = "64")))]

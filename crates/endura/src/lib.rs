@@ -27,7 +27,7 @@
 //! | the pool lies on | `kill -9`, panic, abort | power loss, kernel crash |
 //! | --- | --- | --- |
 //! | persistent memory (DAX): [`Adr`](Domain::Adr), [`Eadr`](Domain::Eadr) | yes | yes |
-//! | any local disk file system: [`PageCache`](Domain::PageCache) | yes | the state of the last [checkpoint](Checkpoints): by default at most 30 s old, plus the time that one takes; without a checkpoint the pool is detected as possibly torn and refused ([`Error::NeedsRestore`]) |
+//! | any local disk file system: [`PageCache`](Domain::PageCache) | yes | the state of the last [checkpoint](Checkpoints): by default at most 30 s old, plus the time that a checkpoint takes; without a checkpoint the pool is detected as possibly torn and refused ([`Error::NeedsRestore`]) |
 //! | tmpfs | yes | the file is gone; if its checkpoint is [on a disk](Checkpoints::in_file), the pool is made again from that |
 //!
 //! An operation in flight is kept completely or not at all, and a value that a read returned is never taken back.
@@ -45,15 +45,16 @@
 //!
 //! # Layers
 //!
-//! Data flows one way: a layer uses only those to its left.
+//! A layer uses only the layers to its left.
 //!
 //! | `cpu`, `os` | `media`, `runtime` | `space` | `checkpoint` | `tree`, `index` | `session`, `encoding`, `pool`, `map` |
 //! | --- | --- | --- | --- | --- | --- |
 //! | processor and system | bytes that survive; threads and epochs | space and lifetime | restores after a power loss | the papers' indexes | [`Pool`], [`Map`] |
 //!
-//! Only the first four contain `unsafe`.
+//! Only the modules of the first two layers, `cpu`, `os`, `media` and `runtime`, contain `unsafe`.
 //!
-//! All below `encoding` is the crate `endura-engine`, for this one alone: it promises no stability.
+//! Everything to the left of `encoding` is the crate `endura-engine`, which exists for this crate alone and promises no
+//! stability.
 
 #[cfg(not(all(target_os = "linux", target_endian = "little", target_pointer_width = "64")))]
 compile_error!("endura runs on 64-bit little-endian Linux");
@@ -87,7 +88,7 @@ pub use pool::{Pool, PoolOptions};
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// So are those of the guide.
+/// The examples of the guide are tests too.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide.md")]
 struct Guide;

@@ -42,8 +42,8 @@ impl DirtyPages {
         Ok(pages)
     }
 
-    /// Makes the bytes for pages `have..len` (in bytes of the file) accessible, so that these pages can be noted. One
-    /// call at a time; `have` is the `len` of the last call.
+    /// Makes the bytes for pages `have..len` (in bytes of the file) accessible, so that these pages can be noted. There
+    /// is one call at a time, and its `have` is the `len` of the last call.
     pub(super) fn cover(&self, have: u64, len: u64) -> Result<()> {
         let [from, to] =
             [have, len].map(|len| len.div_ceil(DIRTY_GRAIN).next_multiple_of(HUGE_PAGE));
@@ -110,8 +110,7 @@ impl DirtyPages {
     /// ascending. The file must have at least `len` bytes. O(`len` / 4096).
     ///
     /// If writers are running meanwhile, the caller must issue a [barrier](Self::barrier) between this call and its
-    /// first read of a page. A page with a store that the caller still does not see is then noted again: see the
-    /// module.
+    /// first read of a page. If the caller then misses a store to a page, that page is noted again: see the module.
     pub fn take(&self, len: u64) -> Vec<u64> {
         let is_noted = |&page: &u64| {
             // SAFETY: the file has at least `len` bytes, so these pages were covered.

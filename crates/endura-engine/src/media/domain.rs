@@ -7,7 +7,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use crate::cpu::flush::store_fence;
 
-/// A persistence domain. [`Media`](super::Media) has what each of them promises.
+/// A persistence domain. The table in the module of [`Media`](super::Media) has what each of them promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Domain {

@@ -47,14 +47,14 @@ const NOTES_PAGES: u8 = 2;
 
 /// A mapped file.
 ///
-/// The addresses for the file's largest size are reserved at the start, so that growth never moves it. A part becomes
-/// accessible only after the file system has allocated its blocks. So a full disk, or a limit on the size of files,
-/// causes [`Error::Full`] and not a signal.
+/// The addresses for the file's largest size are reserved at the start, so that growth never moves the mapping. A part
+/// of the file becomes accessible only after the file system has allocated its blocks. So a full disk, or a limit on
+/// the size of files, causes [`Error::Full`] and not a signal.
 ///
-/// The file is mapped in pieces of 2 MiB, so that the kernel can use huge pages. It grows in steps of 64 KiB ([`STEP`]),
-/// and the last piece may reach beyond its end. [`len`](Media::len) counts the whole steps of the file, and every
-/// [`Span`](super::Span) and [`Region`](super::Region) is checked against it, so that no access reaches a page that the
-/// file does not have.
+/// The file is mapped in pieces of 2 MiB, so that the kernel can use huge pages. It grows in steps of 64 KiB
+/// ([`STEP`]), and the last piece may reach beyond its end. [`len`](Media::len) counts the whole steps of the file, and
+/// every [`Span`](super::Span) and [`Region`](super::Region) is checked against it, so that no access reaches a page
+/// that the file does not have.
 ///
 /// Any number of media of this process may map one file. While one of them extends the file, the others wait before
 /// they extend or map it. A growth that fails removes only what it added. The caller ensures that no other process
@@ -98,9 +98,9 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// Maps the file up to its last whole [`STEP`]. A rest at its end is left out until growth covers it. Holes of a
-    /// file on tmpfs are filled, which changes no byte of its contents. If the mapping is read-only, the kernel's page
-    /// of zeros is mapped in their place instead.
+    /// Maps the file up to its last whole [`STEP`]. The rest of the file, shorter than a step, is left out until growth
+    /// covers it. Holes of a file on tmpfs are filled, which changes no byte of its contents. If the mapping is
+    /// read-only, the kernel's page of zeros is mapped in place of the holes instead.
     ///
     /// # Errors
     ///
@@ -133,7 +133,8 @@ impl Mapped {
         }
         let file = OwnFile::new(file);
         let file = file.map_err(|e| Error::io("asking for the file's identity", e))?;
-        // Held until the file is mapped: a growth that fails in between would remove bytes that `length` has counted.
+        // The claim is held until the file is mapped: a growth that fails in between would remove bytes that `length`
+        // has counted.
         let _length = Claim::wait(Right::Length, file.id().device, file.id().inode, false);
         let bytes = disk::length(&file)?;
         let len = bytes - bytes % STEP;
@@ -236,13 +237,13 @@ impl Mapped {
     #[inline(always)]
     unsafe fn word(&self, at: u64) -> &AtomicU64 {
         // SAFETY: the caller keeps `at` inside `len`, all of which is mapped readable until `self` is dropped, and
-        // writable unless it is read-only; the base is 2 MiB aligned, and every access to the words is atomic. On
-        // read-only pages they are only loaded from: one instruction that only reads, on x86-64 and AArch64 and in
-        // every order (`mov`, `ldar`).
+        // writable unless the mapping is read-only; the base is 2 MiB aligned, and every access to the words is atomic.
+        // The words of a read-only mapping are only loaded, each by one instruction that only reads, on x86-64 and
+        // AArch64 and in every order (`mov`, `ldar`).
         unsafe { self.base.add(at as usize).cast().as_ref() }
     }
 
-    /// With debug assertions, panics with the place of a store that a read-only mapping would trap.
+    /// With debug assertions, panics at a store that a read-only mapping would trap, and names the place of the store.
     #[inline(always)]
     #[track_caller]
     fn expect_writable(&self) {
@@ -348,13 +349,14 @@ unsafe impl Media for Mapped {
         self.extend_to(&mut growth, &file, have, need)
     }
 
-    /// Rounds `len` up to a whole [`STEP`]. The steps in order, and what an access or a crash finds after each:
+    /// Rounds `len` up to a whole [`STEP`]. The steps in order, and what an access to a byte after `len` or a crash
+    /// finds after each:
     ///
-    /// | step | an access after `len` | a crash after the step |
+    /// | step | an access to a byte after `len` | a crash after the step |
     /// | --- | --- | --- |
-    /// | `len` is stored | of a new `Span` or `Region`: refused; of an old one: the file | the file is as long as before |
-    /// | zeros are mapped in place of the file | of an old one: zeros | the same |
-    /// | the file is truncated | the same | it is shorter; after a power loss perhaps as long as before |
+    /// | `len` is stored | refused through a new `Span` or `Region`; reads the file through an old one | the file is as long as before |
+    /// | zeros are mapped in place of the file | reads zeros through an old one | the file is as long as before |
+    /// | the file is truncated | reads zeros through an old one | the file is shorter; after a power loss it may be as long as before |
     ///
     /// So no access, however late, reaches a page that the file no longer has. Nothing is synced: a file may be longer
     /// than the pool in it.
@@ -375,7 +377,7 @@ unsafe impl Media for Mapped {
         // Pairs with the load in `len`.
         self.len.store(to, Ordering::Release);
         // SAFETY: the caller has ended all operations, and `len` refuses new ones. An old `Span` that is used
-        // nevertheless reads the file or zeros, because the kernel replaces one by the other in one step.
+        // nevertheless reads the file or zeros, because the kernel replaces the file by zeros in one step.
         unsafe { self.reservation.blank(&(to..have.next_multiple_of(HUGE_PAGE))) }
             .map_err(|error| Error::io("unmapping the end of the pool's file", error))?;
         disk::give_back(&file, to)

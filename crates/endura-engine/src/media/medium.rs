@@ -40,13 +40,13 @@ pub enum Mark {
     },
     /// A volatile word that is a copy of the word at this offset is about to be stored with `Release`.
     Published(u64),
-    /// Such a volatile word was loaded with `Acquire`.
+    /// A volatile word that is a copy of the word at this offset was loaded with `Acquire`.
     Observed(u64),
     /// A fence has ordered the thread's earlier loads before its later ones.
     LoadsFenced,
     /// The thread has entered a pin that may write. Pins may nest.
     Entered,
-    /// The thread has left such a pin. Once it is inside none, a checkpoint may copy what it has flushed.
+    /// The thread has left a pin that may write. Once it is inside none, a checkpoint may copy what it has flushed.
     Left,
 }
 
@@ -57,8 +57,8 @@ pub enum Mark {
 /// Every access is one atomic operation on one aligned word (two for a pair). Any number of threads
 /// may use a medium at once.
 ///
-/// A medium may be read-only ([`Mapping::read_only`](super::Mapping::read_only)). A store to it, or an exchange even if
-/// that would fail, is a bug of the caller: it ends the process and changes nothing.
+/// A medium may be read-only ([`Mapping::read_only`](super::Mapping::read_only)). A store to such a medium is a bug of
+/// the caller, and so is an exchange, even one that would fail. Such an access ends the process and changes nothing.
 ///
 /// # Safety
 ///
@@ -164,8 +164,8 @@ pub unsafe trait Media: Send + Sync + 'static {
     unsafe fn flush(&self, at: u64, len: u64);
 
     /// Writes one word by a non-temporal store where the processor has one, elsewhere by a store and a flush. The word
-    /// is durable after the next [`fence`](Self::fence). Only fences order it with other stores, so the caller issues
-    /// one before, which makes the data that the word refers to durable first, and one after.
+    /// is durable after the next [`fence`](Self::fence). Only fences order this store with others. So the caller issues
+    /// one fence before it, which makes the data that the word refers to durable first, and one fence after it.
     ///
     /// # Safety
     ///
@@ -191,7 +191,8 @@ pub unsafe trait Media: Send + Sync + 'static {
         self.fence();
     }
 
-    /// Whether a store is durable only after a flush. If not, readers need not help.
+    /// Whether a store is durable only after a flush. If a store is durable without a flush, readers need not flush for
+    /// writers ([`help_flush`]).
     fn needs_flush(&self) -> bool;
 
     /// Whether a flush has any effect: it writes back, or notes for a checkpoint that the page has changed.
@@ -218,8 +219,8 @@ pub unsafe trait Media: Send + Sync + 'static {
         let _ = mark;
     }
 
-    /// Whether the medium is a model, whose accesses take so long that a fence is nothing beside them. Both sides of a
-    /// barrier then fence, and no system call interrupts other processors for the sake of the frequent side.
+    /// Whether the medium is a model, whose accesses take so long that the time of a fence does not matter. Both sides
+    /// of a barrier then fence, and no system call interrupts other processors for the sake of the frequent side.
     fn is_modelled(&self) -> bool {
         false
     }

@@ -7,7 +7,7 @@
 //! After a change run `.ci/quick`. Also run
 //!
 //! * for growth, holes and ends of files: `cargo test -p endura-tests --test faults`
-//! * for [`DirtyPages`]: `RUSTFLAGS="--cfg loom" cargo test -p endura --lib the_copier`
+//! * for [`DirtyPages`]: `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib the_copier`
 //! * for stores, flushes and fences: `cargo test --release -p endura-sim --test mutation`
 
 mod dirty_pages;

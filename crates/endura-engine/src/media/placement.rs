@@ -146,7 +146,7 @@ fn instruction(domain: Domain, wanted: Option<FlushInstruction>) -> Result<Flush
     let usable = wanted.or_else(FlushInstruction::best).filter(|one| one.is_available());
     match usable {
         Some(instruction) => Ok(instruction),
-        // Not used outside ADR, so any value is right.
+        // The instruction is not used outside ADR, so any value is right.
         None if domain != Domain::Adr => Ok(FlushInstruction::Clflush),
         None => Err(Error::Unsupported {
             what: "this CPU cannot write a cache line back that way; choose another medium \

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use crate::{Error, Result};
 
-/// The sentence. Set once: a handler may neither lock nor allocate.
+/// The sentence. It is set once, before the handler is installed: a handler may neither lock nor allocate.
 static TEXT: OnceLock<Box<[u8]>> = OnceLock::new();
 
 /// Installs a handler that writes `text` to standard error when SIGBUS arrives, for programs whose users would not know

@@ -1,12 +1,13 @@
-//! Claims to files within one process. They keep two opens of a file by one process apart: the locks of some file
-//! systems do not, and media have no lock.
+//! Claims to files within one process. They let one open of a file exclude another open by the same process. The locks
+//! of some file systems do not do that, and media have no lock.
 //!
 //! # Protocol
 //!
-//! A claim is in a slot, with the number of its process. One thread at a time examines claims and makes them. So a
-//! thread sees only claims that were granted, and no claim is refused because of another that is itself refused. A
-//! forked child inherits the claims of its parent, and perhaps the turn of a thread of the parent. Both carry the
-//! parent's number and do not count in the child. So no fork handler is needed, and a raw `clone` is no exception.
+//! Each claim occupies a slot, together with the number of its process. Only the thread that has the turn ([`Turn`])
+//! examines claims and makes them. So a thread sees only claims that were granted, and no claim is refused because of
+//! another that is itself refused. A forked child inherits the claims of its parent, and perhaps the turn of a thread
+//! of the parent. Both carry the parent's number and do not count in the child. So no fork handler is needed, and a raw
+//! `clone` is no exception.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,7 +27,7 @@ pub(crate) enum Right {
 #[derive(Debug, Default)]
 struct Slot {
     /// The number of the process, in the upper 61 bits; 0 = free. Bit 1 is the right, bit 0 whether the claim is
-    /// exclusive. The words below are valid only where this one is not 0.
+    /// exclusive. The other words of the slot are valid only where this one is not 0.
     owner: AtomicU64,
     device: AtomicU64,
     inode: AtomicU64,
@@ -40,7 +41,7 @@ static CLAIMS: Slots<Slot> = Slots::new(
 /// The number of the process whose thread has the [`Turn`]; 0 = none.
 static BUSY: AtomicU64 = AtomicU64::new(0);
 
-/// A right to a file within this process. Ends when dropped.
+/// A right to a file within this process. It ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Claim {
     slot: &'static Slot,
@@ -98,12 +99,12 @@ impl Drop for Claim {
     }
 }
 
-/// The right to examine and make claims. One thread of the process has it.
+/// The right to examine and make claims. At most one thread of the process has it.
 struct Turn;
 
 impl Turn {
     /// Waits until no thread of this process has the turn. The wait is short: a turn lasts for one pass over the slots.
-    /// A turn with the number of another process is that of a parent's thread, which does not exist in this process.
+    /// A turn with the number of another process belongs to a thread of a parent, which does not exist in this process.
     fn take(process: u64) -> Self {
         let mut backoff = Backoff::default();
         loop {
@@ -122,7 +123,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Pairs with the exchange in `take`. No other process runs in this memory.
+        // Pairs with the exchange in `take`. A store is enough: no other process runs in this memory.
         BUSY.store(0, Ordering::Release);
     }
 }

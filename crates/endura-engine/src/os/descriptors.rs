@@ -21,7 +21,8 @@ pub(super) struct Slot {
     file: [AtomicU64; 2],
 }
 
-/// Of a slot that is about to be free, and whose number other code has closed and used again.
+/// The value of a slot that is about to be freed, and whose descriptor is no longer ours because other code has closed
+/// it.
 const NOT_OURS: u64 = u64::MAX;
 
 pub(super) static SLOTS: Slots<Slot> = Slots::new(
@@ -96,7 +97,7 @@ fn file_of(descriptor: i32) -> Option<[u64; 2]> {
     let mut facts = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the call writes the facts, or fails.
     let done = unsafe { libc::fstat(descriptor, facts.as_mut_ptr()) } == 0;
-    // SAFETY: it has written them.
+    // SAFETY: the call has written the facts.
     let facts = done.then(|| unsafe { facts.assume_init() })?;
     Some([facts.st_dev, facts.st_ino])
 }

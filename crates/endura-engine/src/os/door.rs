@@ -18,7 +18,7 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The system's error. The same holds for the other methods.
+    /// The system's error. The other methods also fail with the system's error.
     fn length(&self) -> io::Result<u64>;
 
     /// How many bytes of the disk the file takes: fewer than its length where it has holes.
@@ -34,7 +34,7 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `UnexpectedEof` if the file ends before that.
+    /// `UnexpectedEof` if the file ends before `bytes` is full.
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
 
     /// Writes `bytes` at offset `at`. A read that follows sees them, also before a sync.
@@ -58,9 +58,9 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// As for [`length`](Self::length); see the trait.
     fn sync(&self) -> io::Result<()>;
 
-    /// Has the system drop its cached copy of these bytes, where it believes them to be on the disk. Called after a
-    /// failed `sync`, so that the next write of these bytes reaches the disk. Does nothing where there is no such
-    /// cache.
+    /// Makes the system drop its cached copy of these bytes, where it believes that they are on the disk. The method is
+    /// called after a failed `sync`, so that the next write of these bytes reaches the disk. It does nothing where
+    /// there is no such cache.
     fn forget(&self, _at: u64, _length: u64) {}
 }
 

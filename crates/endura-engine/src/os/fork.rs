@@ -1,8 +1,8 @@
 //! Whether this process is still the one that opened the pool.
 //!
 //! A forked child inherits the mapping of every pool, and must not touch any. A process detects with one load that it
-//! is such a child: the word is in a page that the kernel zeroes in the child (`MADV_WIPEONFORK`). The process id would
-//! show the same, at the price of a system call per operation.
+//! is such a child: it loads a word from a page that the kernel zeroes in the child (`MADV_WIPEONFORK`). The process id
+//! would show the same, at the price of a system call per operation.
 //!
 //! At the fork itself [`pthread_atfork`](libc::pthread_atfork) handlers run: the child closes the descriptors of the
 //! pools' locks ([`descriptors`]). `fork` runs them in the child before any other code. A raw `clone` does not run
@@ -42,7 +42,7 @@ impl ForkGuard {
         if named != 0 {
             return Self { process, number: named };
         }
-        // Incremented before the number is used, so that a child forked at this very moment takes another one.
+        // Incremented before the number is used, so that a child forked at this very moment takes another number.
         let fresh = LAST.fetch_add(1, Ordering::SeqCst) + 1;
         // One thread sets the number of the process, and all others use that number.
         let number = match process.compare_exchange(0, fresh, Ordering::AcqRel, Ordering::Acquire) {
@@ -127,8 +127,8 @@ extern "C" fn in_child() {
     descriptors::let_go_in_child();
 }
 
-/// Runs `work` until a run was not disturbed by a fork, and returns that run's outcome. The outcomes of earlier runs
-/// are dropped.
+/// Runs `work`, and repeats it until a run was not disturbed by a fork. Returns the outcome of that run. The outcomes
+/// of earlier runs are dropped.
 pub(super) fn undisturbed<T>(work: impl Fn() -> T) -> T {
     process();
     let mut backoff = Backoff::default();

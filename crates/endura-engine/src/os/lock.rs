@@ -1,7 +1,7 @@
 //! The lock of a pool's file: one writer or many readers.
 //!
-//! The lock has an open file description of its own. A mapping keeps its description alive, in a forked child too,
-//! and a lock on that description would outlive the process that took it.
+//! The lock is taken on an open file description of its own, not on that of the pool's mapping. A mapping keeps its
+//! description alive, in a forked child too, so a lock on that description would outlive the process that took it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,12 +19,13 @@ use super::locked_file::LockedFile;
 use super::own_file;
 use crate::{Error, Result};
 
-/// How many times an open is repeated while another process has a lease of the file, and the pause before each.
+/// How many times an open is repeated while another process has a lease of the file, and the pause before each
+/// repetition.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The right to a pool's file. Ends when dropped or with the process; a forked child neither has
-/// it nor ends it.
+/// The right to a pool's file. It ends when this value is dropped or the process ends. A forked child neither has the
+/// right nor ends it.
 #[derive(Debug)]
 pub(crate) struct FileLock {
     /// Declared first, so that the claim ends before the lock: the next owner of the lock then finds no claim.
@@ -47,7 +48,8 @@ impl FileLock {
         let facts = fstat(descriptor).map_err(|e| Error::io("identifying the pool's file", e))?;
         let file = FileId { device: facts.st_dev, inode: facts.st_ino };
         lock(descriptor, read_only)?;
-        // Some network file systems lock per process, and would not notice a second open.
+        // On some network file systems a lock belongs to the process, and does not exclude a second open by the same
+        // process.
         let claim = Claim::new(Right::Open, file.device, file.inode, !read_only);
         Ok(Self { _claim: claim.ok_or(Error::Locked)?, held, file })
     }

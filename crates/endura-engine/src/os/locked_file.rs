@@ -9,9 +9,9 @@ use rustix::fs::{FlockOperation, flock};
 use super::descriptors::Kept;
 use super::fork::{self, ForkGuard};
 
-/// A descriptor whose lock ends with this process, even if a child outlives it, because the fork handler of the child
+/// A descriptor whose lock ends with this process, even if a child outlives the process: the fork handler of the child
 /// closes the child's copy. A child made by a raw `clone` has run no fork handler. If the parent of such a child dies
-/// without dropping this, the lock lasts until the child drops its copy.
+/// without dropping this value, the lock lasts until the child closes its copy.
 #[derive(Debug)]
 pub(crate) struct LockedFile {
     kept: Kept,
@@ -25,17 +25,18 @@ impl LockedFile {
         fork::undisturbed(|| open().map(kept))
     }
 
-    /// False in a child. In the child of a fork, the handler has removed the descriptor from the list. In that of a raw
-    /// `clone` no handler has run, but `process` shows that this is another process.
+    /// Whether this process has the lock. A child does not have it. In the child of a fork, the handler has removed the
+    /// descriptor from the list. In the child of a raw `clone` no handler has run, but `process` shows that this is
+    /// another process.
     fn is_ours(&self) -> bool {
         !self.process.is_elsewhere() && self.kept.is_there()
     }
 
     /// The descriptor; `None` in a forked child.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        // SAFETY: it is still in the list, so only dropping `self` closes it, or the fork handler of a child, which
-        // empties the list before any other code of the child runs. If the host closed it, the number refers to another
-        // file or to none.
+        // SAFETY: the descriptor is still in the list. So this library closes it only when `self` is dropped, or in the
+        // fork handler of a child, which empties the list before any other code of the child runs. If the host closed
+        // the descriptor, its number refers to another file or to none.
         self.is_ours().then(|| unsafe { BorrowedFd::borrow_raw(self.kept.descriptor()) })
     }
 }
@@ -46,8 +47,9 @@ impl Drop for LockedFile {
             // A child of a raw `clone` has the descriptor as well. Closing only ours would leave the lock to the child.
             let _ = flock(descriptor, FlockOperation::Unlock);
         }
-        // In a forked child the handler has emptied the list, which may now hold the descriptor of a pool that the
-        // child opened. In a child of a raw `clone` this closes a copy of the descriptor; the parent keeps the lock.
+        // `close` closes only a descriptor that is still in the list. In a forked child it is not, because the handler
+        // has emptied the list, which may now hold the descriptor of a pool that the child opened. In a child of a raw
+        // `clone` the call closes the child's copy of the descriptor, and the parent keeps the lock.
         self.kept.close();
     }
 }
@@ -70,7 +72,7 @@ mod tests {
         drop(again);
     }
 
-    /// A child forked at that moment has a descriptor that its handler could not find.
+    /// A child that is forked while the file is being opened has a descriptor that its fork handler could not find.
     #[test]
     fn a_descriptor_opened_during_a_fork_is_opened_again() {
         let calls = std::cell::Cell::new(0);

@@ -1,12 +1,13 @@
 //! A file that has no name until it is complete.
 //!
-//! At the end the file is linked under its name, which fails if the name is taken. It has a temporary name in the same
-//! folder where the file system has no nameless files (`O_TMPFILE`), or where `/proc` is missing, through which they
-//! are linked. A crash may leave the temporary name of an incomplete file, but never the real one.
+//! A new file has no name at first (`O_TMPFILE`). When it is complete, it is linked under its name through `/proc`, and
+//! the link fails if the name is taken. Where the file system has no nameless files, or where `/proc` is missing, the
+//! new file has a temporary name in the same folder. A crash may leave an incomplete file under its temporary name, but
+//! never under its real one.
 //!
-//! A link replaces nothing. To replace an older file of the pool, the new file gets a temporary name, and the two names
-//! are exchanged. The file that had the name is examined before it is removed, and is put back if it is not the
-//! expected one. The temporary name exists for a moment only.
+//! A link replaces nothing. To replace an older file of the pool, the new file gets a temporary name, which is
+//! exchanged with the name of the older file. The file that then has the temporary name is examined. If it is the
+//! expected one, it is removed; if not, the names are exchanged back. The temporary name exists for a moment only.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -22,7 +23,8 @@ use super::linux::file_identity::FileId;
 use super::linux::identity;
 use super::own_file::{self, OwnFile};
 
-/// How many characters of a name its temporary name repeats at most: a name may have 255 bytes.
+/// The most characters of a file's name that its temporary name repeats. A temporary name, like any name, may have 255
+/// bytes.
 const MOST_REPEATED: usize = 50;
 
 /// A file that does not have its name yet.
@@ -36,7 +38,7 @@ pub(crate) struct NewFile {
 
 /// The mode of a new file, before the umask.
 const USUAL: u32 = 0o666;
-/// The mode of a file that is to be like another one, until it gets that one's mode.
+/// The mode of a file made by [`NewFile::like`], until it gets the mode of the other file.
 const PRIVATE: u32 = 0o600;
 
 impl NewFile {
@@ -45,8 +47,9 @@ impl NewFile {
         Self::with_mode(path, USUAL)
     }
 
-    /// A new file for `path` that will hold the contents of `of`. It gets the mode and the group of `of`, and its owner
-    /// if this process may change owners. So the new file can be opened by the same users as `of`, and by no others.
+    /// A new file for `path` that will hold the contents of `of`. It gets the mode and the group of `of`, and also the
+    /// owner of `of` if this process may change owners. So the new file can be opened by the same users as `of`, and by
+    /// no others.
     pub(crate) fn like(of: &File, path: &Path) -> io::Result<Self> {
         let new = Self::with_mode(path, PRIVATE)?;
         let (facts, own) = (of.metadata()?, new.file.metadata()?);
@@ -56,9 +59,10 @@ impl NewFile {
             || facts.gid() == own.gid()
             || fchown(&*new.file, None, group).is_ok();
         let mode = facts.mode() & 0o777;
-        // The group is another one: its members get the rights of all other users.
+        // If the new file has another group than `of`, the members of that group get only the rights of all other
+        // users.
         let mode = if has_group { mode } else { mode & !0o070 | (mode & 0o007) << 3 };
-        // Not every file system has modes.
+        // An error is ignored, because not every file system has modes.
         let _ = new.file.set_permissions(Permissions::from_mode(mode));
         Ok(new)
     }
@@ -80,7 +84,7 @@ impl NewFile {
     fn named(path: &Path, mode: u32) -> io::Result<Self> {
         let temporary = temporary(path)?;
         let mut options = OpenOptions::new();
-        // Opens neither a file that has the name already nor the target of a link.
+        // With `create_new` the call opens neither an existing file of that name nor the target of a symbolic link.
         options.read(true).write(true).create_new(true).mode(mode);
         let file = OwnFile::new(own_file::open(&options, &temporary)?)?;
         Ok(Self { file, temporary: Some(temporary), birthplace: ForkGuard::here() })
@@ -119,7 +123,8 @@ impl NewFile {
     pub(crate) fn publish(&mut self, path: &Path) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return self.link(path) };
         match renameat_with(CWD, temporary, CWD, path, RenameFlags::NOREPLACE) {
-            // The file system cannot rename so. A link does not replace either, but leaves the temporary name.
+            // This file system does not support `NOREPLACE`. A link replaces nothing either, but it leaves the
+            // temporary name.
             Err(Errno::INVAL) => fs::hard_link(temporary, path),
             outcome => {
                 outcome?;
@@ -129,18 +134,19 @@ impl NewFile {
         }
     }
 
-    /// Removes the name again. If another file has the name by now, it stays.
+    /// Removes the name `path` again. If another file has that name by now, that file keeps it.
     pub(crate) fn unpublish(&self, path: &Path) {
         if is_at(path, self.file.id()) {
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Gives the file the name `path`, and removes `old`, which had it. Nothing else is removed.
+    /// Gives the file the name `path`, and removes `old`, the file that had this name. No other file is removed.
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if another file has the name; any other error of the system. Nothing has changed then.
+    /// `AlreadyExists` if a file other than `old` has the name; any other error of the system. Nothing has changed
+    /// then, except if the removal of `old` failed: then the new file has the name, and `old` has the temporary name.
     pub(crate) fn replace(&mut self, path: &Path, old: FileId) -> io::Result<()> {
         let temporary = match self.temporary.clone() {
             Some(temporary) => temporary,
@@ -192,7 +198,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether this is a name of the file itself, and not a symbolic link to it.
+/// Whether `path` is a name of the file itself, and not a symbolic link to the file.
 fn is_at(path: &Path, file: FileId) -> bool {
     fs::symlink_metadata(path).is_ok_and(|facts| FileId::of(&facts) == file)
 }
@@ -237,7 +243,7 @@ mod tests {
             let _held = File::open(&path).unwrap();
             make(&path).unwrap().replace(&path, old).unwrap();
             assert_eq!((fs::read(&path).unwrap(), names(folder)), (vec![], 1));
-            // Another file, a link, and nothing.
+            // The replacement is refused if the name belongs to another file, to a symbolic link, or to nothing.
             for other in ["file", "link", "nothing"] {
                 fs::remove_file(&path).unwrap();
                 match other {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::slots::Slots;
 
-/// Each slot is 0 = free, or has a ticket in the upper half and the number + 1 in the lower one.
+/// A slot is 0 if it is free. Otherwise it has a ticket in its upper half, and the number + 1 in its lower half.
 static OWNERS: Slots<AtomicU64> = Slots::new([const { AtomicU64::new(0) }; 64]);
 /// The next ticket. Tickets distinguish the successive owners of one number.
 static TICKET: AtomicU64 = AtomicU64::new(0);
@@ -40,7 +40,7 @@ impl NumberOwner {
         Self { slot, taken }
     }
 
-    /// Whether the number has not been registered again since.
+    /// Whether this is still the last registration of the number.
     pub(super) fn is_current(&self) -> bool {
         self.slot.load(Ordering::Acquire) == self.taken
     }

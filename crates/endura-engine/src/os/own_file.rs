@@ -116,7 +116,7 @@ impl DiskFile for OwnFile {
     }
 }
 
-/// Whether the error is that other code closed the descriptor of a file.
+/// Whether the error says that other code closed the descriptor of a file.
 pub(crate) fn is_lost(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.raw_os_error() == Some(libc::EBADF))
 }
@@ -170,7 +170,7 @@ mod tests {
         let own = OwnFile::new(left).unwrap();
         let (number, id) = (own.as_raw_fd(), own.id());
         drop(own);
-        // Another test may have a file of that number by now.
+        // Another test may have opened a file under that number by now.
         let found = std::fs::metadata(format!("/proc/self/fd/{number}"));
         assert!(found.map_or(true, |facts| FileId::of(&facts) != id), "what is its own is closed");
     }

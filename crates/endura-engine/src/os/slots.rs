@@ -26,7 +26,7 @@ impl<T: Default + 'static> Slots<T> {
         self.blocks().flat_map(|block| &block.slots)
     }
 
-    /// Calls `take` with one slot after another until it returns `Some`, and appends slots where all are refused.
+    /// Calls `take` with one slot after another until it returns `Some`. If it refuses all slots, appends new ones.
     pub(super) fn take<R>(&'static self, take: impl Fn(&'static T) -> Option<R>) -> R {
         loop {
             match self.iter().find_map(&take) {

@@ -16,8 +16,8 @@ impl Pool {
     /// # Errors
     ///
     /// [`Error::NoSuchMap`]; [`Error::MapExists`] if `to` has a map of this name; [`Error::UnknownNodes`]; those of
-    /// [`Map`](crate::Map) for methods that read, and in `to` for methods that write and need space. After an error there is
-    /// no copy, unless `to` can no longer be written.
+    /// [`Map`](crate::Map) for methods that read, and in `to` for methods that write and need space. After an error
+    /// there is no copy, unless `to` can no longer be written.
     ///
     /// # Example
     ///

@@ -54,7 +54,7 @@ impl DynamicMap {
         DynamicRange::of(self, in_form!(&self.map, map => Form: map.iter()))
     }
 
-    /// The entries whose encoded keys start with `prefix`. It may have the first bytes of keys that are `str` or
+    /// The entries whose encoded keys start with `prefix`. `prefix` may be the first bytes of keys that are `str` or
     /// `[u8]`, or the first fields of tuples, each appended by [`Type::encode_part`](super::Type::encode_part).
     pub fn prefix(&self, prefix: &[u8]) -> DynamicRange {
         let end = behind(prefix);

@@ -49,7 +49,7 @@ struct Schema {
 pub(super) struct Conversion {
     /// The number of bytes of an encoding, if all encodings have the same length.
     width: Option<usize>,
-    /// Whether any bytes of that length are an encoding; any bytes at all, if lengths differ.
+    /// Whether every byte string of that length is an encoding. Where lengths differ, whether every byte string is one.
     is_any_bytes: bool,
     /// Whether the encodings are all texts, that is whether the type is `str`.
     is_text: bool,

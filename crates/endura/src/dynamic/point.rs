@@ -119,8 +119,8 @@ impl DynamicMap {
         Ok(made)
     }
 
-    /// [`Map::insert_from`](crate::Map::insert_from), for values of type `[u8]`, which need no check. Other types are
-    /// [`Error::Unsupported`], because a value that is written in pieces cannot be checked.
+    /// [`Map::insert_from`](crate::Map::insert_from), for values of type `[u8]`, which need no check. For other types
+    /// the call fails with [`Error::Unsupported`], because a value that is written in pieces cannot be checked.
     pub fn insert_from(
         &self,
         key: &[u8],
@@ -133,7 +133,8 @@ impl DynamicMap {
         }
     }
 
-    /// [`Map::read_with`](crate::Map::read_with), for maps of byte strings. A map of words is [`Error::Unsupported`].
+    /// [`Map::read_with`](crate::Map::read_with), for maps of byte strings. For a map of words the call fails with
+    /// [`Error::Unsupported`].
     #[inline]
     pub fn read_with<R>(&self, key: &[u8], look: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>> {
         match &self.map {

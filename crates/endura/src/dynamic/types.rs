@@ -6,7 +6,7 @@ use endura_engine::tree::LONGEST_VALUE;
 
 use crate::{BoxError, Error};
 
-/// The deepest nesting of types that is parsed. It is the compiler's own limit, so that no program has deeper ones.
+/// The deepest nesting of types that is parsed. It is the compiler's own limit, so that no program has deeper types.
 const DEEPEST: usize = 128;
 
 /// A type of keys or values that is known only at run time.

@@ -14,8 +14,8 @@ use crate::{Error, Result};
 /// The map does not check that they are encodings of its types.
 pub type UntypedMap = Form<Map<u64, u64>, Map<[u8], [u8]>>;
 
-/// Opens the map `name` with the types that the pool records for it, and returns these too. If it is a map of words,
-/// and one of the types is known not to be stored as words, the map is damaged.
+/// Opens the map `name` with the types that the pool records for it, and returns the map and these types. If it is a
+/// map of words, and one of the types is known not to be stored as words, the map is damaged.
 pub(super) fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
     let Some(map) = pool.session().map_info(name)? else {
         return Err(Error::NoSuchMap { name: name.to_owned() });

@@ -26,7 +26,8 @@ impl Type {
         walked.map_err(|source| self.encode_error(source))
     }
 
-    /// Checks the encoding at the front of `bytes`, and removes it. `part`: it is that of a field of a tuple.
+    /// Checks the encoding at the front of `bytes`, and removes it. `part` says that it is the encoding of a field of a
+    /// tuple.
     fn walk(&self, bytes: &mut &[u8], part: bool) -> Result<(), BoxError> {
         match self {
             Self::Bool => match take(bytes, 1)? {

@@ -25,7 +25,7 @@ use endura_engine::tree::Bytes;
 /// A value that JSON would not give back unchanged fails with [`Error::Encode`](crate::Error::Encode): NaN and
 /// infinity, `Some(None)` and `Some(())`, and more than 127 nested arrays and objects. A value is decoded before it is
 /// stored if fields were left out (`skip_serializing_if`), if it has integers of 128 bits, or if a struct in it has
-/// `#[serde(flatten)]`; in builds with debug assertions every value is.
+/// `#[serde(flatten)]`. In builds with debug assertions every value is decoded before it is stored.
 ///
 /// # Equality
 ///

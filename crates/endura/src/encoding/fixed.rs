@@ -19,7 +19,7 @@ fn read_array<const N: usize>(bytes: Bytes<'_>) -> Result<[u8; N], BoxError> {
 }
 
 /// Types that are stored as an unsigned number of a fixed width, `$bits`: `$to` converts a value to a number that sorts
-/// as the value does, and `$from` back.
+/// as the value does, and `$from` converts the number back.
 macro_rules! fixed {
     ($($type:ty, $bits:ty, $name:literal, $to:expr, $from:expr;)*) => { $(
         impl Value for $type {

@@ -19,13 +19,13 @@ use crate::encoding::value::{Key, KeyBound, Value};
 /// }
 /// ```
 pub trait Newtype: Copy + 'static {
-    /// The type that stores it.
+    /// The type as which the values are stored.
     type Stored: Key;
     /// A name that makes the type different from `Stored` for the pool. By default there is none, and the pool sees the
     /// type as `Stored`.
     ///
-    /// It is spelled as a Rust path is, with letters, digits, `_`, `-`, `.` and `::`, in up to 100 bytes. It must not
-    /// be the name of another type of values, such as `u64`. A name that breaks these rules does not compile:
+    /// The name is spelled as a Rust path is, with letters, digits, `_`, `-`, `.` and `::`, in up to 100 bytes. It must
+    /// not be the name of another type of values, such as `u64`. A name that breaks these rules does not compile:
     ///
     /// ```compile_fail
     /// #[derive(Clone, Copy)]

@@ -10,12 +10,12 @@ use crate::BoxError;
 /// Whether a codec can decode what it writes for a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// It can, if the codec supports the type at all.
+    /// The codec can decode the value, if it supports the type at all.
     AsEver,
-    /// Only decoding shows it, for one of three reasons. Fields were left out, and the type may have no defaults for
-    /// them. The value has an integer of 128 bits, which serde cannot read inside `untagged`, `tag` and `flatten`. Or
-    /// it has a map of unknown length: serde writes a struct with `flatten` as such a map, in which a name may occur
-    /// twice.
+    /// Only an attempt to decode shows it, for one of three reasons. Fields were left out, and the type may have no
+    /// defaults for them. The value has an integer of 128 bits, which serde cannot read inside `untagged`, `tag` and
+    /// `flatten`. Or the value has a map of unknown length: serde writes a struct with `flatten` as such a map, in
+    /// which a name may occur twice.
     InDoubt,
 }
 

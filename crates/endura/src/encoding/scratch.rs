@@ -27,8 +27,8 @@ pub(crate) fn give(mut buffer: Vec<u8>) {
     }
 }
 
-/// Passes bytes of the pool to `read` as a slice. It is a copy in a reused buffer, so that usually nothing is
-/// allocated.
+/// Passes bytes of the pool to `read` as a slice. The slice is a copy, on the stack or in a reused buffer, so that
+/// usually nothing is allocated.
 #[inline]
 pub(crate) fn contiguous<R>(bytes: Bytes<'_>, read: impl FnOnce(&[u8]) -> R) -> R {
     match bytes.len() {

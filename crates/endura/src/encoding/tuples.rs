@@ -1,4 +1,5 @@
-//! Tuples: the encodings of their fields one after the other. Each of these marks its own end.
+//! Tuples. The encoding of a tuple is that of its fields, one after the other. The encoding of each field marks its own
+//! end.
 use std::borrow::Cow;
 
 use crate::BoxError;

@@ -54,7 +54,7 @@ pub trait Value: 'static {
         unreachable!("not a word")
     }
 
-    /// Passes the encoding to `f`. It is copied only if it has to be built.
+    /// Passes the encoding to `f`. The bytes are copied only if the encoding has to be built.
     #[doc(hidden)]
     #[inline]
     fn with_encoded<R>(value: Self::Ref<'_>, f: impl FnOnce(&[u8]) -> R) -> Result<R, BoxError> {
@@ -132,7 +132,7 @@ pub trait Key: Value {
         Ok(())
     }
 
-    /// Decodes such an encoding, and removes it from the front of `bytes`.
+    /// Decodes an encoding that marks its own end, and removes it from the front of `bytes`.
     #[doc(hidden)]
     fn decode_part(bytes: &mut &[u8]) -> Result<Self::Owned, BoxError> {
         match Self::WIDTH {
@@ -160,7 +160,8 @@ pub trait PrefixKey: Key {
     fn encode_prefix(prefix: Self::Prefix<'_>, out: &mut Vec<u8>) -> Result<(), BoxError>;
 }
 
-/// The byte after a 0: `END` where the string ends, `ZERO` where it contains a zero byte.
+/// In an encoding that marks its own end, the byte after a 0: `END` where the string ends, `ZERO` where it contains a
+/// zero byte.
 const END: u8 = 1;
 const ZERO: u8 = 0xFF;
 

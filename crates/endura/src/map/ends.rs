@@ -10,8 +10,8 @@ use crate::map::convert::{decode, encoded, from_word, read};
 use crate::map::handle::Map;
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
-    /// The entry with the smallest key, at one moment of the call. It searches again only if a writer has changed a
-    /// node on which the result depends.
+    /// The entry with the smallest key, at one moment of the call. The method searches again only if a writer has
+    /// changed a node on which the result depends.
     ///
     /// # Errors
     ///
@@ -45,8 +45,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// Removes the entry with the smallest key and returns it. At one moment of the call the entry is removed and no
     /// smaller key is present. `None` means that the map was empty at one moment of the call.
     ///
-    /// It chooses again if another operation has removed this entry, changed its value, or inserted a smaller key. Such
-    /// an insert does not wait for the choice, only for the removal. Pops of one map take turns.
+    /// The method chooses an entry again if another operation has removed the chosen one, changed its value, or
+    /// inserted a smaller key. Such an insert does not wait for the choice, only for the removal. Pops of one map take
+    /// turns.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -98,8 +99,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
     }
 
-    /// Removes the entry at one end, if it still is this one. Returns whether it was removed; if not, the caller
-    /// chooses again.
+    /// Removes the entry at one end, if it still has this key and this value. Returns whether it was removed; if not,
+    /// the caller chooses again.
     pub(crate) fn pop_entry(
         &self,
         smallest: bool,
@@ -131,7 +132,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         loop {
             let entry = if smallest { words.first()? } else { words.last()? };
             let Some((key, value)) = entry else { return Ok(None) };
-            // Decoded before it is removed: an entry that does not decode stays.
+            // The entry is decoded before it is removed, because an entry that does not decode stays.
             let decoded = decode(key, value)?;
             match words.pop(smallest, (key, value))? {
                 Popped::Taken => return Ok(Some(decoded)),
@@ -165,7 +166,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             match self.bytes().pop(smallest, &key, &value)? {
                 Popped::Taken => return Ok(Some(decoded)),
                 Popped::Beaten => {}
-                // As for words.
+                // As in `pop_words`.
                 Popped::Missed if missed.as_ref() == Some(&key) => self.bytes().check_ends()?,
                 Popped::Missed => missed = Some(key.clone()),
             }
@@ -185,8 +186,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         Ok(self.tree().exact_len()? as usize)
     }
 
-    /// The approximate number of entries: always O(1). After an unclean end it is too small until the entries are
-    /// counted; the first call starts the count in the background.
+    /// The approximate number of entries: always O(1). After an unclean end the number is too small until the entries
+    /// are counted; the first call starts the count in the background.
     ///
     /// # Errors
     ///
@@ -225,7 +226,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         self.tree().check_len(found)
     }
 
-    /// Whether the map is empty, at one moment of the call. It does not count entries.
+    /// Whether the map is empty, at one moment of the call. The method does not count entries.
     ///
     /// # Errors
     ///

@@ -110,7 +110,8 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
         }
     }
 
-    /// Returns the result of an operation that ran a closure, but an error in a child that the closure forked.
+    /// Returns the result of an operation that ran a closure. In a child that the closure forked, returns an error
+    /// instead.
     #[inline]
     pub(crate) fn unless_forked<R>(&self, result: R) -> Result<R> {
         if self.handle.birthplace.is_elsewhere() { Err(Error::Forked) } else { Ok(result) }

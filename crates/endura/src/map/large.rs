@@ -10,12 +10,12 @@ use crate::map::handle::Map;
 use crate::{Error, Result};
 
 impl<K: Key + ?Sized> Map<K, [u8]> {
-    /// Gives `key` a value of `len` bytes, which `write` writes piece by piece, directly into the pool. For values of
-    /// which there should be no second copy in memory.
+    /// Gives `key` a value of `len` bytes, which `write` writes piece by piece, directly into the pool. This is for
+    /// values of which there should be no second copy in memory.
     ///
-    /// If `write` writes more than `len` bytes, the writer fails; if it writes fewer, the call does. `write` runs
-    /// outside any lock. It runs again if the operation ran out of space and retries, or lost to other writers some
-    /// hundred times in a row.
+    /// If `write` writes more than `len` bytes, the writer returns an error; if it writes fewer, the call fails.
+    /// `write` runs outside any lock. It runs again if the operation ran out of space and retries, or lost to other
+    /// writers some hundred times in a row.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -52,7 +52,7 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
     }
 
     /// Passes the value of `key` to `look` in pieces, directly in the pool: for values that should not be copied at
-    /// all. Returns the result of `look`. Memory that other threads free while `look` runs is not reused before it
+    /// all. Returns the result of `look`. Memory that other threads free while `look` runs is not reused before `look`
     /// returns.
     ///
     /// # Errors

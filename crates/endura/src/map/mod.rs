@@ -1,7 +1,7 @@
 //! [`Map`]: operations on one key, ranges, and passes over many entries.
 //!
-//! This module may use `pool`, `encoding`, `index` and `tree`, and the modules below these. A new or changed method also
-//! belongs in `dynamic/`. After a change run `.ci/quick`. Also run
+//! This module may use `pool`, `encoding`, `index` and `tree`, and the modules below these. A new or changed method
+//! also belongs in `dynamic/`. After a change run `.ci/quick`. Also run
 //!
 //! * for any operation: `cargo test -p endura-tests --test map`
 //! * for the public API: `ENDURA_BLESS=1 cargo test -p endura --test architecture surface`

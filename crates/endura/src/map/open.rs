@@ -89,12 +89,12 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongTypes`] if it has other types; [`Error::WrongKind`] if it has another kind than the requested one,
-    /// or its types cannot have that kind; [`Error::OtherNodes`] if it has other nodes than the requested ones, and
-    /// [`Error::UnknownNodes`] if this build does not know its nodes; [`Error::NoSuchMap`] if there is none and it is
-    /// not to be created, or the pool is read-only; [`Error::BadName`], [`Error::BadTypeName`]; [`Error::Unsupported`]
-    /// for a [`Kind::NbTree`] if the processor has no atomic exchange of 16 bytes; [`Error::Full`]; and those that
-    /// [`Map`] names for all methods.
+    /// [`Error::WrongTypes`] if the map has other types; [`Error::WrongKind`] if it has another kind than the requested
+    /// one, or its types cannot have that kind; [`Error::OtherNodes`] if it has other nodes than the requested ones,
+    /// and [`Error::UnknownNodes`] if this build does not know its nodes; [`Error::NoSuchMap`] if there is no map of
+    /// this name, and the options forbid creating it or the pool is read-only; [`Error::BadName`],
+    /// [`Error::BadTypeName`]; [`Error::Unsupported`] for a [`Kind::NbTree`] if the processor has no atomic exchange of
+    /// 16 bytes; [`Error::Full`]; and those that [`Map`] names for all methods.
     pub fn map_with<K: Key + ?Sized, V: Value + ?Sized>(
         &self,
         name: &str,

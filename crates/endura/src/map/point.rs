@@ -40,9 +40,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         found.transpose()
     }
 
-    /// Passes the value of `key` to `look`, and returns its result. It allocates nothing for it: text and bytes of up
-    /// to 128 bytes are copied to the stack, longer ones to a per-thread buffer. Memory that other threads free while
-    /// `look` runs is not reused before it returns.
+    /// Passes the value of `key` to `look`, and returns the result of `look`. The method allocates nothing for the
+    /// value: text and bytes of up to 128 bytes are copied to the stack, longer ones to a per-thread buffer. Memory
+    /// that other threads free while `look` runs is not reused before `look` returns.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -189,7 +189,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         let mut old = Ok(None);
         encoded::<K, _>(key, |key| {
             self.bytes().apply(key, &mut |bytes| {
-                // Dropped first, so that there is one copy of a value at a time.
+                // The earlier value is dropped first, so that there is one copy of a value at a time.
                 old = Ok(None);
                 old = bytes.map(read::<V>).transpose();
                 if old.is_ok() { decide(bytes) } else { ByteChange::Keep }

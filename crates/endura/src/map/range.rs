@@ -23,7 +23,7 @@ pub(crate) enum Entries {
 
 /// The entries of a map with keys between two bounds; see [`Map::range`].
 ///
-/// It continues after an entry that does not decode ([`Error::Decode`]); any other error ends it.
+/// The range continues after an entry that does not decode ([`Error::Decode`]); any other error ends it.
 #[must_use = "a range does nothing before it is asked for entries"]
 pub struct Range<K: ?Sized, V: ?Sized> {
     map: Map<K, V>,
@@ -76,7 +76,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         upwards: bool,
         mut visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R,
     ) -> Result<R> {
-        // Dropped before the range, because the range may be the last handle, whose drop closes the pool.
+        // The call is dropped before the range, because the range may be the last handle, whose drop closes the pool.
         let _call = self.map.call();
         let (mut last, mut failed) = (R::GO_ON, Ok(()));
         let mut step = |result: Result<R>| match result {
@@ -115,8 +115,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         failed.map(|()| last)
     }
 
-    /// The next entry from one end, converted by one of the two closures. `of_bytes` gets an entry without its value
-    /// unless `needs_value` is set.
+    /// The next entry from one end, converted by one of the two closures. `of_bytes` gets an entry with its value only
+    /// if `needs_value` is set.
     #[inline]
     fn step<A>(
         &mut self,
@@ -149,7 +149,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         let failure = match &mut self.entries {
             Entries::Words(range) => range.take_failure()?,
             Entries::Bytes(range) => match range.next(self.map.bytes(), upwards, needs_value) {
-                // As for words.
+                // An entry that does not decode does not end the range.
                 Ok(Some(entry)) => return Some(of_bytes(entry)),
                 Ok(None) => return None,
                 Err(error) => error,

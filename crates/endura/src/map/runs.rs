@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// How many runs happen before runs are watched. A watch is a pin, which keeps the pool open and memory from being
 /// reused.
 const UNWATCHED: u32 = 1 << 10;
-/// After how many watched runs in a row that wrote, and had to be repeated, the operation fails.
+/// The operation fails after this many watched runs in a row that wrote and had to be repeated.
 const IN_VAIN: u32 = 1 << 16;
 
 /// The runs of one operation's closure.
@@ -35,7 +35,7 @@ impl<'t> Runs<'t> {
     ///
     /// # Errors
     ///
-    /// [`Error::RecursiveUpdate`]; those of a pin.
+    /// [`Error::RecursiveUpdate`]; the errors of a pin.
     #[inline(always)]
     pub(crate) fn begin(&mut self) -> Result<Option<RunWatch<'t>>> {
         if self.begun >= UNWATCHED {

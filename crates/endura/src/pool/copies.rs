@@ -15,9 +15,9 @@ use super::pool::Pool;
 use crate::{Error, Result};
 
 impl PoolOptions {
-    /// Creates a pool at `to` for contents of `from`, and closes it after `fill` has written it. Nothing may exist at
-    /// `to`. The file gets the mode of `from`'s file, and its owner if the process may change owners. Its checkpoints
-    /// are made as often as those of `from`, beside it, from its first open on.
+    /// Creates a pool at `to` for contents of the pool `from`, lets `fill` write them, and closes the new pool. Nothing
+    /// may exist at `to`. The file gets the mode of `from`'s file, and its owner if the process may change owners. From
+    /// the first open of the new pool on, its checkpoints are made beside it, as often as those of `from`.
     ///
     /// The new pool appears once it is complete and durable: a failure, a kill or a crash leaves nothing. (On a file
     /// system without nameless files, a kill or a crash leaves a file with a temporary name, `.<name>.<digits>.tmp`.)
@@ -92,8 +92,8 @@ impl Pool {
 
     /// Like [`backup`](Self::backup), but calls `progress` with the number of bytes copied and the total: about once
     /// for each MiB, or, if writers have to wait, only before and after the copy. If `progress` breaks, nothing is left
-    /// at `to`. It may use maps of the pool, but `close` and `checkpoint` fail in it with [`Error::InsideOperation`],
-    /// and no other thread makes a checkpoint meanwhile.
+    /// at `to`. `progress` may use maps of the pool, but `close` and `checkpoint` fail in it with
+    /// [`Error::InsideOperation`], and no other thread makes a checkpoint meanwhile.
     ///
     /// # Errors
     ///
@@ -157,9 +157,9 @@ impl Pool {
     }
 
     /// Copies the last checkpoint of the pool at `path` to `to`, where nothing may exist; returns the time at which
-    /// that checkpoint was made. For a pool that another process has open: later writes are not in the copy. (A process
-    /// that has the pool open itself can copy the current state: [`backup`](Self::backup).) The checkpoint is the one
-    /// beside the pool, or the one in `from`.
+    /// that checkpoint was made. This is for a pool that another process has open: writes after the checkpoint are not
+    /// in the copy. (A process that has the pool open itself can copy the current state: [`backup`](Self::backup).) The
+    /// checkpoint is the one beside the pool, or the one in `from`.
     ///
     /// The copy is a closed pool, which can be opened on any machine. It appears once it is complete and durable; a
     /// failure or a crash leaves nothing. Each page is checked when it is read. If the other process replaces the

@@ -63,7 +63,7 @@ fn trace(path: &Path, event: &endura_engine::space::Event) {
             warn!(target: "endura", %pool, ?age, written_bytes, "taken back to the last checkpoint");
         }
         Event::Poisoned => error!(target: "endura", %pool, "poisoned"),
-        // One that got no sentence here yet.
+        // An event that has no sentence here yet.
         _ => info!(target: "endura", %pool, ?event),
     }
 }

@@ -50,8 +50,8 @@ impl PoolOptions {
 
     /// Opens the pool at `path`. If nothing exists there, creates the pool first, unless it is to be read-only. Of
     /// several processes that do this at once, one creates the pool. A symbolic link is followed to an existing pool.
-    /// For a dangling link no pool is created, neither in its place nor at its target: that is [`Error::Io`] with
-    /// `NotFound`, whose text says so.
+    /// For a dangling link no pool is created, neither in its place nor at its target: the call fails with
+    /// [`Error::Io`] (`NotFound`), whose text says so.
     ///
     /// # Errors
     ///

@@ -80,8 +80,8 @@ impl Pool {
         self.open.path()
     }
 
-    /// What the restore did, if the open took the pool back to a checkpoint or made it from one. [`Stats`] has the
-    /// same; this method is O(1).
+    /// What the restore did, if the open took the pool back to a checkpoint or made it from one. [`Stats`] has the same
+    /// facts; this method is O(1).
     pub fn restored(&self) -> Option<&Restored> {
         self.open.restored()
     }
@@ -135,7 +135,7 @@ impl Pool {
         self.open.rename(from, to)
     }
 
-    /// Checks everything in the pool: every node of every map, and that no two use the same bytes. Writers wait
+    /// Checks everything in the pool: every node of every map, and that no two nodes use the same bytes. Writers wait
     /// meanwhile, readers continue. O(n).
     ///
     /// # Errors
@@ -148,7 +148,7 @@ impl Pool {
         self.open.verify()
     }
 
-    /// Finds the space that an unclean end has stranded, now and together with the background threads
+    /// Finds the space that an unclean end has stranded. The search runs now, together with the background threads
     /// ([`PoolOptions::recovery_threads`]). Returns whether all of it has been found. Operations continue meanwhile.
     /// The call waits at most a second for a thread that stays inside an operation. O(n).
     ///
@@ -206,7 +206,7 @@ impl Pool {
     /// it. From then on all handles of the pool and of its maps fail with [`Error::Closed`]. On return the mapping of
     /// the file, its descriptor, and the disk space of a removed file are free, even if handles still exist. The
     /// listener of [`on_event`](PoolOptions::on_event) has received all events; the call waits at most a second for a
-    /// slow one.
+    /// slow listener.
     ///
     /// A thread cannot wait for an operation of its own. So `close` and [`verify`](Self::verify) fail with
     /// [`Error::InsideOperation`] in all code that a method of one of the pool's maps, of any kind, runs for its
@@ -219,10 +219,10 @@ impl Pool {
     /// [`Error::Closed`] if it was closed before; [`Error::Forked`] in a child; [`Error::InsideOperation`] if the
     /// calling thread is inside an operation of this pool: the pool then stays open. [`Error::Io`] if something could
     /// not be written, [`Error::Poisoned`] and [`Error::Corrupt`] if the pool is in doubt, or another file was written
-    /// over it: it is then unlocked, but not marked clean. A pool with checkpoints is in doubt if the session met
-    /// damage, or, with [`Error::BadCheckpoint`], if it had not been closed before this session and could not be
-    /// verified. [`Error::Displaced`] if the pool was closed, but the path no longer leads to it. The error of the
-    /// close's checkpoint if everything else succeeded and the pool is in memory (tmpfs): then all writes since the
+    /// over it: in these cases the pool is unlocked, but not marked clean. A pool with checkpoints is in doubt if the
+    /// session met damage, or, with [`Error::BadCheckpoint`], if it had not been closed before this session and could
+    /// not be verified. [`Error::Displaced`] if the pool was closed, but the path no longer leads to it. The error of
+    /// the close's checkpoint if everything else succeeded and the pool is in memory (tmpfs): then all writes since the
     /// newest checkpoint are lost when the machine stops. If the pool is on a disk, that error is in [`Closed`]
     /// instead.
     pub fn close(&self) -> Result<Closed> {

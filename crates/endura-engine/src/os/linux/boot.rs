@@ -50,7 +50,7 @@ impl Boot {
         *self != Self::default()
     }
 
-    /// Whether both are the same boot. `None` if there is no number that both know.
+    /// Whether both are the same boot. `None` if neither number is known for both.
     pub(crate) fn compare(&self, other: &Self) -> Option<bool> {
         let ids = (self.id != [0; 16] && other.id != [0; 16]).then_some(self.id == other.id);
         let memories =
@@ -84,8 +84,8 @@ fn parse(text: &str) -> Option<[u8; 16]> {
 /// of the machine makes its file on it.
 fn memory() -> io::Result<u64> {
     const NAME: &str = "endura";
-    // Some systems refuse a file that could be made executable; kernels before 6.3 do not know the flag that rules that
-    // out.
+    // Some systems refuse to make a file that could become executable. `NOEXEC_SEAL` rules that out, but kernels before
+    // 6.3 do not know this flag.
     let sealed = MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL;
     let made = match memfd_create(NAME, sealed) {
         Err(Errno::INVAL) => memfd_create(NAME, MemfdFlags::CLOEXEC),

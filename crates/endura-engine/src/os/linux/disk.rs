@@ -1,4 +1,4 @@
-//! Allocation of a file's blocks before the first access, because a store to a hole may end in `SIGBUS`; and reads and
+//! Allocation of a file's blocks before the first access, because a store to a hole may end in `SIGBUS`. Also reads and
 //! writes that do not trust the page cache.
 
 use std::fs::File;
@@ -45,8 +45,8 @@ pub(crate) fn give_back(file: &File, end: u64) -> Result<()> {
     file.set_len(end).map_err(|e| Error::io("shortening the pool's file", e))
 }
 
-/// Extends the file to `len` bytes, all of which get blocks. The first `have` bytes have blocks already. One caller at
-/// a time.
+/// Extends the file to `len` bytes, all of which get blocks. The first `have` bytes have blocks already. The caller
+/// must ensure that there is one call at a time.
 ///
 /// # Errors
 ///
@@ -119,8 +119,8 @@ fn may_have(len: u64) -> bool {
     !known || limit.rlim_cur == libc::RLIM_INFINITY || len <= limit.rlim_cur
 }
 
-/// Fails if byte `end` is beyond the limit on the size of files. To be called before every write that ends at `end`:
-/// the kernel enforces the limit, with its signal, also inside a file that is longer already.
+/// Fails if byte `end` is beyond the limit on the size of files. It must be called before every write that ends at
+/// `end`: the kernel enforces the limit, with its signal, also inside a file that is longer already.
 pub(crate) fn refuse_beyond_limit(end: u64) -> std::io::Result<()> {
     if may_have(end) { Ok(()) } else { Err(Errno::FBIG.into()) }
 }
@@ -217,7 +217,7 @@ pub(crate) fn write_again(file: &File) -> std::io::Result<()> {
     })
 }
 
-/// Has the kernel drop the cached pages that it believes to be written back, together with what it has cached about
+/// Makes the kernel drop the cached pages that it believes to be written back, together with what it has cached about
 /// their blocks. The next read comes from the disk. (While such a page is cached, ext4 regards a block whose write
 /// failed as written. It reads zeros later, even if the page was written again.) Pages that are mapped stay.
 pub(crate) fn forget_pages(file: &File, at: u64, length: u64) {
@@ -225,9 +225,9 @@ pub(crate) fn forget_pages(file: &File, at: u64, length: u64) {
     let _ = rustix::fs::fadvise(file, at, length, rustix::fs::Advice::DontNeed);
 }
 
-/// Whether the kernel has failed to write back a page of the file since the last call of this function or the last sync
-/// on this open file; at the first call, since such a failure was last reported to anyone. `word` is the offset of
-/// eight bytes of the file that no other thread or process is writing.
+/// Whether the kernel has failed to write back a page of the file. The function reports failures since its last call,
+/// or since the last sync on this open file if that was later. Its first call reports failures that have not been
+/// reported to anyone yet. `word` is the offset of eight bytes of the file that no other thread or process is writing.
 ///
 /// The call writes nothing, and waits for one page at most. On overlayfs it does not reach the file system that knows
 /// of the failure. There the function writes the word again, durably, and that write reports the failure.
@@ -240,7 +240,7 @@ pub(crate) fn were_pages_refused(file: &File, word: u64) -> bool {
     // SAFETY: the descriptor is open, and the call takes numbers.
     let told =
         unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 1, libc::SYNC_FILE_RANGE_WAIT_BEFORE) };
-    // All other codes come from the disk: a medium error, a lost path, a timeout.
+    // These codes do not come from the disk. All others do: a medium error, a lost path, a timeout.
     const NOT_OF_THE_DISK: [i32; 6] =
         [libc::EBADF, libc::EINVAL, libc::ESPIPE, libc::ENOSYS, libc::EPERM, libc::EACCES];
     let error = std::io::Error::last_os_error().raw_os_error();

@@ -10,22 +10,22 @@
 //! | birth | birth time (`statx`), and the inode's generation number (`FS_IOC_GETVERSION`) | another one |
 //! | volume | the number of the file system, in place of that of the device | the same one, on the same file system |
 //!
-//! The parts on each file system. `f_fsid` (`statfs`) is used where it is made from a number that the volume keeps.
-//! Elsewhere it is made from the number of the device.
+//! The next table shows the parts on each file system. `f_fsid` (`statfs`) is used where it is made from a number that
+//! the volume keeps. On other file systems `f_fsid` is made from the number of the device, and is not used.
 //!
 //! | file system | volume | birth |
 //! | --- | --- | --- |
 //! | ext4, ext3, ext2 | `f_fsid`, of its UUID | time (not with inodes of 128 bytes), generation |
 //! | xfs | UUID (`XFS_IOC_FSGEOMETRY_V1`) | time (format v5), generation |
 //! | btrfs | `f_fsid`, of UUID and subvolume: a snapshot has another one | time, generation |
-//! | zfs, bcachefs | `f_fsid`, of the data set; of the UUID, and the subvolume (`statx`) | time |
+//! | zfs, bcachefs | `f_fsid`: on zfs that of the data set; on bcachefs that of the UUID, and the subvolume (`statx`) | time |
 //! | overlayfs | `f_fsid`: its own UUID, or that of the upper file system | time, of the upper file |
 //! | tmpfs | `f_fsid`, random for each mount | not needed: its inode numbers are never reused |
 //! | f2fs and others | UUID (`FS_IOC_GETFSUUID`), else unknown | time and generation where they have them |
 //!
-//! A part that either side does not know proves nothing and contradicts nothing. If the volume is unknown, the device
-//! must be the same within one boot. If only the inode is known, equal inodes prove nothing: the file is then
-//! [`Unproven`](Likeness::Unproven).
+//! In a comparison of two identities, a part that either of them lacks proves nothing and contradicts nothing. If the
+//! volume is unknown, the device must be the same within one boot. If only the inode is known, equal inodes prove
+//! nothing: the file is then [`Unproven`](Likeness::Unproven).
 
 use std::fs;
 use std::fs::File;
@@ -119,8 +119,8 @@ impl FileIdentity {
         }
     }
 
-    /// A number that is made from all facts except the device, which each boot numbers again. It stays the same as long
-    /// as those facts do, and differs from that of every copy. It is never zero.
+    /// A number that is made from all facts except the device, because each boot numbers devices again. The number
+    /// stays the same as long as those facts do, and differs from that of every copy. It is never zero.
     pub(crate) fn number(&self) -> [u8; 16] {
         let (kind, volume) = match self.volume {
             Volume::Unknown => (0, 0),
@@ -137,7 +137,7 @@ impl FileIdentity {
         xxh3_128(&facts.concat()).max(1).to_le_bytes()
     }
 
-    /// Whether the file can be distinguished from a later one with its inode.
+    /// Whether the file can be distinguished from a later one with the same inode.
     pub(crate) fn has_birth(&self) -> bool {
         self.birth.is_some() || self.generation.is_some()
     }
@@ -177,7 +177,7 @@ fn volume(file: &File, kind: u64, facts: Option<&Statx>) -> Volume {
     }
 }
 
-/// A file system without a UUID reports zero.
+/// The volume with this UUID. A file system without a UUID reports zero.
 fn uuid(found: Option<[u8; 16]>) -> Volume {
     found.filter(|&id| id != [0; 16]).map_or(Volume::Unknown, Volume::Uuid)
 }
@@ -257,7 +257,7 @@ mod tests {
         ] {
             assert_eq!(whenever(copy), Other, "{copy:?}");
         }
-        // One part of a birth is enough; without both an inode could be a later one.
+        // One part of a birth is enough. Without both, the file could be a later one with the same inode.
         assert_eq!(whenever(FileIdentity { birth: None, ..file }), Same);
         assert_eq!(whenever(FileIdentity { generation: None, ..file }), Same);
         assert_eq!(whenever(FileIdentity { birth: None, generation: None, ..file }), Unproven);

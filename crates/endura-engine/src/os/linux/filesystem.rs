@@ -10,7 +10,7 @@ use crate::{Error, Result};
 pub(crate) enum Verdict {
     /// It does what a pool needs.
     Fit,
-    /// It works, with a reservation that the user should know of.
+    /// It works, but has a drawback that the user should know of.
     Warn(&'static str),
     /// It would lose data or hang. The text says what to do instead.
     Refuse(&'static str),
@@ -133,12 +133,12 @@ impl Filesystem {
     }
 
     /// Whether a file on it may share blocks with a copy until one of the two is written. overlayfs is included because
-    /// the file system below it may be one whose files do.
+    /// files of the file system below it may share blocks.
     pub(crate) fn shares_blocks(self) -> bool {
         matches!(self.name, "xfs" | "ocfs2" | "overlayfs" | "unknown")
     }
 
-    /// Whether it shows files of another file system, by whose paths they can be opened as well.
+    /// Whether its files are those of another file system, by whose paths they can also be opened.
     pub(crate) fn is_overlay(self) -> bool {
         self.name == "overlayfs"
     }

@@ -4,7 +4,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::{Error, Result};
 
-/// A random number, practically unique. It needs no file, because `/dev` may be empty in a `chroot`.
+/// A random number, practically unique. No file is read for it, because `/dev` may be empty in a `chroot`.
 pub(crate) fn random() -> Result<[u8; 16]> {
     let failed = |error| Error::io("drawing a random number (getrandom)", error);
     let mut bytes = [0; 16];

@@ -2,8 +2,8 @@
 //!
 //! On overlayfs a lock belongs to the overlay's inode. If one process opens a pool by a path in the overlay and another
 //! one opens the same file in the upper folder, they do not see each other's locks. But the kernel counts the opens for
-//! writing of the file in the upper folder, and grants a read lease on it only if there are none. The other direction
-//! shows nothing: a lease by a path in the overlay belongs to the overlay's inode.
+//! writing of the file in the upper folder, and grants a read lease on it only if there are none. A lease that is taken
+//! by a path in the overlay shows nothing, because it belongs to the overlay's inode.
 //!
 //! While a process has a lease, an open of the file for writing waits, or fails if it is non-blocking, and the holder
 //! of the lease gets a signal. So the lease is returned at once, and its signal is `SIGURG`, which is ignored by

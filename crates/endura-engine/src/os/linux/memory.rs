@@ -53,8 +53,8 @@ impl Sharing {
 /// The size of the pages that a mapping has in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Folios {
-    /// The processor's pages, 4 KiB each. A store makes its whole folio dirty. If dirty folios are written to a disk,
-    /// small ones keep a store from costing 2 MiB.
+    /// The processor's pages, 4 KiB each. A store makes its whole folio dirty. Where dirty folios are written to a
+    /// disk, a store to a small one does not cost a write of 2 MiB.
     Small,
     /// 2 MiB where the system allows it: fewer page faults, and fewer TLB misses.
     Huge,
@@ -65,12 +65,12 @@ pub(crate) enum Folios {
 ///
 /// # Ownership of addresses
 ///
-/// Except inside `map`, each address of the range is either mapped by the reservation or recorded as lost. The kernel
-/// may give any other address to the next `mmap` of any thread, for example the allocator's. To map or unmap it again
-/// would take that memory away. `mmap` with `MAP_FIXED` leaves such a gap if it fails, because it unmaps the old
-/// mapping before it asks the file system. So `map` first maps the file at another address, and then moves the mapping
-/// into its place. If there is a gap all the same, `map` closes it unless another thread was faster. Otherwise the gap
-/// is lost: the reservation never maps or unmaps it again.
+/// Except inside `map`, each address of the range is either mapped by the reservation or recorded as lost. An address
+/// that is neither is a gap: the kernel may give it to the next `mmap` of any thread, for example the allocator's. To
+/// map or unmap the address again would take that memory away. An `mmap` with `MAP_FIXED` leaves such a gap if it
+/// fails, because it unmaps the old mapping before it asks the file system. So `map` first maps the file at another
+/// address, and then moves the mapping into its place. If there is a gap all the same, `map` closes it unless another
+/// thread was faster. Otherwise the gap is lost: the reservation never maps or unmaps it again.
 ///
 /// # Example
 ///
@@ -172,8 +172,8 @@ impl Reservation {
     ///
     /// # Errors
     ///
-    /// The system's error. Nothing of the file is mapped there then, and later calls may succeed. `OutOfMemory` where a
-    /// needed part of the range was lost.
+    /// The system's error. The file is mapped in pieces of at most 1 GiB. Nothing of the file is mapped then in the
+    /// piece that failed, and later calls may succeed. `OutOfMemory` where a needed part of the range was lost.
     ///
     /// # Safety
     ///
@@ -211,7 +211,7 @@ impl Reservation {
             Folios::Small => Advice::Random,
             Folios::Huge => Advice::LinuxHugepage,
         };
-        // SAFETY: a hint about what was just mapped, refused by kernels and file systems without large pages.
+        // SAFETY: a hint about what was just mapped, which kernels and file systems without large pages refuse.
         let _ = unsafe { madvise(at.cast(), (to - from) as usize, advice) };
         Ok(())
     }
@@ -300,8 +300,8 @@ impl Reservation {
         // SAFETY: the call replaces nothing: it fails if anything is mapped in the gap, by us or by others.
         match unsafe { mmap_anonymous(at, gap.len(), ProtFlags::empty(), flags) } {
             Ok(found) if found == at => return,
-            // SAFETY: kernels before 4.17 do not know the flag, and choose another address if this one is taken. That
-            // mapping was just made, and no other thread has seen it.
+            // SAFETY: kernels before 4.17 do not know the flag, and choose another address if this one is taken. The
+            // mapping at that address was just made, and no other thread has seen it.
             Ok(found) => unsafe { trim(found.cast(), gap.len()) },
             Err(_) => {}
         }
@@ -328,8 +328,8 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         let base = self.base.as_ptr();
         let lost = self.lost.get().cloned().unwrap_or(self.len..self.len);
-        // SAFETY: all but the lost part is ours, and the owner that drops it holds no reference into it. In a
-        // forked child it is the child's own copy.
+        // SAFETY: all but the lost part is ours, and the owner that drops the reservation holds no reference into it.
+        // In a forked child the mappings are the child's own copies.
         unsafe {
             trim(base, lost.start);
             trim(base.wrapping_add(lost.end), self.len - lost.end);
@@ -354,7 +354,7 @@ unsafe fn trim(at: *mut u8, bytes: usize) {
 pub(crate) fn maps_directly(file: &File, writable: bool) -> bool {
     let protection = if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
     let bytes = 4096;
-    // SAFETY: a new mapping at an address of the kernel's choice, never accessed and removed again.
+    // SAFETY: a new mapping at an address of the kernel's choice, which is never accessed and is removed again.
     unsafe {
         let flags = MapFlags::SHARED_VALIDATE | MapFlags::SYNC;
         match mmap(ptr::null_mut(), bytes, protection, flags, file, 0) {
@@ -364,8 +364,8 @@ pub(crate) fn maps_directly(file: &File, writable: bool) -> bool {
     }
 }
 
-/// Requests huge pages for memory that has not been accessed yet, so that random accesses miss the TLB less often. A
-/// hint, which many kernels refuse.
+/// Requests huge pages for memory that has not been accessed yet, so that random accesses miss the TLB less often. The
+/// request is a hint, which many kernels refuse.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! The identity of a mounted file system: each mount is another one, also of the same device.
+//! The identity of a mounted file system. Each mount has an identity of its own, also if the device is the same.
 //!
 //! While a file system stays mounted, every store to its files is read back, whether or not it is on the disk. When it
 //! is unmounted or shut down (the disk was pulled out, the journal cannot be written), changes that had not been
@@ -7,12 +7,12 @@
 //!
 //! | fact | proves | unknown where |
 //! | --- | --- | --- |
-//! | the inode of its folder in `/sys/fs` (`ext4/DEV`, `xfs/DEV`, `btrfs/UUID`, ...): each mount makes another one, bind mounts and containers see the same | that it is the same, or another one | `/sys` is not mounted; file systems without such a folder |
-//! | the number of the mount (`STATX_MNT_ID_UNIQUE`), never reused | if equal, that it is the same; a bind mount and a container have others | Linux before 6.8 |
-//! | the hint about write lifetimes in the file's inode in memory: a session sets it to "none", which means nothing, and no file system stores it | if it is there, that the inode has not left the memory since | the inode was evicted from memory |
-//! | on overlayfs: no file system of any kind was mounted since | that the one below is the same | another one was mounted |
+//! | the inode of its folder in `/sys/fs` (`ext4/DEV`, `xfs/DEV`, `btrfs/UUID`, ...): each mount makes another one, bind mounts and containers see the same | that the file system is the same, or that it is another one | `/sys` is not mounted; file systems without such a folder |
+//! | the number of the mount (`STATX_MNT_ID_UNIQUE`), never reused | if equal, that the file system is the same; a bind mount and a container have other numbers | Linux before 6.8 |
+//! | the hint about write lifetimes in the file's inode in memory: a session sets it to "none", which has no effect, and no file system stores the hint | if the hint is there, that the inode has not left the memory since | the inode was evicted from memory |
+//! | on overlayfs: no file system of any kind was mounted since | that the file system below is the same | another file system was mounted |
 //!
-//! (The number of a mount in `mountinfo` is reused, and so is that of a device.)
+//! (The number of a mount in `mountinfo` proves nothing, because it is reused; so is the number of a device.)
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -41,9 +41,10 @@ pub enum Folder {
     Unknown,
     /// The folder of the file system itself.
     Own(u64),
-    /// On an overlay, the youngest of all such folders: the file system below was not mounted after it was made.
+    /// On an overlay, the youngest of all such folders: the file system below was not mounted after this folder was
+    /// made.
     Youngest(u64),
-    /// On an overlay, and no folder is known.
+    /// On an overlay, where no such folder is known.
     UnknownBelow,
 }
 

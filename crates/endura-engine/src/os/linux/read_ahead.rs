@@ -31,7 +31,7 @@ impl<'f> ReadAhead<'f> {
     ///
     /// # Errors
     ///
-    /// The error of the disk; a load through the mapping would be a `SIGBUS` there.
+    /// The error of the disk; a load through the mapping would cause a `SIGBUS` there.
     pub(crate) fn reach(&mut self, at: u64) -> io::Result<()> {
         let Some(file) = self.file else { return Ok(()) };
         while self.done <= at {

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 /// A correct wait for a holder that needs a few milliseconds is shorter than this, also while other programs run.
 pub(crate) const TOO_LONG: Duration = Duration::from_millis(250);
 
-/// Runs `hold` in an ordinary thread. Once that has called its argument, runs `wait` in a real-time thread on the same
-/// processor. Returns the result of `wait` and the time it took. Where the system does not allow real-time threads,
-/// prints why and returns `None`.
+/// Runs `hold` in an ordinary thread. Once `hold` has called its argument, runs `wait` in a real-time thread on the
+/// same processor. Returns the result of `wait` and the time it took. Where the system does not allow real-time
+/// threads, prints why and returns `None`.
 pub(crate) fn beside<T: Send>(
     hold: impl FnOnce(&dyn Fn()) + Send,
     wait: impl FnOnce() -> T + Send,

@@ -4,8 +4,9 @@
 //! are, so the superblock then names another session than the mark. Not every file system has attributes, or space for
 //! this one. Then there is no mark, and the superblock records that.
 //!
-//! The mark is two numbers of 16 bytes: that of the session, and zeros. While a session replaces one that was not
-//! closed, the second number is the earlier session's, which the superblock may still hold.
+//! The mark is two numbers of 16 bytes. The first is the number of the session. The second is zeros, except while a
+//! session replaces one that was not closed: then it is the number of the earlier session, which the superblock may
+//! still hold.
 
 use std::fs::File;
 

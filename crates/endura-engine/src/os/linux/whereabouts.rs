@@ -17,8 +17,8 @@ pub(crate) fn at(path: &Path) -> std::io::Result<FileId> {
     fs::metadata(path).map(|facts| FileId::of(&facts))
 }
 
-/// The current form of the name by which the file was opened: it follows a rename. `None` if the name was removed, or
-/// without `/proc`.
+/// The current name of an open file: the name by which it was opened, or what that name became by a rename. `None` if
+/// the name was removed, or if there is no `/proc`.
 pub(crate) fn name_of(file: &File, id: FileId) -> Option<PathBuf> {
     let name = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
     // After the name of a file that was removed, the kernel writes ` (deleted)`.
