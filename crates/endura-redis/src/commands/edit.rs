@@ -48,8 +48,8 @@ pub(super) fn delete_if_empty(context: &Context<'_>, name: &Text) {
     }
 }
 
-/// Deletes the key if it is empty, except in a command from the master: the entries of a replica may be newer than the
-/// command that the replica applies, and the master sends the deletion itself.
+/// Deletes the key if it is empty, unless it has a map of its own or the command is from the master. The entries of a
+/// replica may be newer than the command that the replica applies, and the master sends the deletion itself.
 fn try_to_delete(context: &Context<'_>, name: &Text) -> Outcome {
     let session = session();
     let mut key = context.write(name);
