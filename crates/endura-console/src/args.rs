@@ -88,7 +88,7 @@ impl MediaArgs {
         }
     }
 
-    /// The same arguments, for a child process.
+    /// These arguments as words of a command line, for a child process.
     pub fn to_arguments(self) -> Vec<String> {
         let mut arguments = vec!["--media".into(), self.medium.media.name().into()];
         if let Some(bytes) = self.max_size {

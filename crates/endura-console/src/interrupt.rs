@@ -19,8 +19,8 @@ const TRIES: u32 = 100;
 static SECTION: Mutex<()> = Mutex::new(());
 static DOOMED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Blocks the signals, and starts the thread that waits for them. Called before other threads are started. From then on
-/// file limits [give errors](limit_files_by_errors) instead of signals.
+/// Blocks the signals, and starts the thread that waits for them. Must be called before other threads are started. From
+/// then on file limits [give errors](limit_files_by_errors) instead of signals.
 pub fn watch() {
     limit_files_by_errors();
     let mut blocked = SigSet::empty();
@@ -37,8 +37,8 @@ pub fn watch() {
     }
 }
 
-/// Makes a write beyond `ulimit -f` an error, instead of the end of the process. Called before other threads are
-/// started.
+/// Makes a write beyond `ulimit -f` an error, instead of the end of the process. Must be called before other threads
+/// are started.
 pub fn limit_files_by_errors() {
     let mut blocked = SigSet::empty();
     // While the signal is blocked it has no effect, and the write that raises it fails with EFBIG.
@@ -63,10 +63,10 @@ fn end(signals: &SigSet) {
     let _ = raise(signal);
 }
 
-/// While it exists, no signal ends the process.
+/// While a section exists, no signal ends the process.
 pub struct Section(#[allow(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
-/// Starts a section of work that is not interrupted. It must wait for nothing but the disk.
+/// Starts a section of work that is not interrupted. The section must wait for nothing but the disk.
 pub fn section() -> Section {
     Section(lock(&SECTION))
 }

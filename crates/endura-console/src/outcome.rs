@@ -149,7 +149,7 @@ fn act_on_space(kind: io::ErrorKind) -> &'static str {
 /// Whether a text about the file at `path` names it. (A search for the path alone would not do: many pools are called
 /// `pool`.)
 pub fn says_where(text: &str, path: &str) -> bool {
-    // The last two are errors of the system.
+    // The last two prefixes are those of errors of the system.
     ["", "opening ", "creating "].iter().any(|doing| {
         let rest = text.strip_prefix(doing).and_then(|rest| rest.strip_prefix(path));
         rest.is_some_and(|rest| rest.starts_with(": "))
@@ -178,8 +178,8 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-/// Prints a line on standard error. If it cannot be written (a full disk, a closed terminal), the command ends as
-/// before, because there is no other place to report it.
+/// Prints a line on standard error. If the line cannot be written (a full disk, a closed terminal), the command
+/// continues as if it had been, because there is no other place to report it.
 pub fn tell(line: impl std::fmt::Display) {
     let _ = writeln!(stderr(), "{line}");
 }

@@ -92,7 +92,7 @@ pub fn verdict(text: &str, good: bool) -> String {
     if colourful() { format!("\x1b[1;{colour}m{text}\x1b[0m") } else { text.into() }
 }
 
-/// Rows of cells, aligned in columns: the first to the left, the others to the right.
+/// Rows of cells, aligned in columns: the first columns to the left, the others to the right.
 #[derive(Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,

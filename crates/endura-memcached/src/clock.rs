@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The greatest time of expiry that counts from now. Greater ones count from 1970.
+/// The greatest time of expiry that counts from now. Greater times count from 1970.
 const RELATIVE: i64 = 60 * 60 * 24 * 30;
 
 /// The time from which on an item is gone, in seconds since 1970; 0 for never.
@@ -10,7 +10,7 @@ const RELATIVE: i64 = 60 * 60 * 24 * 30;
 pub(crate) struct Expiry(pub(crate) u32);
 
 impl Expiry {
-    /// Translates a client's time of expiry, where 0 is never and a negative one is "at once".
+    /// Translates a client's time of expiry, where 0 is never and a negative time is "at once".
     pub(crate) fn from_client(time: i64, now: u32) -> Self {
         let at = match time {
             0 => 0,

@@ -1,8 +1,8 @@
 //! A server of memcached's text protocol over one map of an endura pool. Items survive the process: after `kill -9` the
 //! next start serves all of them. `docs/memcached.md` says what it promises.
 //!
-//! This crate may use the public API of `endura`, and its program `endura-console`. It has no `unsafe`. A module may use
-//! those above it in this table:
+//! This crate may use the public API of `endura`, and its program may use `endura-console` too. It has no `unsafe`. A
+//! module may use those above it in this table:
 //!
 //! | module | what lives there |
 //! | --- | --- |

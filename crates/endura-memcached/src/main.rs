@@ -78,7 +78,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result {
     end_with_a_panic();
-    // Threads that start later inherit this.
+    // Threads that start later inherit the blocked signals.
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGTERM);
     signals.add(Signal::SIGINT);

@@ -1,11 +1,11 @@
 //! Calls into Python from which a thread may not return.
 //!
 //! While the interpreter ends, a daemon thread that needs the interpreter's lock is stopped. Before Python 3.14 that is
-//! done by `pthread_exit`, which unwinds the stack, and aborts the process if it comes to frames of Rust. So every call of
-//! a function of the program goes through this file. A guard, which the unwinding reaches first, keeps the thread where it
-//! is, without the lock, until the process ends. Python 3.14 does the same itself, and so does PyO3 where a thread
-//! attaches. Code that Python runs in other ways, such as the `__index__` of a number that is not an `int`, or a
-//! `__del__`, is not guarded.
+//! done by `pthread_exit`, which unwinds the stack, and aborts the process if it comes to frames of Rust. So every call
+//! of a function of the program goes through this file. A guard, which the unwinding reaches first, keeps the thread
+//! where it is, without the lock, until the process ends. Python 3.14 keeps such a thread where it is by itself, and
+//! PyO3 does so where a thread attaches. Code that Python runs in other ways, such as the `__index__` of a number that
+//! is not an `int`, or a `__del__`, is not guarded.
 
 use std::hint::black_box;
 use std::{ptr, thread};
@@ -63,8 +63,8 @@ pub(crate) fn next<'py>(iterator: &Bound<'py, PyIterator>) -> PyResult<Option<Bo
     // SAFETY: this thread is attached, and the object, an iterator, lives as long as the borrow of it.
     let returned = unsafe { run(iterator.as_ptr()) };
     std::mem::forget(stay);
-    // SAFETY: the call returned a reference that this function owns, or null. Then there is an exception, or the iterator is
-    // at its end.
+    // SAFETY: the call returned a reference that this function owns, or null. After null there is an exception, or the
+    // iterator is at its end.
     match unsafe { Bound::from_owned_ptr_or_opt(py, returned) } {
         None => PyErr::take(py).map_or(Ok(None), Err),
         item => Ok(item),

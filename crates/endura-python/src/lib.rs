@@ -13,8 +13,8 @@
 //! | `pool` | the class `Pool`, its options, statistics and events |
 //! | `module` | the module itself |
 //!
-//! It may use the public API of `endura`, and `endura::dynamic`. `unsafe` is allowed in `call`, `convert/encoded.rs` and
-//! `module`. A method that Python code can call also belongs in `python/endura/_endura.pyi`.
+//! This crate may use the public API of `endura`, and `endura::dynamic`. `unsafe` is allowed in `call`,
+//! `convert/encoded.rs` and `module`. A method that Python code can call also belongs in `python/endura/_endura.pyi`.
 //!
 //! After a change run `.ci/python`. After a change of references to objects, or of what runs without the interpreter's
 //! lock, also run `.ci/python --campaign`.

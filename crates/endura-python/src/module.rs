@@ -26,8 +26,8 @@ mod _endura {
     }
 }
 
-/// Fails in a subinterpreter. The threads of a pool attach to the main interpreter. With objects of a subinterpreter they
-/// would wait, at the end of that one, for a lock that it holds itself.
+/// Fails in a subinterpreter. The threads of a pool attach to the main interpreter. If they had objects of a
+/// subinterpreter, they would wait, when the subinterpreter ends, for a lock that the subinterpreter itself holds.
 fn expect_main_interpreter(_attached: Python<'_>) -> PyResult<()> {
     // SAFETY: this thread is attached, so that it has an interpreter.
     match unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) } {

@@ -19,14 +19,14 @@ pub(crate) fn writes_of_this_thread() -> u64 {
 
 /// How often a map was written through objects of this process.
 ///
-/// An iterator fetches entries ahead. It compares this number before it returns one of them, so that a program sees what
-/// it has written itself, as with a `dict`.
+/// An iterator fetches entries ahead. Before it returns one of them, it compares this number, so that a program sees
+/// what it has written itself, as with a `dict`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Changes(Arc<AtomicU64>);
 
 impl Changes {
-    /// To be called after a write. Relaxed: if another thread has learned of the write by other means, those also make the
-    /// new number visible to it.
+    /// To be called after a write. Relaxed: if another thread has learned of the write by other means, those means also
+    /// make the new number visible to it.
     #[inline]
     pub(crate) fn note(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);

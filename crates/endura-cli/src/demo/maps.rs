@@ -6,7 +6,7 @@ use endura_console::keys;
 /// The prefix of keys that are strings.
 const PREFIX: &str = "user:";
 
-/// The maps of a pool, named after their kinds. Key number `i` is in map number `i` modulo their number.
+/// The maps of a pool, named after their kinds. Key number `i` is in map number `i` modulo the number of maps.
 pub(crate) struct Maps(Vec<(String, AnyMap)>);
 
 enum AnyMap {
@@ -45,7 +45,7 @@ fn string_index(key: &str) -> Option<u64> {
 }
 
 impl AnyMap {
-    /// The map named after `kind`, and of that kind; created if there is none.
+    /// Opens the map that is named after `kind` and of that kind; creates it if there is none.
     fn open(pool: &Pool, kind: Kind) -> Result<Self> {
         fn open<T: Key + ?Sized>(pool: &Pool, kind: Kind) -> Result<Map<T, T>> {
             pool.map_with(kind.name(), MapOptions::new().kind(kind))

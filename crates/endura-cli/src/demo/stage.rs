@@ -83,7 +83,7 @@ impl Stage {
 }
 
 enum Trouble {
-    /// Another folder may work.
+    /// The folder cannot hold a pool. Another one may work.
     Unsupported(Error),
     Failure(Failure),
 }

@@ -6,7 +6,7 @@ use endura::{LONGEST_KEY, LONGEST_VALUE};
 use super::lines::{Flaw, Lines};
 use crate::values::map::Entry;
 
-/// The two fields of the next record. Empty lines have none.
+/// The two fields of the next record. Empty lines are skipped.
 pub(super) fn record(lines: &mut Lines) -> Result<Option<Entry>, Flaw> {
     let probe = |line: &[u8]| {
         let can_be = line.contains(&b',') || line.starts_with(b"\"");

@@ -1,7 +1,7 @@
-//! The text that LMDB's `mdb_dump` writes and `mdb_load` reads (`mdb_dump(1)`): a header of
-//! `name=value` lines, then a line per key and a line per value, each after a blank. Under
-//! `format=bytevalue` all bytes are hexadecimal digits; under `format=print` a backslash is doubled,
-//! and what is not printable ASCII is a backslash with two digits.
+//! The text that LMDB's `mdb_dump` writes and `mdb_load` reads (`mdb_dump(1)`). A header of `name=value` lines comes
+//! first. Then each key has a line and each value has a line, and each of these lines begins with a blank. Under
+//! `format=bytevalue` all bytes are hexadecimal digits; under `format=print` a backslash is doubled, and what is not
+//! printable ASCII is a backslash with two digits.
 
 use super::lines::{Flaw, Lines};
 use crate::values::escape::{from_hex, push_hex, shown};
@@ -164,7 +164,8 @@ fn unprint(text: &[u8]) -> Result<Vec<u8>, String> {
 pub(super) fn write_header(print: bool, integer_keys: bool, map_bytes: u64, out: &mut Vec<u8>) {
     let format = if print { "print" } else { "bytevalue" };
     let integer_keys = if integer_keys { "integerkey=1\n" } else { "" };
-    // `mdb_load` creates an environment of this size: LMDB's pages are less full than those of a pool.
+    // `mdb_load` creates an environment of this size. The size is a multiple, because LMDB's pages are less full than
+    // those of a pool.
     let map_size = (4 * map_bytes).next_multiple_of(4096);
     let header = format!(
         "VERSION=3\nformat={format}\ntype=btree\nmapsize={map_size}\nmaxreaders=126\n{integer_keys}\

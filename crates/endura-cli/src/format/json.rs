@@ -26,7 +26,7 @@ pub(super) fn too_long(line: &[u8]) -> Option<&'static str> {
     (!is_object(line)).then_some(EXPECTED)
 }
 
-/// The JSON texts of the next entry. Empty lines have none.
+/// The JSON texts of the next entry. Empty lines are skipped.
 pub(super) fn next(lines: &mut Lines) -> Result<Option<Entry>, Flaw> {
     while let Some(line) = lines.next(too_long)? {
         if !line.trim_ascii().is_empty() {

@@ -56,8 +56,8 @@ impl Lines {
         Self { input, line: Vec::new(), held: false, number: 0, bytes: 0, has_bom: false }
     }
 
-    /// The next line without its line feed. If a line is so long that its key must have ended, `probe` gets its start,
-    /// and returns its flaw.
+    /// The next line without its line feed. If a line is so long that its key must have ended, `probe` gets the start
+    /// of the line, and returns the flaw of the line, if it has one.
     pub(crate) fn next(
         &mut self,
         probe: impl Fn(&[u8]) -> Option<&'static str>,
@@ -103,8 +103,8 @@ impl Lines {
         }
     }
 
-    /// Appends to the line up to its end or to `limit`, piece by piece, so that a lack of memory is an error like any
-    /// other. Returns whether that was the end.
+    /// Reads on until the line ends or has `limit` bytes, piece by piece, so that a lack of memory is an error like any
+    /// other. Returns whether the line has ended.
     fn read_on(&mut self, limit: usize) -> io::Result<bool> {
         while self.line.len() < limit {
             let piece = PIECE.min(limit - self.line.len());

@@ -111,8 +111,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Doubles a byte order mark with which the first line begins. One at the start of a file is not part of the text,
-    /// but a second one is: it belongs to the key.
+    /// Doubles a byte order mark with which the first line begins. A mark at the start of a file is not part of the
+    /// text, but a second mark after it is: it belongs to the key.
     fn keep_bom(&mut self) {
         if std::mem::take(&mut self.first) && self.line.starts_with(BOM) {
             self.line.splice(..0, BOM.iter().copied());

@@ -18,7 +18,7 @@ use endura::dynamic::Type;
 pub(crate) struct Source {
     lines: Lines,
     syntax: Syntax,
-    /// The types of the entries, once they are known, and where those of keys and values come from.
+    /// The types of the entries, once they are known, and where the types of the keys and of the values come from.
     schema: Option<(Schema, [Origin; 2])>,
     /// An entry that was read for its types.
     held: Option<Entry>,
@@ -33,7 +33,7 @@ enum Syntax {
 }
 
 impl Source {
-    /// A source for the lines of `input`, whose name is `path`. `header`: the first line names the columns.
+    /// A source for the lines of `input`, whose name is `path`. `header` says that the first line names the columns.
     pub(crate) fn new(
         input: Box<dyn BufRead>,
         path: &Path,

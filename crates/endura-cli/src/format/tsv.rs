@@ -12,9 +12,9 @@ pub(super) enum Numbers {
     Perhaps,
 }
 
-/// The fields of the next entry. Empty lines have none, and among numbers lines of blanks have none; a line ends with a
-/// line feed, or with a carriage return and a line feed. `commas`: between numbers a comma is a separator too, if the
-/// line has no tab.
+/// The fields of the next entry. Empty lines are skipped, and among numbers so are lines of blanks. A line ends with a
+/// line feed, or with a carriage return and a line feed. `commas` says that a comma between numbers is a separator too,
+/// if the line has no tab.
 pub(super) fn next(
     lines: &mut Lines,
     commas: bool,

@@ -83,7 +83,7 @@ impl CheckpointArgs {
     }
 }
 
-/// Reports it on standard error if the open of the pool at `path` took it back to a checkpoint.
+/// If the open of the pool at `path` took the pool back to a checkpoint, reports that on standard error.
 pub(crate) fn tell_restored(path: &Path, pool: &Pool) {
     let Some(restored) = pool.restored() else { return };
     let (path, age) = (printable(&path.to_string_lossy(), false), since(restored.at));
@@ -144,8 +144,8 @@ pub(crate) fn default_file(path: &Path) -> PathBuf {
     with_suffix(&path, ".checkpoint")
 }
 
-/// The file of a pool's checkpoints, for people. If it is beside the pool, its path is written as the user wrote that of
-/// the pool.
+/// The file of a pool's checkpoints, for people. If the file is beside the pool, its path is written as the user wrote
+/// the path of the pool.
 pub(crate) fn shown_file(pool: &Path, file: &Path) -> String {
     let beside = with_suffix(pool, ".checkpoint");
     let is_beside = fs::canonicalize(&beside).is_ok_and(|found| found == file);

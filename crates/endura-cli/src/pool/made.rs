@@ -22,7 +22,8 @@ pub(crate) struct Writing {
     /// The file of the pool, if the command made it.
     made_pool: Option<Made>,
     made_map: bool,
-    /// Until the first entry is stored no signal ends the process: what was created for the entry is removed first.
+    /// Held until the first entry is stored. While it is held, no signal ends the process before what was created for
+    /// the entry is removed.
     section: Option<Section>,
 }
 
@@ -36,8 +37,8 @@ impl Made {
         fs::symlink_metadata(path).ok().map(|facts| Self([facts.dev(), facts.ino()]))
     }
 
-    /// Removes the file; another one that was moved to its path meanwhile stays. Returns whether the file is gone from
-    /// there.
+    /// Removes the file at `path` if it is still this file; another one that was moved there meanwhile stays. Returns
+    /// whether this file is gone from `path`.
     fn remove(self, path: &Path) -> bool {
         Self::at(path) != Some(self) || fs::remove_file(path).is_ok()
     }
@@ -58,7 +59,7 @@ impl Writing {
                 let section = interrupt::section();
                 match options.create_new(path) {
                     Ok(pool) => (pool, Made::at(path), section),
-                    // Another process was faster.
+                    // Another process has created the pool meanwhile.
                     Err(Error::Io { source, .. })
                         if source.kind() == io::ErrorKind::AlreadyExists =>
                     {

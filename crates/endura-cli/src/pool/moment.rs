@@ -11,7 +11,8 @@ pub(crate) fn since(moment: SystemTime) -> String {
     span(moment.elapsed().unwrap_or_default())
 }
 
-/// A rough length of time: `0.5 s`, `12 s`, `3 min`, `5 h`, `8 days`. A unit is used from two of it on.
+/// A rough length of time: `0.5 s`, `12 s`, `3 min`, `5 h`, `8 days`. Minutes are used from two minutes on, and
+/// likewise hours and days.
 pub(crate) fn span(time: Duration) -> String {
     match time.as_secs() {
         0 => format!("{:.1} s", time.as_secs_f64()),
@@ -30,8 +31,8 @@ pub(crate) fn utc(moment: SystemTime) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// The date that is `day` days after 1970-01-01. Years begin in March here, so that the leap day is the last of its year;
-/// 400 years have 146,097 days.
+/// The date that is `day` days after 1970-01-01. Years begin in March here, so that the leap day is the last day of its
+/// year; 400 years have 146,097 days.
 fn date(day: u64) -> (u64, u64, u64) {
     let day = day + 719_468;
     let (era, day) = (day / 146_097, day % 146_097);

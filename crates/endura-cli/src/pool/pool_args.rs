@@ -76,7 +76,7 @@ pub(crate) struct NewMapArgs {
 
 /// Parses an argument that is the name of a type.
 fn parse_type(text: &str) -> Result<String, String> {
-    // As the pool records it, or with other spaces.
+    // The name may be written as the pool records it, or with other spaces.
     let given = words_of(text);
     let spaced = given.replace(' ', "").replace(',', ", ").replace(';', "; ");
     // The path of a newtype itself contains colons.
@@ -156,7 +156,7 @@ pub(crate) fn about(path: &Path, failure: Failure) -> Failure {
 /// Explains what a SIGBUS means for this pool.
 fn explain(path: &Path) {
     let path = printable(&path.to_string_lossy(), false);
-    // Without it the shell only says "Bus error".
+    // Without this text the shell only says "Bus error".
     let _ = explain_bus_errors(&format!(
         "endura: {path}: the system could not give a page of the file (SIGBUS): the file was cut short or punched while \
          it was open, its disk failed, or the disk is full and a copy shares the file's blocks (`cp` on XFS and btrfs: free \
@@ -177,7 +177,7 @@ impl PoolArgs {
         self.open_read_only_as(None)
     }
 
-    /// The same for a pool whose checkpoints may be in another file.
+    /// Like [`open_read_only`](Self::open_read_only), for a pool whose checkpoints may be in another file.
     pub(crate) fn open_read_only_as(&self, how: Option<Checkpoints>) -> Result<Pool> {
         let options = with_checkpoints(self.options(), how);
         options.read_only(true).open_existing(&self.pool).map_err(|error| self.at(&error))
@@ -278,7 +278,7 @@ impl NewMapArgs {
         Ok(types.map(|types| self.chosen(types, unnamed)))
     }
 
-    /// The same for a command that always has a first entry.
+    /// Like [`types_with`](Self::types_with), for a command that always has a first entry.
     pub(crate) fn schema_with_entry(
         &self,
         first: impl FnOnce() -> Result<Types>,
@@ -288,8 +288,8 @@ impl NewMapArgs {
         Ok(Schema::of(self.chosen(types, unnamed).types))
     }
 
-    /// The types of the map or, if there is no such map, the requested ones, and where those that were not requested
-    /// come from.
+    /// The types of the map or, if there is no such map, the requested ones. Also returns where the types that were not
+    /// requested come from.
     fn known_types(&self) -> Result<(Option<Types>, Origin)> {
         Ok(match (self.types()?, &self.keys, &self.values) {
             (Some(found), ..) => (Some(found), Origin::Recorded),
@@ -302,7 +302,7 @@ impl NewMapArgs {
 
     fn chosen(&self, mut types: Types, unnamed: Origin) -> Chosen {
         let origin = |named: &Option<String>| if named.is_some() { Origin::Named } else { unnamed };
-        // If other types are requested than the map has, the library says which it has.
+        // If other types are requested than the map has, the library's error says which types it has.
         types.key = self.keys.clone().unwrap_or(types.key);
         types.value = self.values.clone().unwrap_or(types.value);
         Chosen { types, key: origin(&self.keys), value: origin(&self.values) }

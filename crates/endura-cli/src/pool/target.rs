@@ -14,8 +14,8 @@ use endura_console::outcome::{Failure, Result};
 /// The first bytes of a pool, and of the checkpoints of one.
 const POOL: &[u8; 8] = b"\x89ENDURA\n";
 const CHECKPOINT: &[u8; 8] = b"\x89ENDCKP\n";
-/// They are written alternately at the start of a file and at this offset. A new or a damaged file has them in only one
-/// of the two places.
+/// The second place of these first bytes. They are written alternately at the start of a file and at this offset. A new
+/// or a damaged file has them in only one of the two places.
 const SECOND: u64 = 4096;
 
 /// The most links that are followed.
@@ -179,12 +179,13 @@ fn beside(path: &Path) -> PathBuf {
     folder(path).join(format!(".{name}.{}.{:08x}.tmp", std::process::id(), fastrand::u32(..)))
 }
 
-/// The final target of `path`, also if nothing exists there.
+/// The final target of `path`, even if nothing exists there.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MOST_LINKS {
         match fs::symlink_metadata(&path) {
-            // A link to something other than a file is not followed by its text: /dev/stdout may lead to what has no name.
+            // A link to something other than a file is not followed by its text: /dev/stdout may lead to something that
+            // has no name.
             Ok(facts) if facts.is_symlink() && !fs::metadata(&path).is_ok_and(|f| !f.is_file()) => {
                 path = folder(&path).join(fs::read_link(&path)?);
             }

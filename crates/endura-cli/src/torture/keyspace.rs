@@ -1,15 +1,15 @@
 //! The keys of a round, and the threads that own them.
 //!
 //! The remainder of a key selects the thread that owns it, so that each node has keys of all threads. Thirty-two *hot*
-//! keys are shared. Each has one word with a counter for each thread, in lanes; only its own thread changes a lane.
-//! Whatever the threads do to each other there, a lane must show what its thread did.
+//! keys are shared. The value of a hot key is one word, in which each thread has a lane with a counter. Only the thread
+//! itself changes its lane. Whatever the threads do to each other in such a word, a lane must show what its thread did.
 
 use std::collections::BTreeMap;
 
 /// The number of shared keys.
 pub(crate) const HOT_KEYS: usize = 32;
 
-/// They are between the dense keys.
+/// The distance between two shared keys, and the first of them. They lie among the dense keys.
 const HOT_DISTANCE: u64 = 1021;
 const HOT_FIRST: u64 = 509;
 
@@ -30,12 +30,13 @@ pub(crate) fn owner(key: u64, threads: usize) -> Option<usize> {
     hot_index(key).is_none().then_some((key % threads as u64) as usize)
 }
 
-/// The key of `thread` that is nearest below `key`, or nearest above if there is none below.
+/// A key of `thread` near `key`: the one among the same `threads` consecutive keys, or a neighbour of that one if there
+/// is none or it is shared.
 pub(crate) fn own(key: u64, thread: usize, threads: usize) -> u64 {
     let (thread, threads) = (thread as u64, threads as u64);
     let floor = key - key % threads;
     let key = floor.checked_add(thread).unwrap_or_else(|| floor - threads + thread);
-    // The distance of shared keys is larger than the number of threads: the next key is not shared.
+    // The distance of shared keys is larger than the number of threads, so the thread's next key is not shared.
     if hot_index(key).is_some() { key + threads } else { key }
 }
 
@@ -52,7 +53,7 @@ impl Lane {
         Self { shift: bits * thread as u32, mask: u64::MAX >> (64 - bits) }
     }
 
-    /// The counter.
+    /// The counter of this lane in a word.
     pub(crate) fn of(self, word: u64) -> u64 {
         word >> self.shift & self.mask
     }

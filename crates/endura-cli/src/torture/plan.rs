@@ -28,7 +28,7 @@ pub(crate) enum Action {
     },
     /// Increments the thread's counter, by `fetch_update`.
     Count,
-    /// The same, by a loop of `compare_exchange`.
+    /// Increments the thread's counter, by a loop of `compare_exchange`.
     CountByExchange,
 }
 
@@ -94,7 +94,7 @@ impl RoundPlan {
             entries,
             counts,
         };
-        // An earlier round may leave too much for a smaller one: then shrink first.
+        // An earlier round may leave more keys than a smaller one grows to. Such a round shrinks first.
         let full = plan.entries.len() as u64 > plan.shape.scale;
         plan.turn(!full);
         plan
@@ -108,8 +108,8 @@ impl RoundPlan {
             (false, true) => 0,
             (false, false) => self.rng.u64(..=scale / 4),
         };
-        // Mostly at the low end of a node, where an insert or a remove moves all other entries: the longer it takes,
-        // the more kills interrupt it.
+        // Most operations are at the low end of a node, where an insert or a remove moves all other entries: the longer
+        // an operation takes, the more kills interrupt it.
         let low_end = if growing { Order::Descending } else { Order::Ascending };
         let high_end = if growing { Order::Ascending } else { Order::Descending };
         self.order = match self.rng.u8(..10) {
@@ -120,7 +120,7 @@ impl RoundPlan {
         self.cursor = self.shape.draw(&mut self.rng);
     }
 
-    /// The next operation. The plan's contents are then those after it.
+    /// The next operation. Afterwards the plan's contents are those that the operation leaves.
     pub(crate) fn next(&mut self) -> Step {
         let have = self.entries.len() as u64;
         if self.growing && have >= self.turn_at || !self.growing && have <= self.turn_at {

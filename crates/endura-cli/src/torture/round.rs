@@ -106,8 +106,8 @@ impl Campaign {
         expected: &Expected,
         outcome: &mut RoundOutcome,
     ) -> endura::Result<()> {
-        // Readers must read a killed pool correctly without repairing it, and the next writer must find it as the kill
-        // left it: so every other round checks it without writing.
+        // Readers must read a killed pool correctly without repairing it, and the next writer must find the pool as the
+        // kill left it. So every other round checks the pool without writing.
         let begun = Instant::now();
         let open = Open::at(&self.pool, self.media, round % 2 == 1)?;
         outcome.open = begun.elapsed();
@@ -131,7 +131,8 @@ impl Campaign {
         Child::spawn(arguments)
     }
 
-    /// The expected contents of the map, from those before and the operations acknowledged to each thread.
+    /// The expected contents of the map, computed from the contents before the round and from the operations that were
+    /// acknowledged to each thread.
     fn expected(
         &self,
         round: u64,
@@ -161,7 +162,8 @@ impl Campaign {
         self.contents.len() as u64
     }
 
-    /// Opens the pool for writing and closes it again; returns the size of its file. The ledger is no longer needed.
+    /// Opens the pool for writing and closes it again; returns the size of its file. Deletes the ledger, which is no
+    /// longer needed.
     pub(crate) fn finish(&self) -> Result<u64> {
         let open = Open::at(&self.pool, self.media, false)?;
         let bytes = open.file_bytes()?;

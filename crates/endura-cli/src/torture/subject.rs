@@ -79,8 +79,8 @@ impl Subject {
         }
     }
 
-    /// As [`Map::alter`]. A value that no writer wrote is passed to `update` as an absent one; the result is then an
-    /// error.
+    /// Like [`Map::alter`]. A value that no writer wrote is passed to `update` as an absent one, and the call then
+    /// returns an error.
     pub(super) fn fetch_update(
         &self,
         key: u64,

@@ -22,7 +22,7 @@ pub(super) fn create(
     media: MediaArgs,
     checkpoints: Option<Checkpoints>,
 ) -> Result<()> {
-    // The pool keeps the choice, and each writer inherits it.
+    // The pool keeps the choice of checkpoints, and each writer inherits it.
     let pool = with_checkpoints(media.options(), checkpoints).create_new(path)?;
     let made = Subject::open(&pool, Some(kind)).and_then(|_| pool.close().map(drop));
     if made.is_err() {
@@ -34,13 +34,14 @@ pub(super) fn create(
 }
 
 /// Whether kills are expected to leave states to repair that can be counted. Nearly every change of a ROART is one
-/// store, so a kill rarely comes between two. A kind is listed here once its kills are known to leave such states.
+/// store, so a kill rarely comes between two stores of a change. A kind is listed here once its kills are known to
+/// leave such states.
 pub(super) fn repairs_expected(kind: Kind) -> bool {
     matches!(kind, Kind::FastFair | Kind::NbTree)
 }
 
 impl Open {
-    /// Opens the map at `path`; read-only if that is requested and possible. The pool records its kind.
+    /// Opens the map at `path`, whose kind the pool records; read-only if that is requested and possible.
     pub(super) fn at(path: &Path, media: MediaArgs, read_only: bool) -> Result<Self> {
         let options = media.options();
         let pool = match options.clone().read_only(read_only).open_existing(path) {

@@ -9,7 +9,7 @@ use super::subject::Subject;
 /// The number of violations that are described; the others are only counted.
 const DESCRIBED: usize = 8;
 
-/// All entries of a map. One out of order is a violation.
+/// All entries of a map. An entry out of order is a violation.
 pub(crate) fn contents(
     map: &Subject,
     violations: &mut Violations,
@@ -44,7 +44,7 @@ pub(crate) struct Violations {
 }
 
 impl Violations {
-    /// Whether there is any.
+    /// Whether any violation was found.
     pub(crate) fn any(&self) -> bool {
         self.lost + self.resurrected + self.wrong + self.other > 0
     }

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decimal {
     negative: bool,
-    /// Without zeros at either end: equal numbers have equal digits.
+    /// The digits have no zeros at either end, so that equal numbers have equal digits.
     digits: Vec<u8>,
     exponent: i64,
 }
@@ -15,7 +15,8 @@ impl Decimal {
         let negative = text.starts_with('-');
         let text = text.strip_prefix(['-', '+']).unwrap_or(text);
         let (mantissa, power) = match text.split_once(['e', 'E']) {
-            // With an exponent beyond 64 bits any number is zero or infinite as a float, and 0 is 0.
+            // With an exponent beyond 64 bits a number is zero or infinite as a float, whatever its digits; and 0 stays
+            // 0.
             Some((mantissa, power)) => (mantissa, saturated(power)?),
             None => (text, 0),
         };
@@ -38,7 +39,7 @@ impl Decimal {
         self.digits.is_empty()
     }
 
-    /// Whether it has no fraction.
+    /// Whether the number has no fraction.
     pub(crate) fn is_whole(&self) -> bool {
         self.digits.len() as i64 <= self.exponent
     }

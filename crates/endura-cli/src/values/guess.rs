@@ -82,8 +82,8 @@ fn text_type(notation: Notation, text: &[u8]) -> String {
     }
 }
 
-/// The narrowest type of whole numbers that prints such a text. A text that would be printed differently is not a
-/// number: `007`, `+1`.
+/// The narrowest type of whole numbers that prints a number as this text. A text that would be printed differently is
+/// not a number: `007`, `+1`.
 fn int_type(text: &str) -> Option<&'static str> {
     ["u64", "i64", "u128", "i128"].into_iter().find(|name| is_exact(name, text))
 }
@@ -102,7 +102,7 @@ fn has_other_bytes(text: &str) -> bool {
 fn json_type(text: &[u8], depth: usize) -> String {
     match str::from_utf8(text) {
         Ok(text) if json::parse(&Type::Json, text, Reading::Exact).is_ok() => type_of(text, depth),
-        // The code that reads it reports the flaw.
+        // The code that reads the text reports the flaw.
         _ => "str".into(),
     }
 }

@@ -81,7 +81,7 @@ fn string(text: &str) -> Result<String, String> {
 pub(crate) fn parse(kind: &Type, text: &str, reading: Reading) -> Result<Datum<'static>, String> {
     let whole: &RawValue = serde_json::from_str(text).map_err(|error| wrong(text, &error))?;
     if *kind == Type::Json {
-        // Unchanged: JSON has numbers that no type here can hold.
+        // The text is kept unchanged, because JSON has numbers that no type here can hold.
         return Ok(Datum::Str(text.trim_ascii().to_owned().into()));
     }
     datum(kind, whole.get(), reading)

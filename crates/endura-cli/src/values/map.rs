@@ -166,7 +166,7 @@ impl OpenMap {
         range.map(|entry| entry.map(|(key, value)| (key.into(), value.into())))
     }
 
-    /// The name by which it was opened.
+    /// The name by which the map was opened.
     pub(crate) fn name(&self) -> &str {
         self.map.name()
     }
@@ -182,7 +182,7 @@ impl OpenMap {
         self.map.check_len(found)
     }
 
-    /// The number of entries; counted first if an unclean end has lost it.
+    /// The number of entries. If an unclean end has lost the number, the entries are counted first.
     pub(crate) fn len(&self) -> Result<usize> {
         self.map.len()
     }

@@ -37,7 +37,7 @@ pub(crate) trait Written {
     /// if keys of this type have no prefixes.
     fn prefix(&self, text: &[u8]) -> Option<Result<Bounds, String>>;
 
-    /// Whether it is written as a whole number.
+    /// Whether values of this type are written as whole numbers.
     fn is_int(&self) -> bool;
 
     /// Whether LMDB has integers for such keys.
@@ -163,7 +163,7 @@ fn binary_datum<'t>(kind: &Type, bytes: &'t [u8], reading: Reading) -> Result<Da
         } else {
             return Err(format!("a number of 4 or 8 bytes is expected, found {found} bytes"));
         };
-        // It is converted as text, which checks its range, and has the same errors.
+        // The number is converted as text, which checks its range and gives the same errors.
         return text_datum(kind, Notation::Plain, number.to_string().as_bytes(), reading)
             .map(Datum::into_owned);
     }

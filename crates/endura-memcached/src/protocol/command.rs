@@ -62,8 +62,8 @@ pub(super) struct Storage<'l> {
     pub(super) is_quiet: bool,
 }
 
-/// The reply to a line that is not a command. After `noreply` there is none, as with memcached: the client does not read
-/// it, and would take it for the reply to its next command.
+/// The reply to a line that is not a command. After `noreply` there is no reply, as with memcached: the client does not
+/// wait for one, and would take it for the reply to its next command.
 pub(super) type Refusal = Option<&'static str>;
 
 pub(super) const ERROR: &str = "ERROR";
@@ -134,7 +134,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Command<'_>, Refusal> {
         b"version" => Ok(Command::Version),
         b"quit" => Ok(Command::Quit),
         b"ms" => Ok(meta_set(rest)),
-        // A web page can have a browser send any lines after this one.
+        // A web page can make a browser send any lines after this one.
         _ if is_of_http(rest) => Ok(Command::Quit),
         _ => Err(Some(ERROR)),
     }

@@ -27,15 +27,15 @@ pub(crate) struct Connection {
     input: Vec<u8>,
     /// The number of bytes of the input that have been processed.
     done: usize,
-    /// The number of bytes after those that are known to have no end of a line.
+    /// The number of bytes after the processed ones that are known to have no end of a line.
     searched: usize,
     output: Vec<u8>,
     /// The number of bytes of the output that have been sent.
     sent: usize,
     state: State,
-    /// At least one line has been received.
+    /// Whether at least one line has been received.
     has_begun: bool,
-    /// There may be work that needs no further input.
+    /// Whether there may be work that needs no further input.
     has_work: bool,
     ends: bool,
 }
@@ -118,8 +118,8 @@ impl Connection {
         !self.ends && self.has_work
     }
 
-    /// Whether more input may be read now. None is read while earlier input can still be processed, or while too much
-    /// output is unsent. So the memory of a connection is bounded by the needs of one command.
+    /// Whether more input may be read now. No input is read while earlier input can still be processed, or while too
+    /// much output is unsent. So the memory of a connection is bounded by the needs of one command.
     pub(crate) fn wants_input(&self) -> bool {
         !self.ends && !self.has_work && !self.is_full()
     }
@@ -194,7 +194,8 @@ impl Connection {
         let length = line.strip_suffix(b"\r").unwrap_or(line).len();
         let start = self.done;
         self.done += end + 1;
-        // The input is taken out while the command runs, which borrows it, and writes to the output.
+        // The input is taken out of the connection while the command runs, because the command borrows it, and writes
+        // to the output.
         let input = std::mem::take(&mut self.input);
         match parse(&input[start..start + length]) {
             Ok(Command::Get { keys, with_cas, time }) => {
@@ -235,7 +236,7 @@ impl Connection {
     }
 
     fn data(&mut self, waiting: Waiting, context: &Context) -> bool {
-        // No memory is reserved for what is only announced.
+        // No memory is reserved for data that are only announced.
         let input = &self.input[self.done..];
         let Some((data, rest)) =
             input.split_at_checked(waiting.bytes).filter(|(_, rest)| rest.len() >= 2)

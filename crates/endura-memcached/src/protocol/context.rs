@@ -32,7 +32,7 @@ impl Facts {
 
     /// The number of connections that are open.
     pub(super) fn open(&self) -> usize {
-        // Relaxed, because it is a figure.
+        // Relaxed, because the number is only a figure.
         self.connections.load(Ordering::Relaxed)
     }
 }

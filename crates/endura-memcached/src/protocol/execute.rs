@@ -135,7 +135,7 @@ pub(super) fn store(
 
 /// Removes an item whose new data could not be stored, as memcached does: the client believes that the old data is gone.
 pub(super) fn forget(key: &[u8], context: &Context) {
-    // If that fails too, the reply is the first failure.
+    // If the removal fails too, the reply is the first failure.
     let _ = context.store().delete(key, context.now);
 }
 
@@ -151,7 +151,7 @@ pub(super) fn run(command: Command<'_>, context: &Context, output: &mut Vec<u8>)
         Command::Verbosity { is_quiet } => ("OK".into(), is_quiet),
         Command::Version => (format!("VERSION {VERSION}").into(), false),
         Command::Stats(what) => return stats(what, context, output),
-        // The connection runs these.
+        // The connection itself runs these commands.
         Command::Get { .. } | Command::Store(_) | Command::MetaSet { .. } | Command::Quit => {
             (ERROR.into(), false)
         }

@@ -6,8 +6,8 @@ use super::command::ERROR;
 use super::context::Context;
 use crate::store::Counter;
 
-/// The reply to `version`. Some clients choose their commands by the version of memcached, so it names one that has no
-/// meta protocol, which this server does not have either.
+/// The reply to `version`. Some clients choose their commands by the version of memcached, so the reply names a version
+/// that has no meta protocol, which this server does not have either.
 pub(super) const VERSION: &str = concat!("1.5.22-endura-", env!("CARGO_PKG_VERSION"));
 
 /// Writes the figures that `what` requests, or replies as memcached does if there are none.

@@ -12,7 +12,7 @@ pub(super) struct Known(Arc<OnceLock<Weak<Store>>>);
 
 impl Known {
     pub(super) fn set(&self, store: &Arc<Store>) {
-        // It is set once.
+        // The store is set once, so this does not fail.
         let _ = self.0.set(Arc::downgrade(store));
     }
 

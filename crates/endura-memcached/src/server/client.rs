@@ -16,7 +16,7 @@ const MOST_SENT: usize = 4 << 20;
 pub(super) struct Client {
     stream: TcpStream,
     connection: Connection,
-    /// The client sends nothing further, but may still read.
+    /// Whether the client sends nothing further. It may still read.
     has_ended: bool,
     /// The events that epoll waits for.
     pub(super) waits_for: EventFlags,
@@ -36,7 +36,7 @@ impl Client {
 
     /// Serves the client for one turn. Returns what to wait for before the next turn, or none if the connection is over.
     pub(super) fn serve(&mut self, context: &Context, buffer: &mut [u8]) -> Option<EventFlags> {
-        // One piece a turn, so that no client keeps the others waiting.
+        // One piece is read in each turn, so that no client keeps the others waiting.
         if self.wants_input() {
             self.read(context, buffer).ok()?;
         }

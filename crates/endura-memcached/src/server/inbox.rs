@@ -40,7 +40,7 @@ impl Inbox {
     pub(super) fn give(&self, client: TcpStream) {
         self.clients.fetch_add(1, Ordering::Relaxed);
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(client);
-        // It fails only if the bell rings already.
+        // The write fails only if the bell rings already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 

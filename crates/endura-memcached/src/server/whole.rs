@@ -42,7 +42,7 @@ pub struct Server {
 
 impl Server {
     /// Opens the items in the pool at `path`, which is created if it does not exist, and serves clients of `listener`.
-    /// Clients that have connected before wait until then.
+    /// Clients that connect before the items are open wait until they are.
     ///
     /// # Errors
     ///
@@ -107,13 +107,13 @@ impl Server {
         self.address
     }
 
-    /// When the checkpoint was made that the start has restored, if it had to restore one after a power loss.
+    /// When the checkpoint was made that the start restored, if it had to restore one after a power loss.
     pub fn restored(&self) -> Option<SystemTime> {
         Some(self.store.pool().stats().ok()?.restored?.at)
     }
 
-    /// Ends all connections, and closes the pool. Returns why its last checkpoint could not be made, if it could not: a
-    /// power loss in a later session may take the pool back to an earlier one, or cost it.
+    /// Ends all connections, and closes the pool. If the last checkpoint of the pool could not be made, returns why. A
+    /// power loss in a later session may then take the pool back to an earlier checkpoint, or cost the pool.
     ///
     /// # Errors
     ///

@@ -128,7 +128,7 @@ impl Worker {
     /// Gives a client to a worker, or turns it away.
     fn admit(&self, mut stream: TcpStream) {
         let facts = &self.context.facts;
-        // Relaxed, because it is a bound and a figure.
+        // Relaxed, because the number is only a bound and a figure.
         if facts.connections.fetch_add(1, Ordering::Relaxed) >= facts.max_connections {
             facts.connections.fetch_sub(1, Ordering::Relaxed);
             self.context.counters.count(Counter::Rejected);
@@ -177,7 +177,7 @@ impl Worker {
 
     fn leave(&self) {
         self.inbox.leave();
-        // Relaxed, because it is a bound and a figure.
+        // Relaxed, because the number is only a bound and a figure.
         self.context.facts.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }

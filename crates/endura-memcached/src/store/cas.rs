@@ -47,7 +47,7 @@ impl CasNumbers {
 
     fn reserve(&self, number: u64) -> Result<()> {
         let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
-        // Relaxed, because the bound changes only under the lock.
+        // Relaxed, because the bound changes only under the lock, which this thread holds.
         if number >= self.reserved.load(Ordering::Relaxed) {
             let reserved = number + BLOCK;
             facts.put(RESERVED, reserved)?;

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use endura::{Error, Map, Result};
 
-/// The key of the epoch (upper half) and the time of a flush to come (lower half, 0 for none). One word, so that a kill
-/// cannot separate a flush from the removal of its plan.
+/// The key of the epoch (upper half) and the time of a flush to come (lower half, 0 for none). Both are in one word, so
+/// that a kill cannot separate a flush from the removal of its plan.
 const FLUSH: u64 = 1;
 
 /// The epoch, and the flush to come.
@@ -57,7 +57,7 @@ impl Flushes {
             return Ok(());
         }
         let facts = self.lock();
-        // Another thread may have done it meanwhile. A second flush would kill what was stored after the first.
+        // Another thread may have flushed meanwhile. A second flush would kill what was stored after the first.
         if self.is_due(now) { self.commit(&facts) } else { Ok(()) }
     }
 

@@ -13,7 +13,7 @@ pub(crate) struct Item<'b> {
     pub(crate) expiry: Expiry,
     /// The item is dead after the flush that ends this epoch.
     pub(crate) epoch: u32,
-    /// The number of the store that made it, which no other store has.
+    /// The number of the store that made this item, which no other store has.
     pub(crate) cas: u64,
     pub(crate) data: &'b [u8],
 }

@@ -19,7 +19,7 @@ pub const MAX_ITEM: usize = (1 << 30) - HEAD;
 pub struct StoreOptions {
     /// How the pool is opened. Its largest size bounds the space of all items.
     pub pool: PoolOptions,
-    /// The most bytes of data of an item; more than [`MAX_ITEM`] counts as that.
+    /// The most bytes of data of an item. A larger number counts as [`MAX_ITEM`].
     pub max_item: usize,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Store {
     pub(super) cas: CasNumbers,
     flushes: Flushes,
     max_item: usize,
-    /// A store has found the pool full since the sweep last looked at this.
+    /// Whether a store has found the pool full since the sweep last looked at this.
     is_short: AtomicBool,
 }
 
@@ -46,7 +46,7 @@ impl Store {
     /// Opens the items in the pool at `path`, which is created if it does not exist.
     pub(crate) fn open(path: &Path, options: &StoreOptions, now: u32) -> Result<Self> {
         let pool = options.pool.clone().open(path)?;
-        // The names are not those of other programs in the pool, because the sweep removes entries.
+        // Other programs do not use maps of these names in the pool, because the sweep removes entries.
         let items = pool.map_with("memcached items", MapOptions::new().kind(Kind::Roart))?;
         let facts = || pool.map("memcached facts");
         let (cas, flushes) = (CasNumbers::open(facts()?, now)?, Flushes::open(facts()?)?);

@@ -30,7 +30,7 @@ impl Encoded<'_> {
         !matches!(self, Self::Buffer(_))
     }
 
-    /// The same bytes, copied if other threads could change them.
+    /// These bytes, copied if other threads could change them.
     pub(crate) fn constant(self) -> Self {
         match self {
             Self::Buffer(buffer) => Self::Own(buffer.bytes().to_vec()),

@@ -9,8 +9,8 @@
 //! | `char` | `str` of one character | `str` |
 //! | `str` | `str` | `str` |
 //! | `[u8]`, unknown types | `bytes`, any object with a buffer | `bytes` |
-//! | `[u8; N]` | the same, of N bytes | `bytes` |
-//! | `Option<T>` | `None`, or as `T` | the same |
+//! | `[u8; N]` | as `[u8]`, of N bytes | `bytes` |
+//! | `Option<T>` | `None`, or as `T` | `None`, or as `T` |
 //! | `Reverse<T>` | as `T` | as `T` |
 //! | `(A, B)` | `tuple` | `tuple` |
 //! | `json`, the caller's codecs | what their functions take | what they return |

@@ -9,7 +9,7 @@ use pyo3::types::{PyByteArray, PyList};
 
 use super::numpy::expect_unmasked;
 
-/// Calls a generic function with the number type that `$kind` is, or returns `$other` if it is not one.
+/// Calls a generic function with the number type that `$kind` is, or returns `$other` if `$kind` is not a number type.
 macro_rules! for_number {
     ($kind:expr, $function:ident($($argument:expr),*), $other:expr) => {
         match $kind {

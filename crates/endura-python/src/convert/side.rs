@@ -23,7 +23,7 @@ pub(crate) struct Codec {
 /// The keys of a map, or its values.
 pub(crate) struct Side {
     kind: Type,
-    /// The type, by its recorded name.
+    /// The recorded name of the type.
     name: String,
     /// A description for error messages: `keys of the map ...` or `values of the map ...`.
     what: String,
@@ -53,7 +53,7 @@ impl Side {
         self.codec.is_some()
     }
 
-    /// Whether one of them may be `None`: by their type, or because a codec may accept it.
+    /// Whether one of the keys or values may be `None`: by their type, or because a codec may accept `None`.
     pub(crate) fn has_none(&self) -> bool {
         let mut kind = &self.kind;
         while let Type::Reverse(inner) = kind {
@@ -211,7 +211,7 @@ impl Side {
         {
             return error;
         }
-        // A long number would not be read, and Python refuses to write one of thousands of digits.
+        // Nobody would read a long number, and Python refuses to write one of thousands of digits.
         let shown = match object.repr().map(|text| text.to_string()) {
             Ok(text) if text.len() <= LONGEST_SHOWN => text,
             _ => "the number".to_owned(),
@@ -221,7 +221,7 @@ impl Side {
         PyOverflowError::new_err(text)
     }
 
-    /// The same `TypeError` or `ValueError` with the name of the map in its text.
+    /// Adds the name of the map to the text of a `TypeError` or `ValueError`.
     #[cold]
     fn named(&self, py: Python<'_>, error: PyErr) -> PyErr {
         let class = error.get_type(py);

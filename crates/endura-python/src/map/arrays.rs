@@ -69,7 +69,8 @@ impl OpenMap {
             }
             return Ok(found);
         }
-        // Keys of another width or byte order, or texts: each element is converted like an object in a list.
+        // If the keys have another width or byte order, or are texts, each element is converted like an object in a
+        // list.
         let keys = keys.try_iter()?;
         loop {
             let part = taken(&keys)?;

@@ -102,7 +102,8 @@ impl OpenMap {
         self.put_all(py, most, || next(&pairs)?.map(|item| pair(&item)).transpose())
     }
 
-    /// Puts the entries that `next` returns, at most `most` at once. If one fails, those before it are in the map.
+    /// Puts the entries that `next` returns, at most `most` at once. If an entry fails, the entries before it are in
+    /// the map.
     fn put_all<'py>(
         &self,
         py: Python<'py>,

@@ -47,8 +47,8 @@ impl OpenMap {
             let expected = self.encoding(expected)?;
             return Ok(self.exchange(&key, expected.as_deref(), new.as_deref())?.is_ok());
         }
-        // With a codec, one value may have several encodings, and another program may have written it. So the objects are
-        // compared.
+        // With a codec, one value may have several encodings, and another program may have written another encoding of
+        // it. So the objects are compared.
         let (mut found, mut runs) = (self.read(&key)?.map(Vec::from), Runs::default());
         loop {
             let Some(old) = found else { return Ok(false) };
@@ -119,7 +119,7 @@ impl OpenMap {
             })?;
             let mut new = Vec::with_capacity(16);
             kind.encode(&sum, &mut new).map_err(failure)?;
-            // The object is made before the write: if that fails, nothing has been added.
+            // The object is made before the write: if it cannot be made, nothing has been added.
             let made = self.value.decode(py, &new)?;
             match self.exchange(&key, old.as_deref(), Some(&new))? {
                 Ok(()) => return Ok(made),

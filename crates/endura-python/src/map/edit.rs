@@ -35,7 +35,7 @@ impl Edit {
         Self { map, open, key, default, under_way: Mutex::default() }
     }
 
-    /// Keeps what was read, unless an edit is under way: then that stays, and `read` is returned.
+    /// Keeps what was read, unless an edit is under way. In that case the earlier edit stays, and `read` is returned.
     fn begin(&self, py: Python<'_>, read: Read) -> Result<(), Read> {
         let mut place = self.under_way.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         match *place {

@@ -74,7 +74,8 @@ impl Entries {
         if self.process != Process::this() {
             return Err(endura::Error::Forked);
         }
-        // No object and no exception is made under the lock: that may run any Python code, which may use this iterator.
+        // No object and no exception is made under the lock: making one may run any Python code, which may use this
+        // iterator.
         let cursor = &mut *self.cursor.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let is_old = cursor.stamp != self.open.changes.stamp();
         if cursor.next == cursor.fetched.len() || is_old {

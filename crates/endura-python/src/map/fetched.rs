@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 /// The most entries that are fetched at once.
 const MOST: usize = 256;
-/// How many are fetched the first time. Most loops that end early do so after few entries.
+/// How many entries are fetched the first time. Most loops that end early do so after few entries.
 const FIRST: usize = 16;
 /// The most bytes of entries that are fetched at once. (One entry may have more.)
 const BYTES: usize = 64 << 10;
@@ -77,7 +77,7 @@ impl Fetched {
         })
     }
 
-    /// The same without the values, which may be long.
+    /// Like [`fetch`](Self::fetch), but without the values, which may be long.
     fn fetch_keys(
         &mut self,
         open: &OpenMap,
@@ -110,7 +110,7 @@ impl Ahead {
         self.0 = (2 * self.0).min(MOST);
     }
 
-    /// To be called if the map was changed before that.
+    /// To be called if the map was changed before all fetched entries were returned.
     pub(crate) fn in_vain(&mut self) {
         self.0 = 1;
     }

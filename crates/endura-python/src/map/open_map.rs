@@ -39,8 +39,8 @@ impl OpenMap {
             });
             return Ok(found.map_err(failure)?.transpose()?.map(Bound::into_any));
         }
-        // The value is copied before an object is made from it: that may run Python code, which would keep memory of the pool
-        // pinned as long as it runs.
+        // The value is copied before an object is made from it: making the object may run Python code, which would keep
+        // memory of the pool pinned as long as it runs.
         let mut short = [0; SHORT];
         let found = map.read_with(&key, |bytes| match short.get_mut(..bytes.len()) {
             Some(room) => {

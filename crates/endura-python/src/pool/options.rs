@@ -8,8 +8,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-/// The choice of checkpoints: when they are made (`True`, `False`, or seconds), in which file, and whether that must exist.
-/// `None` if no argument is given.
+/// The choice of checkpoints: when they are made (`True`, `False`, or seconds), in which file, and whether that file
+/// must exist. `None` if no argument is given.
 pub(super) fn checkpoints(
     when: Option<&Bound<'_, PyAny>>,
     file: Option<PathBuf>,

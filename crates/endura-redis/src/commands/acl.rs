@@ -15,12 +15,13 @@ use crate::redis::{Context, Level, knows_categories, subscribe};
 /// The time between two looks at the users. Redis has no event for a new or changed user.
 const EACH: Duration = Duration::from_secs(10);
 
-/// Starts to watch the users, if this server needs it. Returns `false` if the server refuses the subscription.
+/// Starts to watch the users if this server does not let a module declare the categories of its commands. Returns
+/// `false` if the server refuses the subscription.
 pub(crate) fn watch_users(context: &Context<'_>) -> bool {
     knows_categories() || subscribe(context, events::CRON, on_cron)
 }
 
-/// When the users were last looked at, if they were, and the rules that have been logged.
+/// When the rules of the users were last read (`None` if never), and the rules that have been logged.
 static SEEN: Mutex<(Option<Instant>, BTreeSet<String>)> = Mutex::new((None, BTreeSet::new()));
 
 unsafe extern "C" fn on_cron(raw: *mut RawContext, _event: Event, _which: u64, _data: *mut c_void) {
@@ -31,7 +32,7 @@ unsafe extern "C" fn on_cron(raw: *mut RawContext, _event: Event, _which: u64, _
     seen.0 = Some(Instant::now());
     // SAFETY: Redis calls this callback with a context that lasts as long as the call.
     let context = unsafe { Context::new(raw) };
-    // If the command ACL has been renamed, there are no rules to look at.
+    // If the server's ACL command has been renamed, the call fails, and no rules are looked at.
     let rules = context.call(c"ACL", &[b"LIST"]).unwrap_or_default();
     seen.1.retain(|old| rules.contains(old));
     for rule in rules {

@@ -1,4 +1,4 @@
-//! EN.INFO, EN.CHECKPOINT, and the section of INFO.
+//! The commands EN.INFO and EN.CHECKPOINT, and the section of this module in INFO.
 
 use std::ffi::CString;
 use std::sync::atomic::Ordering;
@@ -112,7 +112,7 @@ pub(crate) fn checkpoint(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     })
 }
 
-/// Writes the section of INFO.
+/// Writes the section of this module in INFO.
 pub(super) fn write_section(section: &InfoSection) {
     let Ok(figures) = figures() else { return };
     for (name, figure) in figures {

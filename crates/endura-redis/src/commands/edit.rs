@@ -1,12 +1,12 @@
-//! The key that a command writes: finds it or creates it, and deletes it once it is empty.
+//! Finds or creates the key that a command writes, and deletes the key once it is empty.
 
 use crate::keys::session;
 use crate::redis::{Context, Level, Text};
 use crate::store::{Failure, Form, Outcome, Value};
 
-/// Runs `change` on the value of a key. If there is no such key, `change` runs on a new value, with `true`, and its first
-/// result decides whether the key is created. The record of a new key is written after its first entries, and entries
-/// without a record are swept: a kill leaves the key with these entries, or no key.
+/// Runs `change` on the value of a key. If there is no such key, `change` runs on a new value and gets `true`; the
+/// first part of its result then decides whether the key is created. The record of a new key is written after its first
+/// entries, and entries without a record are swept. So a kill leaves either the key with these entries or no key.
 pub(super) fn edit<R>(
     context: &Context<'_>,
     name: &Text,
@@ -18,7 +18,7 @@ pub(super) fn edit<R>(
     if let Some(value) = key.value()? {
         return Ok(change(value, false).1);
     }
-    // If Redis has just deleted an expired key of this name, the record of that one has to go first.
+    // If Redis has just deleted an expired key of this name, the record of the expired key has to be removed first.
     session.commit_unlinked();
     let value = session.store.make(form)?;
     let (is_there, result) = change(&value, true);
@@ -48,8 +48,8 @@ pub(super) fn delete_if_empty(context: &Context<'_>, name: &Text) {
     }
 }
 
-/// Does nothing for a command from the master: the entries of a replica may be newer than the command that it applies,
-/// and the master sends the deletion.
+/// Deletes the key if it is empty, unless it has a map of its own or the command is from the master. The entries of a
+/// replica may be newer than the command that the replica applies, and the master sends the deletion itself.
 fn try_to_delete(context: &Context<'_>, name: &Text) -> Outcome {
     let session = session();
     let mut key = context.write(name);

@@ -78,8 +78,8 @@ fn answer(context: &Context<'_>, name: &Text, span: Option<Span>, options: Optio
         return Ok(());
     };
     if value.own.is_some() {
-        // Bounds that are not integers fail the command here. In `write` the array of the reply has been started, and the
-        // error would be an element of it.
+        // Bounds that are not integers fail the command here. In `write`, which first starts the array of the reply,
+        // the error would be an element of that array.
         session().store.entries.visit(
             value,
             &span,

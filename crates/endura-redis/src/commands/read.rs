@@ -7,7 +7,8 @@ use crate::keys::session;
 use crate::redis::{Context, Text};
 use crate::store::{Failure, Order, Outcome, Span, how_many};
 
-/// The most entries that a command reads on the thread of the server. For more, its client waits for a worker thread.
+/// The largest number of entries that a command reads on the thread of the server. If a command has to read more, a
+/// worker thread reads them while the client waits.
 pub(super) const INLINE: usize = 1_000;
 
 /// `EN.GET key field`.
@@ -54,8 +55,8 @@ pub(crate) fn mget(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     Ok(())
 }
 
-/// `EN.COUNT key`: replies at once if the count is known. If not, a worker thread counts the entries; in a transaction or
-/// a script, where clients cannot wait, they are counted here.
+/// `EN.COUNT key`: replies at once if the count is known. If it is not, a worker thread counts the entries. In a
+/// transaction or a script, where clients cannot wait, this thread counts them.
 pub(crate) fn count(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let [_, name] = arguments else { return Err(Failure::Arity) };
     session().is_ready(context)?;

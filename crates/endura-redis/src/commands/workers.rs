@@ -50,8 +50,8 @@ pub(super) fn on_a_thread(
     Ok(())
 }
 
-/// Like [`on_a_thread`], for an answer that reads the entries of a key. They are kept until it is complete, even if the
-/// key is deleted meanwhile.
+/// Like [`on_a_thread`], for an answer that reads the entries of a key. The entries are kept until the answer is
+/// complete, even if the key is deleted meanwhile.
 pub(super) fn read_on_a_thread(
     context: &Context<'_>,
     value: Arc<Value>,

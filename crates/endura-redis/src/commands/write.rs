@@ -142,7 +142,7 @@ pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     if put.done.len() == words.len() {
         context.replicate(c"EN.SET", &arguments[1..]);
     } else if Options::of(&put.done).is_ok_and(|options| options.pairs < put.done.len()) {
-        // A replica would read the last pair as options, so it is sent in a command of its own.
+        // A replica would read the last pair as options, so that pair is sent in a command of its own.
         let (pairs, last) = put.done.split_at(put.done.len() - 2);
         context.replicate_bytes(c"EN.SET", name, pairs);
         context.replicate_bytes(c"EN.SET", name, last);
@@ -189,7 +189,7 @@ pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         }
     }
     if removed > 0 {
-        // If a removal failed, replicas get only the fields before that one.
+        // If a removal failed, replicas get only the fields before the one that was not removed.
         context.replicate(c"EN.DEL", &arguments[1..done]);
         context.changed(name, c"en.del");
         delete_if_empty(context, name);

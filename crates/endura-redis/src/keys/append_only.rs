@@ -1,18 +1,20 @@
-//! Extra commands in the append-only file, so that a load of the file gives keys of other types as this server has them.
+//! Extra commands in the append-only file. With them a load of the file gives the keys of other types as this server
+//! has them.
 //!
 //! The commands of this module are not written to the append-only file. Where this server has a map, a load of the file
-//! therefore finds no key, or it finds a map in the rewritten part of the file and leaves it out. In these cases the
-//! commands that Redis writes would then have another result than they had here, so an extra command is written in front:
+//! therefore finds no key, or it finds a map in the rewritten part of the file and leaves it out. In the cases of this
+//! table, the commands that Redis writes would then have another result in the load than they had on this server, so an
+//! extra command is written in front of them:
 //!
-//! | on this server | a load of the file, without more | the extra command |
+//! | on this server | a load of the file, without the extra command | the extra command |
 //! | --- | --- | --- |
 //! | RENAME, COPY or RESTORE puts a map in place of a key of another type | finds no map, so the other key stays, and is visible once the map is gone | DEL of the name |
 //! | SET with XX or KEEPTTL puts a string in place of a map | finds nothing to replace, and no expiry to keep | SET of an empty string, with the expiry of the map |
 //! | a map of the file was left out at the start, and its name is given to another key | has that map in the way of the other key | DEL of the name |
-//! | a start attaches a map where the file has another key, because a kill kept one of the above out of the file | keeps the other key | DEL of the name |
+//! | a start attaches a map where the file has another key, because a kill kept one of the extra commands above out of the file | keeps the other key | DEL of the name |
 //!
-//! If a notification callback replicates a command, Redis writes it in front of the command that caused the notification,
-//! and both as one transaction.
+//! If a notification callback replicates a command, Redis writes that command in front of the one that caused the
+//! notification, and writes both as one transaction.
 
 use std::ffi::c_int;
 
@@ -20,7 +22,8 @@ use super::session::Session;
 use crate::redis::{Context, Text, api};
 
 impl Session {
-    /// Writes to the append-only file what it needs in front of the command that caused this event.
+    /// Writes the extra command that the append-only file needs in front of the command that caused this event, if it
+    /// needs one.
     pub(super) fn tell_file(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) {
         if class == api::NOTIFY_STRING && event == b"set" {
             self.tell_of_replaced_map(context, name);
@@ -36,8 +39,9 @@ impl Session {
         }
     }
 
-    /// Finds the map that a string has replaced by its record, which is removed only after this. The string itself is not
-    /// opened: if it has already expired, that would delete it.
+    /// Tells the append-only file of a map that a string has replaced. The map is found by its record, which is removed
+    /// only after this. The string itself is not opened, because opening a string that has already expired would delete
+    /// it.
     fn tell_of_replaced_map(&self, context: &Context<'_>, name: &Text) {
         let unlinked: Vec<u64> = self.unlinked().iter().map(|unlinked| unlinked.id).collect();
         for id in unlinked {

@@ -1,6 +1,7 @@
 //! Attaching: before the first command, the keys of the pool become keys of Redis.
 //!
-//! This is not done when the module is loaded, because Redis loads its RDB after that, and would find keys in the way.
+//! Attaching does not happen when the module is loaded, because Redis loads its RDB after that, and would find keys in
+//! the way.
 //! All keys are attached at once, and not each on its first access, because KEYS, SCAN, TTL and the slots of a cluster
 //! know only the keys in Redis' dictionary.
 
@@ -16,20 +17,20 @@ use crate::store::{Count, Failure, Form, Outcome, Record, Value};
 /// A key of the pool: its number, its database, its record.
 type LiveRecord = (u64, i32, Record);
 
-/// As [`LiveRecord`], but in place of the number stands the value that Redis will hold.
+/// Like [`LiveRecord`], but with the value that Redis will hold in place of the number.
 type Opened = (Value, i32, Record);
 
-/// How long after a refused attach a command tries again. The cause may have passed, such as a full disk or a lack of
-/// memory. A try takes as long as an attach, so not every command may make one.
+/// The time after a refused attach from which on a command tries again. The cause of the refusal, such as a full disk
+/// or a lack of memory, may have passed by then. A try takes as long as an attach, so not every command may make one.
 const AGAIN: Duration = Duration::from_secs(1);
 
 const PARTIAL: &str = "a replica was killed while it got its keys, and there is no file: the keys that it had got by then are \
      attached";
 
 impl Session {
-    /// Whether a command is to be executed. One from an append-only file is not, if the pool is newer than the file. The
-    /// first command of a client attaches the keys of the pool. If they cannot be attached, the command fails, because a
-    /// key that it creates could take the place of one in the pool.
+    /// Whether a command is to be executed. A command from an append-only file is not executed if the pool is newer
+    /// than the file. The first command of a client attaches the keys of the pool. If they cannot be attached, that
+    /// command fails, because a key that it creates could take the place of a key in the pool.
     pub(crate) fn is_ready(&self, context: &Context<'_>) -> Outcome<bool> {
         if self.is_attached() {
             return Ok(true);
@@ -44,16 +45,16 @@ impl Session {
         self.refused().map_or(Ok(true), |why| Err(Failure::Unattached(why)))
     }
 
-    /// Attaches before the first command. After a refusal only commands try again, except if the attach has to be made
-    /// between two commands.
+    /// Called between two commands: attaches the keys before the first command. After a refusal this does nothing,
+    /// because commands try again. Only an attach that has to be made between two commands is tried again here.
     pub(super) fn attach_once(&self, context: &Context<'_>) {
         if !self.is_refused() || self.waits_for_turn.swap(false, Ordering::Relaxed) {
             self.attach(context, true);
         }
     }
 
-    /// Attaches the keys, unless they are attached, or the server is still loading a file. `is_turn`: the server is
-    /// between two commands.
+    /// Attaches the keys, unless they are attached, or the server is still loading a file. `is_turn` says that the
+    /// server is between two commands.
     pub(super) fn attach(&self, context: &Context<'_>, is_turn: bool) {
         if self.is_attached() || context.has(flags::LOADING) {
             return;
@@ -88,7 +89,8 @@ impl Session {
         let why = failure.reason();
         let is_new = self.refused().as_ref() != Some(&why);
         *self.refusal() = Some(Refusal { why: why.clone(), at: Instant::now() });
-        // The empty keys that stand in for maps of the file go: DUMP and MIGRATE would copy them as empty maps.
+        // The empty keys that stand in for maps of the file are deleted, because DUMP and MIGRATE would copy them as
+        // empty maps.
         self.drop_ghosts(context);
         if is_new {
             let way_out =
@@ -98,7 +100,7 @@ impl Session {
         }
     }
 
-    /// Everything that can fail comes before the first change that clients can see: either all keys are attached, or none.
+    /// Attaches all keys or none: everything that can fail comes before the first change that clients can see.
     fn attach_all(&self, context: &Context<'_>, took_over: bool, is_turn: bool) -> Outcome<u64> {
         let first = self.store.first_of_session();
         let (alive, mut gone) = self.sort_out()?;
@@ -120,7 +122,7 @@ impl Session {
             self.part(context, is_turn)?;
         }
         if is_partial {
-            // No file has the other keys, and the master will send all of them again.
+            // The keys that the pool lacks are in no file either. The master will send all keys again.
             context.log(Level::Warning, PARTIAL);
         }
         self.store.catalogue.set_partial(false)?;
@@ -133,8 +135,8 @@ impl Session {
         Ok(keys as u64)
     }
 
-    /// The records that are keys, each with its database, and the numbers of the others: their database is gone, or a
-    /// newer record has their name.
+    /// Two kinds of records: those that stand for keys, each with its database, and the numbers of the others. A record
+    /// stands for no key if its database is gone, or if a newer record has its name.
     fn sort_out(&self) -> Outcome<(Vec<LiveRecord>, Vec<u64>)> {
         let records = self.store.catalogue.read()?;
         let (mut newest, mut gone) = (HashMap::new(), Vec::new());
@@ -155,8 +157,8 @@ impl Session {
         Ok((alive.collect(), gone))
     }
 
-    /// The values that Redis will hold for the keys. A record without entries in the shared map is no key: a kill came
-    /// between the removal of its last entry and the removal of the record.
+    /// The values that Redis will hold for the keys. If a record says that its entries are in the shared map, but there
+    /// are none, it stands for no key: a kill came between the removal of the last entry and the removal of the record.
     fn open_all(&self, alive: Vec<LiveRecord>, gone: &mut Vec<u64>) -> Outcome<Vec<Opened>> {
         let entries = &self.store.entries;
         let mut opened = Vec::with_capacity(alive.len());
@@ -197,8 +199,8 @@ impl Session {
     }
 }
 
-/// Creates a key. It replaces what a file had under its name, also in the append-only file. If the server refuses the
-/// key, the server is ended: other keys have already been created, and the pool still has all of them.
+/// Creates a key. The key replaces what a file had under its name, also in the append-only file. If the server refuses
+/// the key, the server is ended: other keys have already been created, and the pool still has all of them.
 fn make(context: &Context<'_>, (value, database, record): Opened) {
     let name = OwnText::new(&record.name);
     let made = context.in_database(database, || {
@@ -238,7 +240,7 @@ fn have_databases(context: &Context<'_>, opened: &[Opened]) -> Outcome {
 fn are_free(context: &Context<'_>, opened: &[Opened]) -> Outcome {
     let taken = opened.iter().find(|(_, database, record)| {
         let name = OwnText::new(&record.name);
-        // A name that cannot be looked up may be taken.
+        // A name that cannot be looked up counts as taken.
         context.in_database(*database, || context.peek(&name).is_there()).unwrap_or(true)
     });
     taken.map_or(Ok(()), |(_, _, record)| {

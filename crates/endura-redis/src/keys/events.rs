@@ -51,7 +51,8 @@ impl Session {
         }
     }
 
-    /// Writes the record of a key as Redis has it now. If that fails, as in a full pool, it is tried again later.
+    /// Writes the record of a key as Redis has the key now. If the write fails, as in a full pool, it is tried again
+    /// later.
     fn follow(&self, context: &Context<'_>, name: &[u8]) {
         if let Err(error) = self.record(context, name) {
             let text = format!("what became of a key could not be written: {error}");
@@ -68,13 +69,14 @@ impl Session {
         let Ok(Some(value)) = key.value() else { return Ok(()) };
         let (database, expires) = (context.database(), key.expires());
         if value.id == 0 {
-            // A map of a file that is left out has another name now.
+            // This key stands in for a map of a file that is left out, and has another name now.
             if !self.is_attached() {
                 self.ghost(database, name.to_vec());
             }
             return Ok(());
         }
-        // This comes before the write, which may fail: the record with the old name is better than none.
+        // The number is no longer kept aside, even if the write below fails: the record with the old name is better
+        // than none.
         self.unlinked().retain(|unlinked| unlinked.id != value.id);
         self.store.catalogue.write(value.id, value.form, database, expires, name)
     }
@@ -98,9 +100,9 @@ impl Session {
         }
     }
 
-    /// Whether this is an event of a string, or the `expire` that follows the event of a SET with an expiry. Such a key must
-    /// not be opened now: if it has already expired, that would delete it, and replicas would get the deletion before the
-    /// SET.
+    /// Whether this is an event of a string, or the `expire` that follows the event of a SET with an expiry. Such a key
+    /// must not be opened now: if it has already expired, opening it would delete it, and replicas would get the
+    /// deletion before the SET.
     fn is_of_string(&self, database: i32, class: c_int, event: &[u8], name: &Text) -> bool {
         let mut last = self.last_string.lock().unwrap_or_else(PoisonError::into_inner);
         if class == api::NOTIFY_STRING {
@@ -123,7 +125,7 @@ impl Session {
             _ if is_of_string => {}
             // The second event of the command follows.
             b"rename_from" | b"move_from" => return,
-            // These also come while an append-only file with such commands is loaded.
+            // These events also come while an append-only file with such commands is loaded.
             b"rename_to" | b"move_to" | b"copy_to" | b"restore" | b"expire" | b"persist" => {
                 self.follow(context, name.bytes());
             }
@@ -217,11 +219,12 @@ unsafe extern "C" fn on_role_change(
     }
 }
 
-/// One database, or all of them, are emptied: from here on the pool has none of their keys. Redis frees the values later.
+/// Redis has emptied one database, or all of them: from here on the pool has none of their keys. Redis frees the values
+/// later.
 unsafe extern "C" fn on_flush(raw: *mut RawContext, _event: Event, which: u64, data: *mut c_void) {
     let session = session();
     if which != events::FLUSH_STARTS {
-        // Keys that were in the way of those of the pool may be gone now. (In a resync the master sends its keys after
+        // Keys that were in the way of keys of the pool may be gone now. (In a resync the master sends its keys after
         // this.)
         if session.is_refused() {
             // SAFETY: see above.

@@ -30,7 +30,8 @@ use crate::store::{Count, Form, Order, Outcome, Span, Value};
 static OF_PARENT: AtomicI32 = AtomicI32::new(-1);
 static OF_CHILD: AtomicI32 = AtomicI32::new(-1);
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
-/// How often the pool has been saved from, including the save of the child, which writes this number into its file.
+/// The number of files that were saved from the pool, including the file of the child, into which the child writes this
+/// number.
 static SAVES: AtomicU64 = AtomicU64::new(0);
 static SERVING: AtomicU64 = AtomicU64::new(0);
 
@@ -40,7 +41,8 @@ static ASKING: Mutex<Option<BufReader<UnixStream>>> = Mutex::new(None);
 /// In the parent: the socket of the child that is being served, so that it can be shut down.
 static ANSWERING: Mutex<Weak<UnixStream>> = Mutex::new(Weak::new());
 
-/// The bytes that the serving thread gathers before it sends them. It holds no lock and no epoch while it sends.
+/// The number of bytes that the serving thread gathers before it sends them. The thread holds no lock and no epoch
+/// while it sends.
 const PIECE: usize = 64 << 10;
 /// Sent in place of a length: the end of the entries, or a failure.
 const END: u64 = u64::MAX;
@@ -52,8 +54,9 @@ const NO_ERROR: i32 = 255;
 
 /// Registers the handlers by which every later fork of this process prepares to serve its child.
 pub(crate) fn prepare_for_forks() -> io::Result<()> {
-    // SAFETY: the handlers stay valid, because the module is never unloaded. The library registered its own when the pool
-    // was opened, so `before` runs before the library's, while the pool can be written, and the other two run after them.
+    // SAFETY: the handlers stay valid, because the module is never unloaded. The library registered handlers of its own
+    // when the pool was opened, so `before` runs before the library's, while the pool can be written, and the other two
+    // run after the library's.
     let status = unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     if status == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(status)) }
 }
@@ -117,7 +120,8 @@ extern "C" fn in_parent() {
     });
     if let Err(error) = started {
         log(Level::Warning, format!("no thread for a child: {error}"));
-        // The child shall exit with a failure status. If this cannot be sent, the end of the socket ends the child.
+        // The child shall exit with a failure status. If the failure cannot be sent, the end of the socket ends the
+        // child.
         let _ = (&*socket).write_all([FAILED.to_le_bytes(); 2].as_flattened());
         served();
     }
@@ -127,8 +131,8 @@ fn answering() -> MutexGuard<'static, Weak<UnixStream>> {
     ANSWERING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shuts down the socket of the child that is being served. At its next request the child exits as one that was ended on
-/// purpose.
+/// Shuts down the socket of the child that is being served. At its next request the child then exits with the status of
+/// a child that was ended on purpose.
 pub(super) fn end_serving() {
     if let Some(socket) = answering().upgrade() {
         // This fails only if the child has already ended.
@@ -146,8 +150,9 @@ extern "C" fn in_child() {
         return;
     }
     if session().is_refused() {
-        // The file would lack the keys of the pool: it would replace one that has them, or be all that a replica gets. A
-        // replica whose save failed panics at the next command of its master, so there the status is not a failure.
+        // A file that this child saved would lack the keys of the pool: it would replace a file that has them, or be
+        // all that a replica gets. If this server is a replica itself, the child exits with a status that is not a
+        // failure, because a replica whose save failed panics at the next command of its master.
         // SAFETY: `GetContextFlags` takes a null context, and a child of Redis ends by `_exit`.
         unsafe {
             let is_replica = Context::new(std::ptr::null_mut()).has(flags::REPLICA);
@@ -165,7 +170,7 @@ fn taken(end: &AtomicI32) -> Option<UnixStream> {
     (descriptor >= 0).then(|| unsafe { UnixStream::from_raw_fd(descriptor) })
 }
 
-/// In a child: passes the entries of a value, as its parent has them, to `save`. Ends the process if the parent cannot
+/// In a child: passes the entries of a value to `save`, as the parent has them. Ends the child if the parent cannot
 /// send them.
 pub(super) fn ask(of: &Value, save: impl FnMut(&[u8], &[u8])) {
     let mut socket = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,7 +179,7 @@ pub(super) fn ask(of: &Value, save: impl FnMut(&[u8], &[u8])) {
         None => Err(io::ErrorKind::NotConnected.into()),
     };
     if let Err(error) = asked {
-        // The socket ends if the parent ends this child on purpose, or is dead.
+        // The socket ends if the parent ends this child on purpose, or if the parent is dead.
         let is_ended = [UnexpectedEof, BrokenPipe, ConnectionReset].contains(&error.kind());
         // SAFETY: a child of Redis ends by `_exit` after a failure, and the parent reads the status.
         unsafe { libc::_exit(if is_ended { NO_ERROR } else { 1 }) }

@@ -42,7 +42,7 @@ pub(crate) fn register_methods(context: &Context<'_>) -> bool {
     register_type(context, c"endura-om", VERSION, &mut methods)
 }
 
-/// Passes all entries of a value to `take`: from the pool, or in a child from its parent.
+/// Passes all entries of a value to `take`. They come from the pool or, in a child, from its parent.
 fn all_entries(of: &Value, mut take: impl FnMut(&[u8], &[u8])) {
     if of.id == 0 {
         return;
@@ -118,9 +118,9 @@ fn load(file: &Rdb) -> Option<Value> {
     }
 }
 
-/// Reports that a key of a file, or of RESTORE, could not be written to the pool. While a file is loaded the server is
-/// ended here, with the reason in the log: Redis would take the file for damaged, find that it is not, and end without a
-/// reason. A replica is ended too.
+/// Reports that a key of a file, or of RESTORE, could not be written to the pool. While a file is loaded, the server is
+/// ended here, with the reason in the log: Redis itself would take the file for damaged, find that it is not, and end
+/// without a reason. A replica is ended too.
 fn not_taken_over(failure: &Failure) {
     let text = format!("a key could not be taken over: {}", failure.text());
     // SAFETY: `GetContextFlags` takes a null context.
@@ -134,8 +134,8 @@ fn not_taken_over(failure: &Failure) {
     log(Level::Warning, text);
 }
 
-/// Reads the entries of a map, and puts them into `to` if they are taken over. Returns `None` if the file ends or is
-/// damaged.
+/// Reads the entries of a map from the file. Puts them into `to` if the map is taken over; `to` is `None` if it is left
+/// out. Returns `None` if the file ends or is damaged.
 fn load_entries(file: &Rdb, to: Option<&Value>) -> Option<Outcome> {
     loop {
         match file.load_number()? {
@@ -224,8 +224,8 @@ unsafe extern "C" fn unlink(_options: *mut RawOptions, value: *const c_void) {
     session().unlink(value.id);
 }
 
-/// The bytes of a key in the pool, estimated from its first `samples` entries, or summed over all if `samples` is 0. If the
-/// number of entries is unknown, only those that were visited count.
+/// The bytes of a key in the pool, estimated from its first `samples` entries, or summed over all if `samples` is 0. If
+/// the number of entries is unknown, only the entries that were visited count.
 unsafe extern "C" fn mem_usage(
     _options: *mut RawOptions,
     value: *const c_void,
@@ -260,9 +260,9 @@ unsafe extern "C" fn free_effort(_options: *mut RawOptions, _value: *const c_voi
     1
 }
 
-/// COPY: a new number with the same entries. It is refused while a child saves: the file of the child may have entries of
-/// another moment than this copy, and a replica would copy the entries that it got from that file. A replica cannot refuse
-/// what its master has copied, so there the child is ended, and Redis starts another one.
+/// COPY: makes a value with a new number and the same entries. A copy is refused while a child saves: the file of the
+/// child may have entries of another moment than this copy, and a replica would copy the entries that it got from that
+/// file. A replica cannot refuse what its master has copied, so there the child is ended, and Redis starts another one.
 unsafe extern "C" fn copy(_options: *mut RawOptions, value: *const c_void) -> *mut c_void {
     // SAFETY: see above.
     let value = unsafe { lent(value) };

@@ -1,9 +1,9 @@
 //! Parting: after keys of the pool are attached, replication starts again with all keys.
 //!
-//! Replication continues from an offset: that in a file that was loaded, or that of a link that is up while the module is
-//! loaded. The history up to that offset does not have the keys of the pool. A server that continued from there would
-//! miss them, or would apply commands to other keys. So a master parts from its replicas, and a replica from its master,
-//! and all keys are sent again.
+//! Replication continues from an offset. It is the offset in a file that was loaded, or that of a link which is up
+//! while the module is loaded. The history up to that offset does not have the keys of the pool. A server that
+//! continued from there would miss these keys, or would apply commands to other keys. So a master parts from its
+//! replicas, and a replica from its master, and all keys are sent again.
 //!
 //! Nothing is lost by that: a replica drops its keys only once its master has started to send the new ones.
 
@@ -13,8 +13,8 @@ use crate::redis::{Context, Level, end};
 use crate::store::{Failure, Outcome};
 
 impl Session {
-    /// Parts, if this server or another one could continue from an offset. `is_turn`: no command is being executed, and no
-    /// file is being loaded. Fails if it cannot be done now.
+    /// Parts, if this server or another one could continue from an offset. `is_turn` says that no command is being
+    /// executed and no file is being loaded. Fails if this server cannot part now.
     pub(super) fn part(&self, context: &Context<'_>, is_turn: bool) -> Outcome {
         let fields = [c"repl_backlog_active", c"master_host", c"master_port"];
         let [backlog, host, port] = context.info(c"replication", fields);
@@ -58,8 +58,8 @@ impl Session {
     }
 }
 
-/// Makes this replica ask its master for all keys. It becomes a master for a moment, which gives it a new id that its old
-/// master does not know.
+/// Makes this replica ask its master for all keys. The replica becomes a master for a moment, which gives it a new id
+/// that its old master does not know.
 fn part_from_master(context: &Context<'_>, host: &str, port: &str) {
     let text =
         "the pool is ahead of what this replica would go on from: it asks its master for all keys";

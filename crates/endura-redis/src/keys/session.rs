@@ -17,18 +17,18 @@ pub(crate) struct Session {
     pub(crate) store: Store,
     /// Whether the keys of the pool are keys of Redis.
     pub(super) attached: AtomicBool,
-    /// Why they are not, if an attach was tried and refused.
+    /// Why the keys of the pool are not attached, if an attach was tried and refused.
     refusal: Mutex<Option<Refusal>>,
     start: Mutex<Start>,
-    /// An attach that a command has started has to wait until that command has ended.
+    /// Whether an attach that a command has started has to wait until that command has ended.
     pub(super) waits_for_turn: AtomicBool,
     /// The keys that Redis has taken out of a database; see [`super::events`].
     unlinked: Mutex<Vec<Unlinked>>,
     /// The keys whose records could not be written, for example because the pool was full.
     unwritten: Mutex<Names>,
-    /// Names that are maps in the append-only file and no keys here; see [`super::append_only`].
+    /// The names of maps that are in the append-only file and are no keys here; see [`super::append_only`].
     left_out: Mutex<Names>,
-    /// The pool still says that a full resync is running, because the write that clears this has failed.
+    /// Whether the pool still says that a full resync is running, because the write that clears this has failed.
     pub(super) says_partial: AtomicBool,
     /// The database and the name of the last event's key, if that was an event of a string.
     pub(super) last_string: Mutex<Option<(i32, Vec<u8>)>>,
@@ -48,9 +48,9 @@ pub(super) struct Refusal {
 #[derive(Debug, Default)]
 pub(super) struct Start {
     plan: Option<FilePlan>,
-    /// A file was loaded: this server and its replicas would continue from the end of that file.
+    /// Whether a file was loaded. This server and its replicas would then continue from the end of that file.
     pub(super) has_loaded: bool,
-    /// This replica has parted from its master; see [`super::parting`].
+    /// Whether this replica has parted from its master; see [`super::parting`].
     pub(super) has_parted: bool,
     /// *Ghosts*: the empty keys that stand in for maps of the file that are left out, each with its database. They are
     /// deleted once the keys of the pool are attached, or refused.
@@ -70,8 +70,8 @@ enum FilePlan {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unlinked {
     pub(super) id: u64,
-    /// Whether Redis has freed its value too. Its entries stay nevertheless until the command has reported what it did: a
-    /// kill before that leaves the key.
+    /// Whether Redis has freed the value too. Even then the entries stay until the command has reported what it did, so
+    /// that a kill before that leaves the key.
     pub(super) is_freed: bool,
 }
 
@@ -107,8 +107,8 @@ impl Session {
     }
 
     pub(crate) fn is_attached(&self) -> bool {
-        // Acquire pairs with the Release at the end of an attach. Both are on the main thread of the server, except if a
-        // thread that frees values loads it.
+        // Acquire pairs with the Release at the end of an attach. Both the store and this load are on the main thread
+        // of the server, except that a thread which frees values may load it too.
         self.attached.load(Ordering::Acquire)
     }
 
@@ -148,15 +148,15 @@ impl Session {
         }
     }
 
-    /// Whether the maps of a file replace those of the pool. The first call of a start decides for the whole start; once
-    /// the keys are attached, maps of a file are always taken over. `file` is the pool that the file was saved from, and
-    /// how often that pool had been saved from by then.
+    /// Whether the maps of a file replace those of the pool. The first call of a start decides for the whole start;
+    /// once the keys are attached, maps of a file are always taken over. `file` has the identifier of the pool that the
+    /// file was saved from, and how many files had been saved from that pool by then.
     ///
-    /// A file has a state of the moment at which the server ended, or an earlier one; the pool has the state of that
-    /// moment. So the pool wins, except in three cases:
+    /// A file has the state of the moment at which the server ended, or of an earlier one. The pool has the state of
+    /// the moment at which the server ended. So the pool wins, except in three cases:
     /// * No start has completed with this pool: it is new.
-    /// * The pool is older than the file, because it has been saved from less often: a copy was put back, or a power loss
-    ///   took the pool back to a checkpoint.
+    /// * The pool is older than the file, because fewer files had been saved from it: a copy was put back, or a power
+    ///   loss took the pool back to a checkpoint.
     /// * A replica was killed in the middle of a full resync: the pool has only some of the keys.
     ///
     /// A replica that starts from an RDB would ask its master for the commands that followed that file. Commands such as
@@ -180,7 +180,7 @@ impl Session {
         plan == FilePlan::TakeOver
     }
 
-    /// How often this pool had been saved from according to a file; 0 if the file is of another pool.
+    /// The number of files that had been saved from this pool, according to a file; 0 if that file is of another pool.
     fn saves_in(&self, file: Option<([u8; 16], u64)>) -> u64 {
         file.filter(|(uuid, _)| *uuid == self.store.uuid).map_or(0, |(_, saves)| saves)
     }
@@ -231,8 +231,8 @@ impl Session {
         }
     }
 
-    /// Whether commands on whole databases apply to the pool. If its keys could not be attached, they do as long as it can
-    /// be read: FLUSHALL is a way out, and the first step of a full resync.
+    /// Whether commands on whole databases apply to the pool. If the keys of the pool could not be attached, such
+    /// commands apply as long as the pool can be read: FLUSHALL is a way out, and the first step of a full resync.
     pub(super) fn reaches_spaces(&self) -> bool {
         self.takes_over(None) || self.is_refused() && self.store.catalogue.read().is_ok()
     }

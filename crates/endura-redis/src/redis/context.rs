@@ -142,7 +142,7 @@ impl Context<'_> {
         self.tell(name, api::NOTIFY_MODULE, event);
     }
 
-    /// Notifies the same clients that the key was deleted.
+    /// Notifies the clients that watch or cache this key, and those that listen to events, that the key was deleted.
     pub(crate) fn deleted(&self, name: &Text) {
         self.tell(name, api::NOTIFY_GENERIC, c"del");
     }
@@ -205,7 +205,7 @@ fn log_in(context: *mut RawContext, level: Level, text: String) {
         Level::Warning => c"warning",
     };
     let text = c_string(text);
-    // With a context the server writes the name of the module in front.
+    // With a context the server writes the name of the module in front of the line.
     let form = if context.is_null() { c"endura: %s" } else { c"%s" };
     // SAFETY: `Log` takes a null context. The format has one string, which follows.
     unsafe { (api().Log)(context, level.as_ptr(), form.as_ptr(), text.as_ptr()) };
@@ -236,8 +236,8 @@ pub(crate) unsafe fn enter(
     0
 }
 
-/// Ends a replica that cannot apply a command of its master. Otherwise it would be connected, with the offset of its
-/// master, but not with the same data. Redis itself does the same if a command cannot be written to the disk.
+/// Ends a replica that cannot apply a command of its master. Otherwise the replica would stay connected, with the
+/// offset of its master, but with other data. Redis itself ends a replica if a command cannot be written to the disk.
 pub(crate) fn end_replica(text: &str) -> ! {
     end("this replica cannot do what its master has done", text)
 }

@@ -80,7 +80,7 @@ pub(crate) struct Aof {
 impl Aof {
     /// # Safety
     ///
-    /// Both are what Redis passed to the callback that is running.
+    /// `raw` and `key` are what Redis passed to the callback that is running.
     pub(crate) unsafe fn new(raw: *mut RawIo, key: *mut RawString) -> Self {
         Self { raw, key }
     }

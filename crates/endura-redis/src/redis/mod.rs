@@ -1,13 +1,13 @@
 //! The module API of Redis behind safe functions. This is the only folder with `unsafe`, besides the callbacks that Redis
 //! calls.
 //!
-//! The table has every function of the API that is used: what a failure of it means, and what the module does then.
-//! The [`Status`](api::Status) that a function returns cannot be ignored unnoticed: it is `must_use`.
+//! For every function of the API that is used, the table says what a failure of the function means, and what the module
+//! does then. A [`Status`](api::Status) that a function returns is not ignored unnoticed, because it is `must_use`.
 //!
 //! | functions | a failure means | what is done |
 //! | --- | --- | --- |
 //! | `CreateCommand`, `GetCommand`, `SetCommandInfo`, `SetCommandACLCategories`, `CreateDataType`, `SubscribeToKeyspaceEvents`, `SubscribeToServerEvent`, `RegisterInfoFunc` | the server does not take the command, the type or the subscription | the module is not loaded, with the reason in the log |
-//! | `IsModuleNameBusy` | another module has the name | the same |
+//! | `IsModuleNameBusy` | another module has the name | the module is not loaded, with the reason in the log |
 //! | `SetModuleAttribs`, `SetModuleOptions` | they cannot fail | |
 //! | `WrongArity`, `ReplyWithLongLong`, `ReplyWithError`, `ReplyWithSimpleString`, `ReplyWithArray`, `ReplyWithMap`, `ReplySetArrayLength`, `ReplyWithStringBuffer`, `ReplyWithNull` | they cannot fail: a client that is gone gets no reply | |
 //! | `GetSelectedDb`, `GetContextFlags` | they cannot fail | |

@@ -111,7 +111,7 @@ fn with_info<R>(command: &Command, run: impl FnOnce(&Info) -> R) -> R {
         KeyUse::Takes => 1 << 1 | reads | deletes,
         KeyUse::Makes => 1 << 2 | inserts,
     };
-    // Position 1, by index; then a range: this key alone.
+    // The search for the key begins at position 1, given as an index, and the range found there is this key alone.
     let begin = InfoBegin { position: 1, unused: 0 };
     let key = InfoKeySpec {
         notes: ptr::null(),

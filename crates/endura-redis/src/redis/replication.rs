@@ -57,8 +57,8 @@ impl Context<'_> {
         }
     }
 
-    /// Replicates the first of these commands that the server has; others may have been renamed. Returns `false` if it has
-    /// none.
+    /// Replicates the first of these commands that the server has; others may have been renamed. Returns `false` if the
+    /// server has none of them.
     fn replicate_first(
         &self,
         commands: &[&CStr],
@@ -74,8 +74,8 @@ impl Context<'_> {
         commands.iter().any(replicate)
     }
 
-    /// Makes all replicas get all keys again, by a new replication id. Replicas that are connected would not notice it, so
-    /// they are disconnected.
+    /// Makes all replicas get all keys again, by a new replication id. Replicas that are connected would not notice the
+    /// new id, so they are disconnected.
     pub(crate) fn part_from_replicas(&self) {
         let parted = self.call(c"DEBUG", &[b"CHANGE-REPL-ID"]).map_err(|why| ("DEBUG", why));
         let parted = parted.and_then(|_| {

@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | entries of a new number | a number without a record: its entries are swept |
 //! | its record ([`write`](Catalogue::write)) | the key, with all of its first entries |
-//! | a record with a name that another has (RENAME, RESTORE, COPY over a key) | the key with the higher sequence; the other is swept |
-//! | the removal of that other record | the same |
+//! | a record with a name that another record has (RENAME, RESTORE, COPY over a key) | the key with the higher sequence; the other is swept |
+//! | the removal of that other record | the key with the higher sequence |
 //! | the removal of a record ([`remove`](Catalogue::remove): DEL, expiry, SET over it) | no key; its entries are swept |
 //! | a table of spaces ([`put_spaces`](Catalogue::put_spaces): SWAPDB, FLUSHDB, FLUSHALL) | all keys of these databases in their new place, or none |
 
@@ -24,14 +24,15 @@ pub(crate) struct Catalogue {
     keys: Map<u64, [u8]>,
     settings: Map<str, [u8]>,
     spaces: Mutex<Spaces>,
-    /// Whether the table of spaces in the pool is the one in `spaces`. It is not while a start takes over the maps of a file.
+    /// Whether the table of spaces in the pool is the one in `spaces`. The two differ while a start takes over the maps
+    /// of a file.
     is_settled: AtomicBool,
-    /// Whether no start has completed with this pool: then it has no keys.
+    /// Whether no start has completed with this pool. If none has, the pool has no keys.
     is_fresh: bool,
     /// Whether the last write of the table of spaces has failed.
     is_behind: AtomicBool,
     sequence: AtomicU64,
-    /// How often the pool had been saved from, according to the file that is taken over.
+    /// The number of files that had been saved from the pool, according to the file that is taken over.
     saves_of_file: AtomicU64,
 }
 
@@ -45,7 +46,7 @@ impl Catalogue {
         let bytes = settings.get(SPACES)?;
         let written = bytes.as_deref().and_then(Spaces::decode);
         if bytes.is_some() && written.is_none() {
-            // Without a table all keys would be in no database, and would be swept.
+            // Without the table no key would be in a database, and all keys would be swept.
             return Err(unreadable("reading the table of databases"));
         }
         Ok(Self {
@@ -60,14 +61,15 @@ impl Catalogue {
         })
     }
 
-    /// Whether no start had completed with this pool when it was opened: then it had no keys.
+    /// Whether no start had completed with this pool when it was opened. If none had, the pool had no keys.
     pub(crate) fn is_fresh(&self) -> bool {
         self.is_fresh
     }
 
-    /// Starts to take over another state. The records that are written from now on belong to it, and it replaces the state
-    /// of the pool once it is complete, at [`settle`](Self::settle). A kill before that leaves the pool as it was. `saves`
-    /// is how often this pool had been saved from, according to the file.
+    /// Starts to take over another state. The records that are written from now on belong to that state. It replaces
+    /// the state of the pool once it is complete, at [`settle`](Self::settle). A kill before that leaves the pool as it
+    /// was. `saves` is the number of files that had been saved from this pool, according to the file that is taken
+    /// over.
     pub(crate) fn begin_anew(&self, saves: u64) -> Result<()> {
         self.read()?;
         self.saves_of_file.store(saves, Ordering::Relaxed);
@@ -76,13 +78,15 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Completes the state that was written since [`begin_anew`](Self::begin_anew): one write makes it that of the pool.
+    /// Completes the state that was written since [`begin_anew`](Self::begin_anew): one write makes it the state of the
+    /// pool.
     pub(crate) fn settle(&self) -> Result<()> {
         if self.is_settled.load(Ordering::Relaxed) {
             return Ok(());
         }
         self.put_table()?;
-        // This comes after the table: only now is the pool as new as the file, and counts on from its number.
+        // The number of saves is written after the table: only now is the pool as new as the file, and counts on from
+        // its number.
         let saves = self.saves_of_file.load(Ordering::Relaxed);
         if self.saves()? < saves {
             self.settings.put(SAVES, &saves.to_le_bytes())?;
@@ -104,8 +108,8 @@ impl Catalogue {
         }
         let last = records.iter().map(|(_, record)| record.sequence).max().unwrap_or(0);
         self.sequence.fetch_max(last, Ordering::Relaxed);
-        // A space that belongs to no database may have records too: of a start that was killed, or of keys that wait to be
-        // swept.
+        // A space that belongs to no database may have records too. They are of a start that was killed, or of keys
+        // that wait to be swept.
         let mut spaces = self.spaces();
         records.iter().for_each(|(_, record)| spaces.spare(record.space));
         drop(spaces);
@@ -201,7 +205,8 @@ impl Catalogue {
         Ok(bytes.and_then(|bytes| Some(u64::from_le_bytes(*bytes.first_chunk()?))).unwrap_or(0))
     }
 
-    /// Counts a file before it is saved, and returns the new number. A pool that is older than the file has a smaller one.
+    /// Counts a file before it is saved, and returns the new number. A pool that is older than the file has a smaller
+    /// number.
     pub(crate) fn count_save(&self) -> Result<u64> {
         let saves = self.saves()? + 1;
         self.settings.put(SAVES, &saves.to_le_bytes())?;

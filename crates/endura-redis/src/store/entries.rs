@@ -11,7 +11,7 @@ use super::span::Span;
 use super::steps::{may_fail, step};
 use super::value::{Value, Walk};
 
-/// The most entries that a counting walk visits in one step, which takes some tens of microseconds.
+/// The largest number of entries that a counting walk visits in one step, which takes some tens of microseconds.
 const STEP: usize = 1_000;
 
 /// The maps of entries.
@@ -76,7 +76,7 @@ impl Entries {
         }
     }
 
-    /// Fails if a key of this form can have no such field. A command checks all of them before its first write.
+    /// Fails if a key of this form can have no such field. A command checks all its fields before its first write.
     pub(crate) fn check_field(form: Form, field: &[u8]) -> Outcome {
         match form {
             Form::Own(_) => integer(field).map(drop),
@@ -85,7 +85,7 @@ impl Entries {
         }
     }
 
-    /// The same check for a field and its value.
+    /// Fails if a key of this form can have no such field, or no such value.
     pub(crate) fn check(form: Form, field: &[u8], value: &[u8]) -> Outcome {
         Self::check_field(form, field)?;
         let (len, max) = (value.len() as u64, endura::LONGEST_VALUE as u64);

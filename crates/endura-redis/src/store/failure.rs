@@ -1,6 +1,6 @@
 //! Why a command cannot be carried out.
 
-/// The most bytes of a field. In the map that all keys share it follows the number of its key.
+/// The largest number of bytes in a field. In the map that all keys share, a field follows the number of its key.
 pub(crate) const LONGEST_FIELD: usize = endura::LONGEST_KEY - size_of::<u64>();
 
 /// The error that a client gets.

@@ -68,8 +68,8 @@ impl Record {
         bytes
     }
 
-    /// Decodes a record; `None` if the bytes are not one. A record of an unknown form is decoded too, because the entries of
-    /// a key without a record are swept.
+    /// Decodes a record; `None` if the bytes are not one. A record of an unknown form is decoded too, because the
+    /// entries of a key without a record would be swept.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (head, name) = bytes.split_at_checked(HEAD)?;
         let word = |at: usize| head[at..at + 8].try_into().map(u64::from_le_bytes).ok();

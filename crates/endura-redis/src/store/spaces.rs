@@ -1,8 +1,9 @@
 //! Maps database numbers to *spaces*, so that SWAPDB and FLUSHALL are one write.
 //!
 //! A record of the catalogue names a space, not a database. One small table has the space of each database. SWAPDB
-//! exchanges two numbers in it, and FLUSHALL gives every database a new one. Each replaces one value of the pool, so a
-//! kill leaves all of the change or none of it. Records whose space belongs to no database are garbage.
+//! exchanges two numbers in it, and FLUSHALL gives every database a new space. Each of these commands replaces one
+//! value of the pool, so a kill leaves all of the change or none of it. Records whose space belongs to no database are
+//! garbage.
 
 /// The space of each database.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -12,7 +13,8 @@ pub(crate) struct Spaces {
 }
 
 impl Spaces {
-    /// The space of a database, and whether it is new: then the table must be written before a record that names it.
+    /// The space of a database, and whether the space is new. If it is, the table must be written before a record that
+    /// names it.
     pub(crate) fn space(&mut self, database: i32) -> (u64, bool) {
         let database = usize::try_from(database).unwrap_or(0);
         let is_new = database >= self.of.len();

@@ -7,7 +7,7 @@ pub(super) fn step() {
     #[cfg(debug_assertions)]
     if chosen::is_at_zero(&chosen::STEPS, "ENDURA_REDIS_STEPS") {
         let own = std::process::id().to_string();
-        // The program `kill` does it. If the process aborted itself, Redis would write a crash report first.
+        // The program `kill` sends the signal. If the process aborted itself, Redis would write a crash report first.
         let _ = std::process::Command::new("kill").args(["-9", &own]).status();
         std::thread::sleep(std::time::Duration::from_secs(60));
     }

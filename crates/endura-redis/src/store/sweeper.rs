@@ -107,8 +107,8 @@ impl Sweeper {
         self.shared.ended.notify_all();
     }
 
-    /// Keeps the entries of a key from being swept until the result is dropped. To be called while the key exists: no sweep
-    /// of its entries has started then, and a sweep that starts later waits for no readers that come after it.
+    /// Keeps the entries of a key from being swept until the result is dropped. Must be called while the key exists,
+    /// when no sweep of its entries has started. A sweep does not wait for readers that come after it has started.
     pub(crate) fn reading(&self, id: u64) -> Reading {
         *self.shared.readers().threads.entry(id).or_default() += 1;
         Reading { id, shared: Arc::clone(&self.shared) }

@@ -21,15 +21,17 @@ pub(crate) struct Value {
 
 /// The number of entries of a key.
 ///
-/// The pool does not store it, because that would be a second write for each entry. For a key that this session has
-/// created it is known. For other keys it is unknown until a client asks: then a walk counts the entries, a thousand at a
-/// time, while commands continue. If a command adds or removes an entry that the walk has passed, it corrects the count.
+/// The pool does not store this number, because that would be a second write for each entry. For a key that this
+/// session has created, the number is known. For other keys it is unknown until a client asks: then a walk counts the
+/// entries, a thousand at a time, while commands continue. A command that adds or removes an entry which the walk has
+/// passed corrects the count.
 #[derive(Debug)]
 pub(crate) struct Count {
     /// Negative: unknown.
     known: AtomicI64,
     walk: Mutex<Walk>,
-    /// Whether the thread on which commands run waits for the walk. No other thread makes a step before it had its turn.
+    /// Whether the thread on which commands run waits for the walk. No other thread makes a step before that thread has
+    /// had its turn.
     is_wanted: AtomicBool,
 }
 
@@ -69,7 +71,8 @@ impl Count {
             self.known.fetch_add(by, Ordering::Relaxed);
             return Ok(result);
         }
-        // The lock keeps this between two steps of a walk, so the walk has either passed the field or will come to it.
+        // The lock puts this change between two steps of a walk, so the walk has either passed the field or will come
+        // to it.
         let mut walk = self.walk();
         let (result, by) = change()?;
         if walk.behind.as_deref().is_some_and(|behind| field <= behind) {

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result {
     Ok(Answer::Yes)
 }
 
-/// Copies the pool. If it is in use, copies its checkpoint instead, and returns when that was made.
+/// Copies the pool. If the pool is in use, copies its checkpoint instead, and returns when the checkpoint was made.
 fn copy(args: &Args, bar: &ProgressBar) -> Result<Option<SystemTime>> {
     let path = &args.pool.pool;
     let failed = |error: Error| match error {

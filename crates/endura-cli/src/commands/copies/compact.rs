@@ -144,7 +144,7 @@ fn begin_checkpoints(args: &Args) -> Result<()> {
     let options = args.pool.options();
     let options = match args.checkpoints.choice() {
         Some(how) => options.checkpoints(how),
-        // At the times that the old pool had, but in a file beside the new one.
+        // Checkpoints are made at the times that the old pool had, but in a file beside the new one.
         None => options,
     };
     let opened = options.open_existing(&args.to);

@@ -75,8 +75,8 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.header && !columns {
         return Err(Failure::Usage("--header is for tsv and csv".into()));
     }
-    // The input is opened first: without an entry nothing is created, and no other process has to wait for a slow
-    // input.
+    // The input is opened before the pool: without an entry nothing is created, and no other process has to wait for
+    // the pool because the input is slow.
     let (input, bar) = open(&args.file)?;
     let source = Source::new(input, &args.file, args.format, args.header);
     let nothing = |failure: Failure| failure.noted(NOTHING);
@@ -158,8 +158,8 @@ enum Stop {
     NotStored(endura::Error),
 }
 
-/// Reads and stores all entries. What was created for them is kept with `Writing::keep`; `None` if there are no
-/// entries.
+/// Reads and stores all entries. Returns `None` if there are no entries. What was created for the entries stays only if
+/// the caller calls `Writing::keep`.
 fn read_all(
     args: &Args,
     source: &mut Source,
@@ -212,7 +212,7 @@ fn name_of(args: &Args) -> String {
     }
 }
 
-/// The error for a flaw in the file, with its line. `columns`: the first line may name the columns.
+/// The error for a flaw in the file, with its line. `columns` says that the first line may name the columns.
 fn wrong(args: &Args, line: u64, flaw: Flaw, columns: bool) -> Failure {
     let file = name_of(args);
     Failure::Message(match flaw {
@@ -234,7 +234,8 @@ fn wrong_in(args: &Args, source: &Source, flaw: Flaw) -> Failure {
 const NOTHING: &str = "nothing was imported";
 const GONE: &str = "nothing was imported: the map was new, and is gone with its entries";
 
-/// The error of an import that was stopped, with what it leaves. `gone`: the map was new, and is removed again.
+/// The error of an import that was stopped, with what the import leaves. `gone` says that the map was new, and has been
+/// removed again.
 fn stopped(args: &Args, tally: &Tally, source: &Source, stop: Stop, gone: bool) -> Failure {
     let left = |act: &str| match (gone, tally.entries) {
         (_, 0) => NOTHING.to_owned(),

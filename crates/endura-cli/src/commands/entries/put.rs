@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result {
     let content = args.file.as_deref().map(read).transpose()?;
     let schema = args.map.schema_with_entry(|| guessed(args, content.as_deref()))?;
-    // Parsed before anything is created for it.
+    // The entry is parsed before anything is created for it.
     let entry = (parse_key(&schema, &args.key)?, value(args, &schema, content)?);
     let checked = Schema::check_lengths(&entry);
     checked.map_err(|error| about(&args.map.pool, error.into()))?;
@@ -86,7 +86,7 @@ fn value(args: &Args, schema: &Schema, content: Option<Vec<u8>>) -> Result<Vec<u
     }
 }
 
-/// The contents of a file. It reads at most one byte more than a value can have, because some files have no end.
+/// Returns the contents of a file. At most one byte more than a value can have is read, because some files have no end.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let failure = |error: io::Error| Failure::at_path("cannot read", path, &error);
     let mut bytes = Vec::new();

@@ -18,7 +18,7 @@ use crate::values::notation::{Bounds, Written};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::parse_number;
 
-/// The number of bytes that are read before any are written.
+/// The size of a part in bytes. All entries of a part are read before any of them is written.
 const PART: usize = 1 << 20;
 
 #[derive(clap::Args)]
@@ -64,7 +64,7 @@ struct Rest {
 }
 
 /// Prints one part after the other. If the reader may be slow, the pool is closed while a part is written, and opened
-/// again after it.
+/// again afterwards.
 fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
     let (from, to) = bounds(args, &map.schema)?;
     let mut rest = Rest { from, to, entries: args.limit.unwrap_or(u64::MAX) };
@@ -79,7 +79,8 @@ fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
     let mut is_of_one_session = true;
     loop {
         let more = fill(args, &map, &mut rest, &mut sink, &mut part)?;
-        // The numbers are compared before the pool is closed, and the result is reported once all is printed.
+        // The number of printed entries is compared before the pool is closed, and the result is reported once all is
+        // printed.
         let compared = match more || !is_of_one_session {
             true => Ok(()),
             false => check_whole(args, &map, &rest),

@@ -82,7 +82,7 @@ fn count(args: &Args, pool: &Pool) -> endura::Result<Vec<(String, Option<u64>)>>
     counts.collect()
 }
 
-/// Reads the maps that were counted, and fails if one has another number of entries.
+/// Reads the maps that were counted, and fails if one of them has another number of entries than is recorded.
 fn verify(pool: &Pool, counts: &[(String, Option<u64>)]) -> Result<()> {
     for (name, _) in counts {
         let map = OpenMap::open(pool, name)?;

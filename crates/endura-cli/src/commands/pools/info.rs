@@ -148,7 +148,7 @@ fn is_in_memory(stats: &Stats) -> bool {
     matches!(stats.filesystem, "tmpfs" | "ramfs")
 }
 
-/// The same for programs, as one word.
+/// What [`after_power_loss`] says, as one word for programs.
 fn power_loss_word(stats: &Stats) -> &'static str {
     match &stats.checkpoints {
         _ if stats.power_safe => "survived",
