@@ -1,8 +1,8 @@
 //! Sessions: how the path of a pool becomes an open pool, and how it is closed again.
 //!
 //! This module may use `checkpoint`, `index`, `tree` and `space`, and the modules below these. After a change run
-//! `.ci/quick`, `cargo test -p endura-tests --test faults --test files` and `cargo test -p endura --lib any_moment`,
-//! which cuts the power during opens, rounds and restores.
+//! `.ci/quick`, `cargo test -p endura-tests --test faults --test files` and `cargo test -p endura-engine --test
+//! power_cuts`, which cuts the power during opens, rounds and restores.
 //!
 //! An open passes through four types. Each is made from the one before it, and knows more. So the compiler checks that
 //! every step that may refuse a pool comes before the one write that begins a session.
