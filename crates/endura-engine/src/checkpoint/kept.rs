@@ -12,7 +12,7 @@
 //! | | another file, which holds the newest checkpoint | writes to that, looks at all pages |
 //! | | any other file | nothing |
 //! | | an error was met before: it is opened again | as above |
-//! | another folder, or none | holds the newest checkpoint: its disk was mounted again | writes to that, looks at all pages |
+//! | another, or none | holds the newest checkpoint: its disk was mounted again | writes to that, looks at all pages |
 //! | | any other, or none: unplugged, mounted over, replaced | nothing |
 //!
 //! If a round does nothing, it fails with a reason, and the next one looks again. So the session continues with the

@@ -10,10 +10,10 @@ use crate::{Error, Result};
 impl<M: Media> Guard<'_, M> {
     /// Allocates a chunk of at least `bytes` bytes. Its contents are arbitrary, and nothing leads to it yet.
     ///
-    /// It starts at a multiple of 16; at a cache line, if `bytes` is a whole number of lines; and at a multiple of its
-    /// size, if that is a power of two up to 4 KiB. The header of its span is durable on return, so the chunk may be
-    /// linked as soon as its contents are durable. A chunk that is not linked when the process ends is stranded until a
-    /// leak recovery.
+    /// The chunk starts at a multiple of 16. If `bytes` is a whole number of cache lines, it starts at a line. If its
+    /// size is a power of two up to 4 KiB, it starts at a multiple of that size. The header of its span is durable on
+    /// return, so the chunk may be linked as soon as its contents are durable. A chunk that is not linked when the
+    /// process ends is stranded until a leak recovery.
     ///
     /// # Errors
     ///

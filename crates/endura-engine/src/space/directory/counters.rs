@@ -42,7 +42,7 @@ impl Counters {
         Self { groups, rest: OnceBox::new(), before: entries }
     }
 
-    /// Counts entries that came (positive) or went.
+    /// Counts entries that came (a positive number) or went (a negative one).
     #[inline(always)]
     pub(crate) fn add(&self, entries: i64) {
         match entries {
@@ -67,7 +67,7 @@ impl Counters {
         }
     }
 
-    /// The same for a thread without a shard of its own, or whose group does not exist yet.
+    /// Does what `add_to` does, for a thread that has no shard of its own, or whose group does not exist yet.
     #[cold]
     #[inline(never)]
     fn add_first(&self, thread: usize, counter: fn(&Shard) -> &AtomicU64, n: u64) {

@@ -44,7 +44,7 @@ pub(crate) fn recorded<M: Media>(media: &M, entry: u64, session: Session) -> Res
     Ok(Some(len))
 }
 
-/// Fails if the last session was closed, and recorded another number of maps than the `found` ones.
+/// Fails if the last session was closed, and the number of maps that it recorded is not `found`.
 ///
 /// # Errors
 ///
