@@ -5,7 +5,7 @@
 //! | layer | unit | state | protected by |
 //! | --- | --- | --- | --- |
 //! | [`pages`] | pages of 2 MiB and runs of them | NEXT_PAGE, LENGTH and headers in the pool; free runs in DRAM | one lock |
-//! | [`spans`] | spans of units of 4 KiB, in pages that are cut | a table a page in the pool; free units in DRAM | that lock |
+//! | [`spans`] | spans of units of 4 KiB, in cut pages | a table a page in the pool; free units in DRAM | that lock |
 //! | [`slab`] | chunks of one size in a span | a bitmap per span in DRAM | a lock per class |
 //! | caches (`thread_cache`) | a few chunks per thread and class | DRAM | a lock per thread, uncontended |
 //!
@@ -33,7 +33,7 @@
 //! | --- | --- | --- |
 //! | growing: medium grown | length | bytes at and above LENGTH, never looked at |
 //! | growing inside the last page: LENGTH stored | old or new LENGTH | units that are free, whether or not the file has them |
-//! | growing by pages: headers FREE stored | some headers above NEXT_PAGE | those headers; written again before they count |
+//! | growing by pages: headers FREE stored | some headers above NEXT_PAGE | these; written again before they count |
 //! | growing by pages: fenced; LENGTH, then NEXT_PAGE stored, in one line | neither, LENGTH, or both | see below |
 //! | growing by pages: fenced | new NEXT_PAGE | empty pages |
 //! | cutting a free page: its table stored, the first span and the free rest | FREE | a free page, whose table is not read |

@@ -95,9 +95,9 @@ impl Counters {
 
     /// How many entries the map has, of those that are counted.
     ///
-    /// Exact when no operation is running. Beside writers it is the number at one moment of the call, except for
-    /// operations that were running then. (If entries came and went during each of many short counts in a row, it is
-    /// off by no more than came and went in one of them.)
+    /// The number is exact when no operation is running. Beside writers it is the number at one moment of the call,
+    /// except for operations that were running then. (If entries came and went during each of many short counts in a
+    /// row, it is off by no more than came and went in one of them.)
     pub(crate) fn sum(&self) -> u64 {
         let (mut best, mut error) = self.count();
         for _ in 1..MOST_COUNTS {
