@@ -37,7 +37,7 @@ const SWEEP: u32 = 2 << 10;
 /// How long writers are kept out at a time.
 const OUT: Duration = Duration::from_millis(40);
 /// How long writers are let in between two such times: at first, and after passes that did not help. (A verification
-/// still gets its turn, because it looks more often.)
+/// still gets its turn to keep writers out, because it looks for its turn more often.)
 const IN: [Duration; 3] =
     [Duration::from_millis(4), Duration::from_millis(1), Duration::from_micros(500)];
 /// How long a hold waits for the writers: usually, and if they were kept out before it.

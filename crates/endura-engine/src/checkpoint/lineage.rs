@@ -54,7 +54,7 @@ pub(crate) enum Relation {
     /// The checkpoint is of this pool, but the pool's last session neither made it nor found it; or the pool is older
     /// than the checkpoint.
     Stale,
-    /// The checkpoint is of the right session, but that session has made a newer one.
+    /// The checkpoint is of the right session, but the pool has made a newer one.
     Older,
     /// The checkpoint is of this pool's history.
     Related {

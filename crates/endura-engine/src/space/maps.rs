@@ -16,11 +16,11 @@ use crate::types::Types;
 use crate::{Error, Result};
 
 impl<M: Media> Space<M> {
-    /// As [`open_typed_map`](Self::open_typed_map), for a map whose types are not recorded.
+    /// Does what [`open_typed_map`](Self::open_typed_map) does, for a map whose types are not recorded.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`open_typed_map`](Self::open_typed_map).
     pub fn open_map(
         &self,
         name: &str,
@@ -84,7 +84,7 @@ impl<M: Media> Space<M> {
             registry.free.insert(at);
         }
         let root = init(&guard, at).inspect_err(|_| {
-            // Another thread may use the entry next, and the page that the entry may lie in. These stores must not
+            // Another thread may use the entry next, and the span in which the entry may lie. These stores must not
             // become durable after the LIVE of that thread: pairs with its drain.
             self.media.drain();
         })?;
@@ -93,7 +93,7 @@ impl<M: Media> Space<M> {
         entry.flush(0, WORDS);
         self.media.mark(Mark::Step("pool.create.entry"));
         // Before LIVE, which must not become durable without the name, the root and the first nodes, nor without the
-        // link of the page. Also before a later entry is used, because word 1 says that this one was.
+        // link of the span. Also before a later entry is used, because word 1 says that this one was.
         self.media.fence();
         set_state(entry, LIVE);
         self.media.mark(Mark::Step("pool.create.live"));

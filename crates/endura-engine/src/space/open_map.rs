@@ -75,7 +75,8 @@ impl<M: Media> OpenMap<M> {
     pub(crate) fn begin_pop(&self) -> Result<Turn<'_>> {
         let mut backoff = Backoff::default();
         loop {
-            // In each round: in a forked child, the turn of a parent's thread never ends, and the pin fails.
+            // There is a pin in each round, because in a forked child the turn of a parent's thread never ends. There
+            // the pin fails.
             drop(self.pin_mut()?);
             if let Some(turn) = self.map.pops().try_begin() {
                 return Ok(turn);
