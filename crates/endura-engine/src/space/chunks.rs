@@ -92,8 +92,8 @@ impl<M: Media> Guard<'_, M> {
     /// Retires a chunk of `bytes` bytes, as requested, whose unlink is *durable*. It is reused once every operation
     /// that may have seen the link has ended.
     ///
-    /// If `at` turns out not to be a chunk in use, it is not reused and the pool is poisoned: two owners of one chunk are
-    /// worse than an error.
+    /// If `at` turns out not to be a chunk in use, it is not reused and the pool is poisoned: two owners of one chunk
+    /// are worse than an error.
     pub fn retire(&self, at: u64, bytes: u64) {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
         self.keep(at, bytes);

@@ -3,8 +3,8 @@
 //! An operation that runs out of space first frees the expired chunks in every thread's limbo, and empties every
 //! thread's cache. It cannot free chunks that were retired since it began, or in the epoch before, because its own pin
 //! holds the epoch. If it fails for that reason, it ends, and starts again after [`Space::relieve`].
-//! [`Space::with_room`] does this. Before the operation finally fails, `with_room` completes the leak recovery, if one is
-//! running.
+//! [`Space::with_room`] does this. Before the operation finally fails, `with_room` completes the leak recovery, if one
+//! is running.
 //!
 //! Three things make that rare. A thread that retires chunks frees, from time to time, a bite of expired chunks: its
 //! own, and those of threads that may have stopped working. A thread that exits frees what it can. And before the pool

@@ -88,7 +88,7 @@ pub enum Event {
         /// [`Error::code`] of what `close` would have returned.
         code: &'static str,
     },
-    /// A checkpoint took longer than the interval between two. A power loss may cost more than the interval, by the
+    /// A checkpoint took longer than the interval between two. A power loss may cost more than the interval: also the
     /// time that a checkpoint takes.
     CheckpointSlow {
         /// How long it took.

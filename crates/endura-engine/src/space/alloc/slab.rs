@@ -211,7 +211,7 @@ impl Slabs {
     }
 
     /// Frees the chunks of a span that have no mark, and returns their bytes. Does nothing if the span is no longer the
-    /// one that the last session left. Meanwhile this does not change, because a span leaves its class only under the
+    /// one that the last session left. This does not change meanwhile, because a span leaves its class only under the
     /// lock that is held here.
     pub(crate) fn sweep<M: Media>(
         &self,

@@ -2,8 +2,8 @@
 //! which were never allocated, and what is in use.
 //!
 //! After an unclean end, free pages, free spans and tails are free space that is known without a leak recovery. Without
-//! them, each session that is killed before its leak recovery has ended would cost a span for each size of which it took a
-//! chunk. With them, the next session continues in the same span, one part further on.
+//! them, each session that is killed before its leak recovery has ended would cost a span for each size of which it
+//! took a chunk. With them, the next session continues in the same span, one part further on.
 //!
 //! # Why this space has no owner
 //!

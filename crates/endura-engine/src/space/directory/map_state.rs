@@ -120,7 +120,7 @@ impl MapState {
         self.known_root.store(word, Ordering::Release);
     }
 
-    /// Where the three lines of the map's directory entry begin that the tree may use freely. The lines are zero in a
+    /// Where the three lines begin that the tree may use freely in the map's directory entry. The lines are zero in a
     /// new map.
     pub fn spare(&self) -> u64 {
         Self::spare_of(self.facts.entry)

@@ -6,7 +6,7 @@
 //! | thread | step | why |
 //! | --- | --- | --- |
 //! | pop | announces its key: OPEN | |
-//! | pop | checks again: its entry is the end, and no insert that missed OPEN adds a key before it | later ones see OPEN |
+//! | pop | checks again: its entry is the end, and no insert that missed OPEN adds a key before | later ones see OPEN |
 //! | insert | once it has its lock, or slot, and before its key is visible: looks for an announcement | one sees the other |
 //! | insert | before a key that is OPEN: makes it GIVEN_UP, and continues | an insert waits for no search |
 //! | pop | OPEN to DECIDED; if it was GIVEN_UP, starts again | an insert has made progress |

@@ -101,10 +101,10 @@ impl<M: Media> Directory<M> {
         }
         lengths::check_maps(media, session, registry.maps.len())?;
         if !session.read_only {
-            // Before a leak recovery frees the nodes of a map whose drop a killed process had not made durable; before the
-            // first use of a map that a killed process had just created; and before space is allocated that the open
-            // found to be free without a leak recovery (`Allocator::load`). A drain: FREE in place of DROPPING must not
-            // become durable after the LIVE of another thread, which knows of FREE only through DRAM.
+            // Before a leak recovery frees the nodes of a map whose drop a killed process had not made durable; before
+            // the first use of a map that a killed process had just created; and before space is allocated that the
+            // open found to be free without a leak recovery (`Allocator::load`). A drain: FREE in place of DROPPING
+            // must not become durable after the LIVE of another thread, which knows of FREE only through DRAM.
             media.drain();
         }
         Ok(Self { registry: Mutex::new(registry) })

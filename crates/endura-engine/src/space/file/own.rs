@@ -43,7 +43,7 @@ impl OwnPath {
     pub(crate) fn of(path: &Path, file: &File) -> io::Result<Self> {
         let file = FileId::of(&file.metadata()?);
         let canonical = canonical(path);
-        // A path of these folders stands for a descriptor that the caller may close. Any other path is made absolute,
+        // A path in these folders stands for a descriptor that the caller may close. Any other path is made absolute,
         // because the working directory may change.
         let given = match path.starts_with("/proc") || path.starts_with("/dev/fd") {
             true => Some(canonical.clone()).filter(|path| leads_to(path, file)),
@@ -57,7 +57,7 @@ impl OwnPath {
         hash_of_canonical(&self.canonical)
     }
 
-    /// Whether an open of either path finds this file. If an open does, a checkpoint brings no other pool back.
+    /// Whether an open of either path finds this file. If it does, a checkpoint brings no other pool back.
     pub(crate) fn is_found(&self) -> bool {
         self.given.as_ref().is_none_or(|given| leads_to(given, self.file))
             || leads_to(&self.canonical, self.file)

@@ -26,7 +26,7 @@ use crate::{Error, Result};
 const EXTENTS: usize = 512;
 /// For how many bytes of the file the first call allocates blocks of their own.
 const STEP: u64 = 1 << 20;
-/// For how many bytes a later call does so, at least and at most.
+/// For how many bytes a later call allocates blocks, at least and at most.
 const STEPS: Range<u64> = 64 << 10..64 << 20;
 /// How long one such call should take. Threads that fault in the file wait meanwhile.
 const SHORT: Duration = Duration::from_millis(10);

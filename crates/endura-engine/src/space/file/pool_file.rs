@@ -303,7 +303,7 @@ impl PoolFile {
         Ok(had)
     }
 
-    /// Admits the writers that [`shut`](Self::shut) keeps out again, if nothing was written.
+    /// Admits again the writers that [`shut`](Self::shut) keeps out, if nothing was written.
     pub(crate) fn open_again(&self, had: Mark) {
         session_mark::put_back(&self.file, had);
     }

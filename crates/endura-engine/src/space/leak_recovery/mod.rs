@@ -12,8 +12,8 @@
 //! * C0: at the open, before the first operation, the old spans are noted. No chunk is marked, except the chunks that
 //!   are known to be free: those in the list of the last close, or without a list those in the tails of spans. Spans
 //!   that are FREE count as new. *Why:* known free space is allocated, not swept.
-//! * C1: mark. Walks over all maps ([`LeakWalk`](crate::space::LeakWalk)) mark each chunk that they meet, some chunks in
-//!   one pin. *Why:* they meet every chunk that stays reachable.
+//! * C1: mark. Walks over all maps ([`LeakWalk`](crate::space::LeakWalk)) mark each chunk that they meet, some chunks
+//!   in one pin. *Why:* they meet every chunk that stays reachable.
 //! * C2: all the while, a thread that is about to free a chunk (retire, discard), or removes one from a place where
 //!   walks find it, marks the chunk first. *Why:* the owner of the chunk frees it, and no other thread may.
 //! * C3: when all walks have ended, wait until the dropped maps are freed, and then until every pin that exists at that
@@ -58,10 +58,10 @@
 //!
 //! # Bounded
 //!
-//! A pin of C1 lasts for about [`BITE`](crate::space::LeakRecoverer::BITE) chunks, a step of C4 for a few MiB. After each
-//! step the thread rests as long as the step took. Only an operation that runs out of space hurries: it takes steps
-//! too, until all is done ([`Space::with_room`](crate::space::space::Space::with_room)). Marks take 1/2048 to 1/256 of
-//! the old spans, in DRAM, until the pool is closed.
+//! A pin of C1 lasts for about [`BITE`](crate::space::LeakRecoverer::BITE) chunks, a step of C4 for a few MiB. After
+//! each step the thread rests as long as the step took. Only an operation that runs out of space hurries: it takes
+//! steps too, until all is done ([`Space::with_room`](crate::space::space::Space::with_room)). Marks take 1/2048 to
+//! 1/256 of the old spans, in DRAM, until the pool is closed.
 
 pub(crate) mod recoverer;
 pub(crate) mod walk;

@@ -1,5 +1,5 @@
-//! The leak recovery of one session, in small steps. Background threads take the steps, and so do operations that run out
-//! of space.
+//! The leak recovery of one session, in small steps. Background threads take the steps, and so do operations that run
+//! out of space.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -317,8 +317,8 @@ impl<M: Media> LeakRecoverer<M> {
         }
     }
 
-    /// More steps than a leak recovery takes without writers: each step of a walk but the last meets new chunks. (A pool
-    /// with many small maps has more walks than spans.)
+    /// More steps than a leak recovery takes without writers: each step of a walk but the last meets new chunks. (A
+    /// pool with many small maps has more walks than spans.)
     fn steps_at_most(&self) -> u64 {
         let (bytes, _) = self.space.allocator.usage();
         let steps = (bytes / LINE).div_ceil(self.bite as u64) + bytes / UNIT;
