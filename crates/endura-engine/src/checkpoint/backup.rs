@@ -126,7 +126,7 @@ impl ByHand<'_> {
         found.ok_or_else(|| Error::opening(&path, io::Error::from(io::ErrorKind::NotFound)))
     }
 
-    /// Fails unless the checkpoint may be used for a pool with these records.
+    /// Fails unless the checkpoint may be used for a pool that records `said`.
     fn check(&self, from: &Beside, said: Said<'_>) -> Result<()> {
         let refused = |what| Err(beside::bad(from.path(), what));
         match from.relation(said) {

@@ -352,12 +352,12 @@ impl Beside {
         }
     }
 
-    /// How the newest checkpoint relates to a pool with these records; `None` if there is no checkpoint.
+    /// How the newest checkpoint relates to a pool that records `said`; `None` if there is no checkpoint.
     pub(crate) fn relation(&self, said: Said<'_>) -> Option<Relation> {
         self.newest_numbered().map(|(moment, number)| relation(said, &moment, number))
     }
 
-    /// How the next session of a pool with these records names the newest checkpoint.
+    /// How the next session of a pool that records `said` names the newest checkpoint.
     pub(crate) fn base(&self, said: Said<'_>) -> Option<Base> {
         self.newest_numbered().and_then(|(moment, number)| lineage::base(said, &moment, number))
     }

@@ -12,7 +12,7 @@
 //! | `S`, closed | of `S`, with the superblock of the close | current: not a byte differs |
 //! | `S`, closed | any other of `S` or `B` | it lags: no power loss may take the pool back to before that close |
 //! | `S`, not closed | of `S` | the state to which a power loss takes the pool back |
-//! | `S`, not closed | `B` | that state as well, unless `B` lagged already when `S` began |
+//! | `S`, not closed | of `B` | that state as well, unless the checkpoint lagged already when `S` began |
 //!
 //! A session makes many checkpoints, and only the last one stands for its close. So a session that finds the pool
 //! closed, and the checkpoint of that close, also records when that checkpoint was made: an earlier one of `B` is then
@@ -91,7 +91,7 @@ pub(crate) fn base(said: Said<'_>, moment: &Moment, number: u64) -> Option<Base>
     Some(Base { session, made, lags })
 }
 
-/// How the checkpoint of this moment and number relates to a pool with these records.
+/// How the checkpoint of this moment and number relates to a pool that records `said`.
 pub(crate) fn relation(said: Said<'_>, moment: &Moment, number: u64) -> Relation {
     let last = said.last;
     let Some(root) = Superblock::decode(&moment.superblock) else { return Relation::Foreign };

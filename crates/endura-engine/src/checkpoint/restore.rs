@@ -180,7 +180,7 @@ fn pages_to_write<F: DiskFile>(
     Ok(differing)
 }
 
-/// Ascending pages, and those in short gaps between them: a disk writes one piece sooner than two.
+/// Adds the pages in short gaps between ascending pages, because a disk writes one piece sooner than two.
 fn with_short_gaps(pages: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut all: Vec<u32> = Vec::new();
     for page in pages {

@@ -67,8 +67,8 @@ pub struct Shares {
     pub free: u64,
     /// Bytes of chunks that wait for a grace period, including those of dropped maps.
     pub limbo: u64,
-    /// Bytes that are none of these: stranded when a session ended uncleanly. Zero when the leak recovery after that
-    /// end is complete ([`Space::leak_recovery`]).
+    /// Bytes that are neither reached, nor free, nor waiting: they were stranded when a session ended uncleanly. Zero
+    /// when the leak recovery after that end is complete ([`Space::leak_recovery`]).
     pub leaked: u64,
 }
 

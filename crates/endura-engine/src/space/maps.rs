@@ -40,9 +40,9 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadName`]; [`Error::BadTypeName`]; [`Error::NoSuchMap`] if the pool is read-only; those of `init`,
-    /// after which there is no map; those of [`pin_mut`](Self::pin_mut) and of [`with_room`](Self::with_room), which
-    /// may call `init` again after it has freed space.
+    /// [`Error::BadName`]; [`Error::BadTypeName`]; [`Error::NoSuchMap`] if the pool is read-only; the errors of `init`,
+    /// after which there is no map; the errors of [`pin_mut`](Self::pin_mut) and of [`with_room`](Self::with_room).
+    /// `with_room` may call `init` again after it has freed space.
     pub fn open_typed_map(
         &self,
         name: &str,
@@ -111,8 +111,8 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadName`]; [`Error::NoSuchMap`]; [`Error::MapExists`] if there is a map `to`, even the same map; those
-    /// of [`pin_mut`](Self::pin_mut).
+    /// [`Error::BadName`]; [`Error::NoSuchMap`]; [`Error::MapExists`] if there is a map `to`, even the same map; the
+    /// errors of [`pin_mut`](Self::pin_mut).
     pub fn rename_map(&self, from: &str, to: &str) -> Result<()> {
         check_name(to)?;
         let _guard = self.pin_mut()?;
@@ -123,7 +123,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`pin`](Self::pin).
+    /// The errors of [`pin`](Self::pin).
     pub fn find_map(&self, name: &str) -> Result<Option<Arc<MapState>>> {
         let _guard = self.pin()?;
         Ok(self.directory.registry.lock().maps.get(name).cloned())
@@ -133,7 +133,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`pin`](Self::pin).
+    /// The errors of [`pin`](Self::pin).
     pub fn maps(&self) -> Result<Vec<Arc<MapState>>> {
         let _guard = self.pin()?;
         Ok(self.all_maps())
@@ -143,7 +143,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`pin`](Self::pin).
+    /// The errors of [`pin`](Self::pin).
     pub fn named_maps(&self) -> Result<Vec<(String, Arc<MapState>)>> {
         let _guard = self.pin()?;
         let registry = self.directory.registry.lock();

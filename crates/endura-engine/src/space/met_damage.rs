@@ -60,7 +60,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`pin`](Self::pin).
+    /// The errors of [`pin`](Self::pin).
     pub(crate) fn is_walked(&self, is_closed: bool) -> Result<bool> {
         if !self.has_walks_left() {
             return Ok(true);

@@ -159,8 +159,8 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::ReclaimStalled`] if chunks wait and none became free, because some thread stays
-    /// inside one operation; those of [`pin_mut`](Self::pin_mut).
+    /// [`Error::ReclaimStalled`] if chunks wait and none became free, because some thread stays inside one operation;
+    /// the errors of [`pin_mut`](Self::pin_mut).
     pub fn relieve(&self) -> Result<bool> {
         let waiting = self.limbo_bytes();
         let latest = self.epochs.latest_tag();
@@ -197,7 +197,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// Those of the operation, and of [`relieve`](Self::relieve).
+    /// The errors of the operation, and of [`relieve`](Self::relieve).
     #[inline]
     pub fn with_room<T>(&self, mut operation: impl FnMut() -> Result<T>) -> Result<T> {
         match operation() {

@@ -37,8 +37,8 @@ impl<F: DiskFile> CheckpointFile<F> {
     /// Reads the newest root of a file, and all of its runs. A file without a root holds no checkpoint yet. Writes
     /// nothing.
     ///
-    /// `most_pages` is the most pages of 4 KiB that a pool of this file can ever have: those of its largest size. The
-    /// memory that the open takes is also bounded by the length of the file, whatever the file contains.
+    /// `most_pages` is the most pages of 4 KiB that a pool of this file can ever have, at its largest size. The memory
+    /// that the open takes is also bounded by the length of the file, whatever the file contains.
     ///
     /// If one root is torn, there are two cases. A power loss may have ended the round that wrote it, and then the
     /// other root is the newest. Or the torn root was whole and has rotted, and then later rounds may have overwritten

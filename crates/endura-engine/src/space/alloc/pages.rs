@@ -194,7 +194,7 @@ impl Pages {
     /// Frees the run of one large chunk.
     ///
     /// The later pages of the run have data in place of headers. Their headers become FREE first, while the first
-    /// header still covers them. Once those are durable, the first header becomes FREE.
+    /// header still covers them. Once the later headers are durable, the first header becomes FREE.
     pub(crate) fn give_large<M: Media>(&self, media: &M, first: u64, count: u64) -> Result<()> {
         let mut free = self.free.lock();
         let damage = |what| Err(Error::Corrupt { offset: first.saturating_mul(PAGE), what });

@@ -13,7 +13,7 @@ const FREE_EVERY: usize = 64;
 const FREE_EVERY_BYTES: u64 = 1 << 20;
 
 /// A limit on what is freed at once. After one thread has stayed inside an operation, any amount may wait. No operation
-/// should have to free all of it, nor hold a lock for that long.
+/// should have to free all of it, or hold a lock for that long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bite {
     /// Chunks.

@@ -16,8 +16,8 @@
 //! takes the mark over. On a file system without attributes E2 and E4 see only what came before them, and two sessions
 //! that begin within microseconds may both continue.
 //!
-//! A pool that was not closed is another file by one path than by the other ([`FileIdentity`]), and is refused as a
-//! copy. Two things bypass that: a restore by hand, and an open that accepts what it has verified. Both first ask
+//! A pool that was not closed looks like a different file by each of the two paths ([`FileIdentity`]), and is refused
+//! as a copy. Two things bypass that: a restore by hand, and an open that accepts what it has verified. Both first ask
 //! whether another process has the file [open for writing](lease), and are refused in an overlay, where that cannot be
 //! known. A restore also marks the file before it writes to it, so that a writer that begins meanwhile finds that its
 //! mark was replaced.

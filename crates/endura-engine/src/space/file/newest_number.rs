@@ -1,6 +1,6 @@
 //! The number of the newest checkpoint of a pool, in the page of a superblock.
 //!
-//! Checkpoints leave that page out, so that neither their contents nor a comparison with the pool depends on their own
+//! Checkpoints leave that page out. Otherwise their contents, and a comparison with the pool, would depend on their own
 //! number. The number is written to the file and not stored to the mapping. The next checkpoint copies each page that
 //! was stored to, so with a store to the mapping an idle pool would always have one changed page. The thread that makes
 //! checkpoints writes the number twice: before it writes the root of the next checkpoint it notes that a round is

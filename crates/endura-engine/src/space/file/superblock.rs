@@ -284,7 +284,7 @@ impl Superblock {
     ///
     /// # Errors
     ///
-    /// [`Error::NotAPool`] if neither copy starts like one, [`Error::Corrupt`] if neither is whole.
+    /// [`Error::NotAPool`] if neither copy starts like a superblock, [`Error::Corrupt`] if neither is whole.
     pub fn newer_of(a: &[u8; BYTES], b: &[u8; BYTES]) -> Result<Self> {
         match (Self::decode(a), Self::decode(b)) {
             (Some(a), Some(b)) => Ok(if b.sequence > a.sequence { b } else { a }),
@@ -335,7 +335,7 @@ impl Superblock {
         file.write_all_at(&self.encode(), self.order().1).map_err(not_written)
     }
 
-    /// Fails if one of the two copies may not be written, so that neither is.
+    /// Fails if one of the two copies may not be written, before either is written.
     pub(crate) fn refuse_beyond_limit() -> Result<()> {
         disk::refuse_beyond_limit(SUPERBLOCK_B + BYTES as u64).map_err(not_written)
     }

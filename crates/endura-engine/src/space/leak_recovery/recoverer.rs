@@ -101,8 +101,8 @@ impl<M: Media> LeakRecoverer<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`Space::pin`] and [`Space::pin_mut`]. Damage in the pool is not reported as an error, but
-    /// ends the leak recovery ([`LeakRecoveryState::Failed`]).
+    /// The errors of [`Space::pin`] and [`Space::pin_mut`]. Damage in the pool is not reported as an error, but ends
+    /// the leak recovery ([`LeakRecoveryState::Failed`]).
     pub fn step(&self) -> Result<LeakStep> {
         self.step_within(NO_READERS)
     }
@@ -260,7 +260,7 @@ impl<M: Media> LeakRecoverer<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`step`](Self::step).
+    /// The errors of [`step`](Self::step).
     pub fn finish(&self) -> Result<bool> {
         self.finish_within(Patience::Long)
     }

@@ -19,7 +19,7 @@ pub trait LeakWalk<M: Media>: Send {
     ///
     /// # Errors
     ///
-    /// Those of `visit`; [`Error::Corrupt`](crate::Error::Corrupt). The leak recovery is given up after an error.
+    /// The errors of `visit`; [`Error::Corrupt`](crate::Error::Corrupt). The leak recovery is given up after an error.
     fn step(
         &mut self,
         guard: &Guard<'_, M>,
