@@ -1,16 +1,18 @@
-//! K2: the pages that are copied into the file beside writers, before the hold.
+//! Step K2 of a round: pages are copied into the file of checkpoints while writers go on, before the hold.
 //!
-//! Writers wait while a hold copies, and a hold copies into memory. So at most 64 MiB of pages should be left for it.
-//! The copier takes the notes and copies those pages, again and again, until no more than that are noted.
+//! In the hold, writers wait while the pages that are left are copied into memory. So at most 64 MiB of pages should be
+//! left for it. A *note* says that a page has changed. The copier takes the notes and copies the noted pages, again and
+//! again, until no more than 64 MiB of pages are noted.
 //!
-//! This ends only if writers change fewer pages during a pass than the pass copies. If a pass has not halved the number
-//! of noted pages, writers are slowed down (`space/pins/slow.rs`): kept out for 40 ms, let in for 4, and so on. If the
-//! next pass does not help either, they are let in for less. The last time they are kept out ends in the hold, without
-//! letting them in. The same happens after a hold has failed a few times because one of many writers was always inside:
-//! a writer that is kept out for a while begins no operation for which the hold would have to wait.
+//! The copier gets there only if writers change fewer pages during a pass than the pass copies. If a pass has not
+//! halved the number of noted pages, writers are slowed down (`space/pins/slow.rs`): kept out for 40 ms, let in for 4,
+//! and so on. If the next pass does not help either, they are let in for a shorter time. When they are kept out for the
+//! last time, the hold follows without letting them in before. Writers are also slowed down after a hold has failed a
+//! few times because one of many writers was always inside: a writer that is kept out for a while begins no operation
+//! for which the hold would have to wait.
 //!
-//! Only single operations that change more than the disk takes in 40 ms can be too much even then. The hold then writes
-//! the remaining pages into the file itself.
+//! Even then, too many pages may be left if single operations change more than the disk takes in 40 ms. In that case
+//! the hold itself writes the remaining pages into the file.
 
 use std::iter::Peekable;
 use std::time::{Duration, Instant};
@@ -34,11 +36,11 @@ const PIECE: usize = 256;
 const SWEEP: u32 = 2 << 10;
 /// How long writers are kept out at a time.
 const OUT: Duration = Duration::from_millis(40);
-/// How long they are let in between: at first, and after passes that did not help. (A verification still gets its turn,
-/// because it looks more often.)
+/// How long writers are let in between two such times: at first, and after passes that did not help. (A verification
+/// still gets its turn to keep writers out, because it looks for its turn more often.)
 const IN: [Duration; 3] =
     [Duration::from_millis(4), Duration::from_millis(1), Duration::from_micros(500)];
-/// How long a hold waits for the writers, and how long if they were kept out before it.
+/// How long a hold waits for the writers: usually, and if they were kept out before it.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(60)];
 
 /// Why a round made no checkpoint.
@@ -89,20 +91,20 @@ impl<'s> Ahead<'s> {
         self.noted.count(self.space.media().len())
     }
 
-    /// Notes all pages again whose notes were taken, because the round has failed.
+    /// Notes again all pages whose notes were taken, because the round has failed.
     pub(super) fn put_back(&self) {
         self.noted.put_back(self.taken.iter());
     }
 
-    /// Takes the notes while no thread stores. The hold, or the close, has waited for all threads that stored: it is
-    /// the barrier.
+    /// Takes the notes while no thread stores. The hold, or the close, has waited for all threads that stored, and that
+    /// wait serves as the barrier.
     pub(super) fn take_in_hold(&mut self) -> Vec<u32> {
         let taken = self.noted.take(self.space.media().len());
         let pages = taken.into_iter().map(|page| page as u32);
         pages.inspect(|&page| _ = self.taken.insert(page)).filter(|&page| page >= FIRST).collect()
     }
 
-    /// Takes the notes. What is read from now on has all stores for which a note stood, or its page is noted again.
+    /// Takes the notes. A page that is read from now on has all stores for which its note stood, or it is noted again.
     fn take(&mut self) -> Result<Vec<u32>> {
         let pages = self.take_in_hold();
         // Pairs with the light barrier in `DirtyPages::note`.
@@ -208,7 +210,8 @@ impl<'s> Ahead<'s> {
     }
 
     /// K3: tries to hold the writers. Returns the hold, if it succeeded, and when the attempt began. If writers are
-    /// slowed down, the noted pages are copied first, and no writer begins an operation between that and the hold.
+    /// slowed down, the noted pages are copied first, and no writer begins an operation between the copying and the
+    /// hold.
     pub(super) fn hold<F: DiskFile>(
         &mut self,
         round: &mut Round<'_, F>,

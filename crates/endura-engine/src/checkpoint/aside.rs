@@ -14,9 +14,10 @@ use crate::{Error, Result};
 /// The number of names that are tried.
 const MOST: u32 = 1000;
 
-/// Copies the file to `<path>.torn`, or to `<path>.torn-2` and so on if there is an earlier one. Durable on return. The
-/// copy gets its name when it is whole. If an earlier open made a copy of what this session has left, and was killed
-/// before it had restored the pool, that copy stays: by now the file may be a mixture.
+/// Copies the file to `<path>.torn`, or to `<path>.torn-2` and so on if there is an earlier copy. The copy gets its
+/// name when it is whole, and is durable on return. An earlier open may have copied what the pool's last session left,
+/// and then have been killed before it had restored the pool. That copy is used, and no new one is made: by now the
+/// pool's file may be a mixture.
 pub(crate) fn set_aside(file: &PoolFile, path: &Path) -> Result<PathBuf> {
     let to = |number| match number {
         1 => beside::with_suffix(path, ".torn"),
@@ -32,7 +33,7 @@ pub(crate) fn set_aside(file: &PoolFile, path: &Path) -> Result<PathBuf> {
     }
     let from = file.file();
     let mut copy = NewFile::like(from, &to(1)).map_err(failed)?;
-    // If the copy shared blocks with the pool, each later store to the pool would need a new one.
+    // If the copy shared blocks with the pool, each later store to the pool would need a new block.
     disk::write_all_of(from, &copy.file).map_err(failed)?;
     for number in 1..MOST {
         match copy.publish(&to(number)) {

@@ -20,7 +20,7 @@ use crate::{Error, Result};
 const PIECE: usize = 1 << 20;
 /// How long a copy of a pool without checkpoints waits for writers.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How many times a copy of a checkpoint is attempted that is replaced meanwhile.
+/// How many times a copy of a checkpoint is attempted if the checkpoint is replaced meanwhile.
 const ATTEMPTS: u32 = 5;
 
 /// The source of a copy.
@@ -60,8 +60,8 @@ pub(crate) fn write(
         }
         Superblock { clean: false, ..root }.write(file)
     };
-    // Closes the copy, so that it can be opened anywhere, even where nothing shows that it is the file that was written
-    // here.
+    // The copy is closed like any pool. So it can be opened anywhere, even where nothing shows that the file is the one
+    // that was written here.
     let close = |file: &mut PoolFile| {
         let placement = placement(file)?;
         file.restored(&root, &placement)?;
@@ -77,12 +77,13 @@ pub(crate) fn write(
     PoolFile::make(to, access, Some(of), (fill, close)).map(drop)
 }
 
-/// Copies a whole pool while its writers wait. No closure of the caller is called while they do, because it may write.
+/// Copies a whole pool while its writers wait. No closure of the caller is called while they wait, because the closure
+/// may write to the pool.
 fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<'_>) -> Result<()> {
     let failed = |error| Error::io("writing a copy of the pool", error);
     let length = space.media().len();
     progress(0, length).map_err(failed)?;
-    // Each of the two keeps a close waiting until all is copied.
+    // The pin, or the hold, keeps a close waiting until all is copied.
     let (pin, hold) = match space.session().read_only {
         true => (Some(space.pin()?), None),
         false => (None, Some(space.hold(PATIENCE)?.ok_or_else(|| space.writers_stay())?)),
@@ -106,7 +107,7 @@ fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<
 
 /// The arguments of a restore by hand.
 pub struct ByHand<'h> {
-    /// Of the pool.
+    /// The path of the pool.
     pub path: &'h Path,
     /// The checkpoint that the caller names.
     pub from: Option<&'h Path>,
@@ -125,13 +126,13 @@ impl ByHand<'_> {
         found.ok_or_else(|| Error::opening(&path, io::Error::from(io::ErrorKind::NotFound)))
     }
 
-    /// Fails unless the checkpoint may be used for a pool with these records.
+    /// Fails unless the checkpoint may be used for a pool that records `said`.
     fn check(&self, from: &Beside, said: Said<'_>) -> Result<()> {
         let refused = |what| Err(beside::bad(from.path(), what));
         match from.relation(said) {
             None => refused(beside::EMPTY),
             Some(Relation::Foreign) => refused(beside::FOREIGN),
-            // The caller named this checkpoint, and knows it.
+            // The caller named this checkpoint, and so knows which one it is.
             _ if self.from.is_some() => Ok(()),
             Some(Relation::Stale) => refused(beside::STALE),
             Some(Relation::Older) => refused(beside::OLDER),
@@ -158,16 +159,16 @@ impl ByHand<'_> {
         let kept = if self.keep_torn { Some(set_aside(file, self.path)?) } else { None };
         let had = file.shut()?;
         let restored = found::restore_in_place(file, &mut from, placement, progress);
-        // In this case nothing was written.
+        // If the checkpoint is bad, nothing was written to the pool.
         if matches!(restored, Err(Error::BadCheckpoint { .. })) {
             file.open_again(had);
         }
         Ok(Restored { reason: Some(doubt.reason()), kept, ..restored? })
     }
 
-    /// Calls `write` with the newest checkpoint of a pool that another process may be writing, and returns when the
-    /// checkpoint was made. If its pages are overwritten meanwhile, because newer checkpoints were made, starts again
-    /// with the newest.
+    /// Calls `write` with the newest checkpoint of a pool that another process may be writing, and returns the time at
+    /// which the checkpoint was made. If pages of the checkpoint are overwritten meanwhile, because newer ones were
+    /// made, starts again with the newest checkpoint.
     pub(crate) fn copy_beside_a_writer(
         &self,
         write: &mut dyn FnMut(Source<'_>, &File) -> Result<()>,
@@ -175,14 +176,15 @@ impl ByHand<'_> {
         let path = self.checkpoint_path();
         for _ in 0..ATTEMPTS {
             let mut from = Beside::peek(&path, u32::MAX)?;
-            // Read after the checkpoint: a session that begins in between names that checkpoint as its base.
+            // The pool is read after the checkpoint: a session that begins between the two reads names that checkpoint
+            // as its base.
             let pool =
                 lock::open(self.path, true).map_err(|error| Error::opening(self.path, error))?;
             // Further rounds may have been made since, so the number that the pool records says nothing.
             let last = Superblock::read(&pool)?;
             self.check(&from, Said { last: &last, newest: None, may_be_torn: true })?;
             let seen = from.newest();
-            // From now on the moment is that of the pages.
+            // From now on `from` names the moment of the pages that it has read.
             let whole = from.whole().map(drop);
             let whole = whole.map_err(|failure| beside::told(&path, failure));
             match whole.and_then(|()| write(Source::Checkpoint(&mut from), &pool)) {

@@ -57,8 +57,8 @@ const WRITTEN_OVER: &str = "another one was written over it while the pool was o
 const IN_USE: &str = "it is locked by another process (a program that makes backups, or a pool that was given the same file): wait for that \
      (`lock_timeout`, `--wait`), or give each pool a file of its own";
 
-/// The least time to wait for a lock. A process that is killed releases the pool before its checkpoint, and a process
-/// that only looks holds the lock for a moment.
+/// The least time to wait for a lock. A process that is killed releases the lock of the pool before that of the
+/// checkpoint, and a process that only looks holds the lock for a moment.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -89,20 +89,20 @@ pub(crate) struct Beside {
     /// The whole file, once it was read.
     whole: Option<CheckpointFile<OwnFile>>,
     path: PathBuf,
-    /// The file until it has its name, and the path that it will get, without links.
+    /// The file while it has no name yet, and the path that it will get, with all links resolved.
     draft: Option<(NewFile, PathBuf)>,
-    /// The file that it may replace.
+    /// The file that this one may replace.
     replaces: Option<FileId>,
-    /// Whether its name is durable.
+    /// Whether the name of the file is durable.
     is_settled: bool,
-    /// `None` if it was opened by [`peek`](Self::peek). Declared last, so that the lock is released after everything
-    /// else.
+    /// The lock on the file; `None` if the file was opened by [`peek`](Self::peek). The field is declared last, so that
+    /// the lock is released after everything else.
     lock: Option<FileLock>,
 }
 
 impl Beside {
-    /// The file at `path`; `None` if there is none. Locked for one writer or many readers. Waits for `patience` if
-    /// another process has the lock.
+    /// Opens the file at `path`, and locks it for one writer or for many readers. Returns `None` if there is no file.
+    /// If another process has the lock, waits for at most `patience`.
     ///
     /// # Errors
     ///
@@ -122,12 +122,13 @@ impl Beside {
         Self::found(path, file, most_pages, Some(lock)).map(Some)
     }
 
-    /// The file at `path`, without a lock: another process may be writing it. Its newest checkpoint stays in it until
-    /// the next but one is made. What is read is checked, because it may be gone by then.
+    /// Opens the file at `path` without a lock: another process may be writing it. The newest checkpoint stays in the
+    /// file until the next but one is made. Each later read of the checkpoint is checked, because it may be gone by
+    /// then.
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open); [`Error::Io`] with `NotFound` as well.
+    /// As for [`open`](Self::open), and [`Error::Io`] with `NotFound` if there is no file.
     pub(crate) fn peek(path: &Path, most_pages: u32) -> Result<Self> {
         let failed = |error| Error::opening(path, error);
         if !is_file(path).map_err(failed)? {
@@ -206,7 +207,8 @@ impl Beside {
         self.whole()?.begin().map(drop)
     }
 
-    /// Records that the pool has made `newest` checkpoints: the first one of an empty file gets the next number.
+    /// Records that the pool has made `newest` checkpoints. The first checkpoint of an empty file then gets the next
+    /// number.
     pub(crate) fn follow(&mut self, newest: u64) -> Result<()> {
         let whole = self.whole().map(|whole| whole.follow(newest));
         whole.map_err(|failure| told(&self.path, failure))
@@ -228,8 +230,8 @@ impl Beside {
         done.map_err(|failure| told(&self.path, failure))
     }
 
-    /// Records in a root, with the pages of the newest checkpoint, that stores of the session `last` may not have
-    /// reached the disk. The checkpoint itself stays the same.
+    /// Writes a root which records that stores of the session `last` may not have reached the disk. The root has the
+    /// pages of the newest checkpoint, so the checkpoint itself stays the same.
     pub(crate) fn suspect(&mut self, last: &Superblock) -> Result<(), Failure> {
         let file = self.whole()?;
         let Some((moment, _)) = file.newest() else { return Ok(()) };
@@ -238,7 +240,7 @@ impl Beside {
         file.begin()?.commit(Moment { superblock, ..moment }).map(drop)
     }
 
-    /// Whether the newest root records that of the session `last`.
+    /// Whether the newest root records that stores of the session `last` may not have reached the disk.
     pub(crate) fn suspects(&self, last: &Superblock) -> bool {
         let root = self.newest().and_then(|moment| Superblock::decode(&moment.superblock));
         root.is_some_and(|root| root.uuid == last.uuid && root.suspects(last))
@@ -254,12 +256,12 @@ impl Beside {
         self.file.metadata().map_or(0, |facts| facts.blocks() * 512)
     }
 
-    /// The path of the file, which it has or will get.
+    /// The path that the file has or will get.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives a file that has its first checkpoint its name. Durable on return.
+    /// Gives the file its name, once it has its first checkpoint. The name is durable on return.
     ///
     /// # Errors
     ///
@@ -290,9 +292,10 @@ impl Beside {
         Ok(())
     }
 
-    /// Locks the file that this one replaces. If two pools were given one path without a file, both make a new file,
-    /// and the second must not replace the first. Nor may this file replace one that was put there while the pool was
-    /// open, except a file that this session had, whatever it holds, or that this session made.
+    /// Locks the file that this one replaces. If two pools were given the same path, and no file was there, both make a
+    /// new file, and the second must not replace the first. A file that was put there while the pool was open must not
+    /// be replaced either. So only two files may be replaced: one that this session had, whatever it holds, and one
+    /// that this session made.
     fn lock_what_is_replaced(&self) -> Result<Option<FileLock>> {
         if self.draft.is_none() || !is_file(&self.path).unwrap_or(false) {
             return Ok(None);
@@ -349,12 +352,12 @@ impl Beside {
         }
     }
 
-    /// How the newest checkpoint relates to a pool with these records; `None` if there is no checkpoint.
+    /// How the newest checkpoint relates to a pool that records `said`; `None` if there is no checkpoint.
     pub(crate) fn relation(&self, said: Said<'_>) -> Option<Relation> {
         self.newest_numbered().map(|(moment, number)| relation(said, &moment, number))
     }
 
-    /// How the next session of a pool with these records names the newest checkpoint.
+    /// How the next session of a pool that records `said` names the newest checkpoint.
     pub(crate) fn base(&self, said: Said<'_>) -> Option<Base> {
         self.newest_numbered().and_then(|(moment, number)| lineage::base(said, &moment, number))
     }

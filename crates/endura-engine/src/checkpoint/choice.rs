@@ -14,9 +14,9 @@ const NO_INTERVAL: &str = "not a number of seconds from 0.001 to 4,000,000, nor 
 
 /// When and where checkpoints of a pool are made: `PoolOptions::checkpoints`.
 ///
-/// A checkpoint is the state of the whole pool at one moment, in a second file, durable. On an ordinary disk a power
-/// loss may tear the pool; the next open then restores it from the last checkpoint. (The end of the process alone loses
-/// nothing.)
+/// A checkpoint is the state of the whole pool at one moment, stored durably in a second file. On an ordinary disk a
+/// power loss may tear the pool; the next open then restores it from the last checkpoint. (The end of the process alone
+/// loses nothing.)
 ///
 /// | | costs |
 /// | --- | --- |
@@ -25,8 +25,9 @@ const NO_INTERVAL: &str = "not a number of seconds from 0.001 to 4,000,000, nor 
 /// | waiting | writes wait while the changed pages are copied in memory: 4 ms for 1,300 pages, 13 ms for 13,000 |
 /// | after a power loss | the pool is read once, seconds for each GiB |
 ///
-/// No checkpoint can be made of a pool above 16 TiB. If `max_size` allows that size, `Stats::warnings` says so from the
-/// open on, and each round beyond it fails with [`Error::BadCheckpoint`](crate::Error::BadCheckpoint).
+/// No checkpoint can be made of a pool above 16 TiB. If `max_size` allows a pool of that size, `Stats::warnings` says
+/// so from the open on, and each round of a pool above 16 TiB fails with
+/// [`Error::BadCheckpoint`](crate::Error::BadCheckpoint).
 ///
 /// # Example
 ///
@@ -55,20 +56,20 @@ pub struct Checkpoints {
 }
 
 impl Default for Checkpoints {
-    /// Each 30 seconds, beside the pool.
+    /// Makes a checkpoint each 30 seconds, in a file beside the pool.
     fn default() -> Self {
         Self::every(INTERVAL)
     }
 }
 
 impl Checkpoints {
-    /// Makes a checkpoint each `interval`, counted from the begin of the last one, if anything was written meanwhile;
-    /// and at each close. The interval is counted in milliseconds, from 1 ms to 49 days. A power loss costs at most
-    /// what was written during the interval and one round. If a round takes longer than the interval, that is reported
-    /// ([`Event::CheckpointSlow`](crate::Event::CheckpointSlow)), and the next round follows at once.
+    /// Makes a checkpoint each `interval`, counted from the start of the last one, if anything was written meanwhile.
+    /// Also makes one at each close. The interval is counted in milliseconds, from 1 ms to 49 days. A power loss costs
+    /// at most what was written during the interval and one round. If a round takes longer than the interval, that is
+    /// reported ([`Event::CheckpointSlow`](crate::Event::CheckpointSlow)), and the next round follows at once.
     #[must_use]
     pub fn every(interval: Duration) -> Self {
-        // What the pool records: milliseconds, in 32 bits.
+        // The pool records the interval in milliseconds, in 32 bits.
         let millis = interval.as_millis().clamp(1, u32::MAX.into()) as u64;
         let every = Some(Duration::from_millis(millis));
         Self::scheduled(Schedule { is_on: true, every, ..Schedule::OFF })
@@ -79,8 +80,8 @@ impl Checkpoints {
         Self { schedule, file: None, is_as_left, is_beside, must_exist }
     }
 
-    /// As [`every`](Self::every), for an interval in seconds, from 0.001 to 4,000,000. With 0, checkpoints are made on
-    /// demand and at each close only, as for [`on_demand`](Self::on_demand).
+    /// Like [`every`](Self::every), but with an interval in seconds, from 0.001 to 4,000,000. With 0, checkpoints are
+    /// made on demand and at each close only, as for [`on_demand`](Self::on_demand).
     ///
     /// ```
     /// use std::time::Duration;
@@ -93,19 +94,19 @@ impl Checkpoints {
     ///
     /// # Errors
     ///
-    /// What is wrong with the number, in words.
+    /// A message that says what is wrong with the number.
     pub fn every_seconds(interval: f64) -> Result<Self, String> {
         if interval == 0.0 {
             return Ok(Self::on_demand());
         }
-        // A pool records milliseconds, in 32 bits.
+        // The pool records the interval in milliseconds, in 32 bits.
         let fits = |every: &Duration| (1..=u128::from(u32::MAX)).contains(&every.as_millis());
         let every = Duration::try_from_secs_f64(interval).ok().filter(fits);
         every.map(Self::every).ok_or_else(|| NO_INTERVAL.into())
     }
 
-    /// Keeps the schedule with which the pool was left; each 30 seconds if it had none. So [`in_file`](Self::in_file)
-    /// can name the file without a schedule.
+    /// Keeps the schedule with which the pool was left. If the pool had none, makes a checkpoint each 30 seconds. So
+    /// [`in_file`](Self::in_file) can name the file without naming a schedule.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -156,9 +157,10 @@ impl Checkpoints {
         self
     }
 
-    /// Keeps the checkpoints in `<pool>.checkpoint` again, after [`in_file`](Self::in_file) had put them elsewhere. The next round
-    /// begins that file; the one elsewhere stays as it is, and is of no use any more: remove it. A pool that was not
-    /// closed may need that one, and is refused until it was opened with it.
+    /// Keeps the checkpoints in `<pool>.checkpoint` again, after [`in_file`](Self::in_file) had put them elsewhere. The
+    /// next round begins `<pool>.checkpoint`. The file elsewhere stays as it is, and is of no use any more: remove it.
+    /// But a pool that was not closed may still need the file elsewhere. Such a pool is refused until it was opened
+    /// with that file.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -179,7 +181,7 @@ impl Checkpoints {
         self
     }
 
-    /// Makes an open that finds no checkpoint fail, and create nothing. Use it for every start but the first if the
+    /// Makes an open fail, and create nothing, if it finds no checkpoint. Use it for every start but the first if the
     /// checkpoints are on a disk of their own: while that disk is not mounted, a pool on tmpfs would begin new and
     /// empty.
     ///
@@ -209,7 +211,8 @@ impl Checkpoints {
     }
 }
 
-/// The same choice of a file, and of whether it must hold a checkpoint, with the schedule of `when`.
+/// Combines two choices: takes the file, and whether it must hold a checkpoint, from `file`, and the schedule from
+/// `when`.
 pub fn scheduled_as(file: Checkpoints, when: &Checkpoints) -> Checkpoints {
     let schedule = Schedule { is_elsewhere: file.schedule.is_elsewhere, ..when.schedule };
     Checkpoints { schedule, is_as_left: when.is_as_left, ..file }

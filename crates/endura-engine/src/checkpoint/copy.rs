@@ -1,18 +1,18 @@
-//! A round: the pages that have changed since the last checkpoint, copied out of an open pool.
+//! A round makes one checkpoint: it copies the pages that have changed since the last one out of an open pool.
 //!
 //! | step | what | writers |
 //! | --- | --- | --- |
 //! | K1 | reserve space in the file for what is noted | continue |
 //! | K2 | while much is noted: take the notes, barrier, copy and write ([`ahead`]) | continue, or are slowed down |
-//! | K3 | [`Space::hold`]: wait until no thread stores, for 2 ms at the most, or 60; else later again | wait |
-//! | K4 | length, superblock; take the notes, copy into memory (what is above 64 MiB goes into the file) | wait |
+//! | K3 | [`Space::hold`]: wait until no thread stores, for at most 2 ms (or 60 ms); else try again later | wait |
+//! | K4 | length, superblock; take the notes, copy into memory (if above 64 MiB, into the file) | wait |
 //! | K5 to K7 | write, sync, root, sync (the [file](super)) | continue |
 //!
-//! K3 waits for 60 ms if writers were kept out before it.
+//! K3 waits for up to 60 ms if writers were kept out before it.
 //!
-//! A page that K2 copies beside writers may be a mixture. But a thread that stores to the page notes it, and K4 copies
-//! it again: in the checkpoint each page is what it was during the hold. Pages 0 and 1 have the superblock, and the
-//! number of the newest checkpoint. They are not copied, because the root has the superblock.
+//! A page that K2 copies while writers go on may be a mixture. But a thread that stores to the page notes it, and K4
+//! copies it again: in the checkpoint each page is what it was during the hold. Pages 0 and 1 have the superblock, and
+//! the number of the newest checkpoint. They are not copied, because the root has the superblock.
 //!
 //! A round that fails notes all pages again whose notes it took.
 
@@ -32,8 +32,8 @@ use crate::space::Space;
 use crate::space::Superblock;
 use crate::{Error, Result};
 
-/// The most pages that should be left for the hold: 64 MiB. It copies more only if single operations change more than
-/// that.
+/// The most pages that should be left for the hold: 64 MiB. The hold copies more only if single operations change more
+/// than that.
 const MOST_IN_HOLD: u64 = 16 << 10;
 /// How many times a hold is tried, and after how many tries writers are slowed down for it.
 const TRIES: u32 = 60;
@@ -46,7 +46,7 @@ const _: () = assert!(DIRTY_GRAIN == SLOT as u64);
 /// Which pages a round looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
-    /// Those that were noted.
+    /// The pages that were noted.
     Noted,
     /// All pages: the notes of an earlier session were lost with it, or the file has no checkpoint.
     All,
@@ -59,7 +59,7 @@ pub enum When {
     Open,
     /// When the pool is closed, and will have `length` bytes.
     Closed {
-        /// The length that it has then.
+        /// The length of the pool after the close.
         length: u64,
     },
 }
@@ -69,7 +69,7 @@ pub enum When {
 pub struct RoundOutcome {
     /// How long writers were held: of several tries, the longest.
     pub(crate) held: Duration,
-    /// How long they were kept from beginning operations before that, so that the copier kept up with them.
+    /// How long writers were kept from beginning operations before the hold, so that the copier kept up with them.
     pub(crate) slowed: Duration,
     /// Pages that were copied in the hold.
     pub(crate) copied: u64,
@@ -111,7 +111,7 @@ impl Copier {
         Self { path, ..Self::default() }
     }
 
-    /// The same, with at most `most` pages in a hold.
+    /// This copier, with at most `most` pages in a hold.
     pub fn with_most_in_hold(self, most: u64) -> Self {
         Self { most, ..self }
     }
@@ -155,7 +155,7 @@ impl Copier {
             ahead.copy_all(&mut round, !is_new)?;
         }
         if when == When::Open {
-            // Memory is touched before K2, because that takes a while, in which further pages are noted.
+            // Touching memory takes a while, in which further pages are noted. So it is done before K2.
             self.make_room_for(ahead.left());
             ahead.copy_noted(&mut round)?;
         }
@@ -181,7 +181,7 @@ impl Copier {
         // well.
         let refused = Cell::new(false);
         let is_wrong = || {
-            // A round ends before the file is released.
+            // The pool still has its file, because a round ends before the file is released.
             refused
                 .set(media.file().is_ok_and(|file| disk::were_pages_refused(&file, NEWEST_NUMBER)));
             refused.get() || space.met_damage().is_some()
@@ -200,7 +200,7 @@ impl Copier {
         self.copied.resize(self.copied.len().max(room), 0);
     }
 
-    /// K3 and K4.
+    /// Steps K3 and K4 of the round.
     fn hold<F: DiskFile>(
         &mut self,
         space: &Space<Mapped>,
@@ -226,7 +226,7 @@ impl Copier {
                 ahead.copy_noted(round)?;
                 continue;
             };
-            // Now: a later time would be that of stores which are not in the checkpoint.
+            // The time is taken now: by a later time there may be stores which are not in the checkpoint.
             let made = now();
             let taken = ahead.take_in_hold();
             if taken.len() as u64 > self.most && ahead.slow_down() {
@@ -245,8 +245,8 @@ impl Copier {
         }
     }
 
-    /// Copies pages into memory, and returns their numbers. If there are too many, writes them at once, and returns
-    /// none.
+    /// Copies pages into memory, and returns their numbers. If there are too many pages, writes them into the file at
+    /// once, and returns no numbers.
     fn copy_in_hold<F: DiskFile>(
         &mut self,
         media: &Mapped,

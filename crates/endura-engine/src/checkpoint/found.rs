@@ -60,7 +60,7 @@ pub struct Restored {
     /// Why the pool could not be trusted, in words; `None` if there was no pool, and it was created from the
     /// checkpoint.
     pub reason: Option<&'static str>,
-    /// The path of a copy of the pool as it was found, if that may have been whole.
+    /// The path of a copy of the pool as it was found, if the pool may have been whole.
     pub kept: Option<PathBuf>,
 }
 
@@ -76,12 +76,13 @@ impl Restored {
 }
 
 impl CheckpointPlan {
-    /// Looks for the checkpoint of the pool that was opened at `path`, as `choice` and the pool say. `None` if neither
-    /// wants checkpoints.
+    /// Looks for the checkpoint of the pool that was opened at `path`, as `choice` and the pool say. Returns `None` if
+    /// neither of the two wants checkpoints.
     ///
     /// A pool that was closed is whole without its checkpoint, and is opened with a warning. One that was not closed
-    /// may have to go back to its checkpoint, and a session without the checkpoint would lose that possibility. So it
-    /// is an error if the checkpoint has a file of the user's choice, whose disk may only not be mounted yet.
+    /// may have to go back to its checkpoint, and a session without the checkpoint would lose that possibility. So the
+    /// open of such a pool fails if the checkpoint is missing and has a file of the user's choice, because the disk of
+    /// that file may just not be mounted yet.
     pub(crate) fn of(
         path: &Path,
         choice: Option<&Checkpoints>,
@@ -94,7 +95,7 @@ impl CheckpointPlan {
             return Ok(None);
         }
         let chosen = choice.and_then(|choice| choice.file.clone());
-        // The working directory may change while the pool is open.
+        // The path is made absolute, because the working directory may change while the pool is open.
         let chosen = chosen.map(|path| std::path::absolute(&path).unwrap_or(path));
         let path = chosen.unwrap_or_else(|| beside::default_path(path));
         let comes_back = choice.is_some_and(|choice| choice.is_beside);
@@ -184,8 +185,8 @@ impl CheckpointPlan {
         Ok(Some(Restored { reason: Some(doubt.reason()), kept, ..restored }))
     }
 
-    /// Records in the next superblock which checkpoint this session is based on. `may_be_torn`: the pool is used as it
-    /// is although some of its pages may be old.
+    /// Records in the next superblock which checkpoint this session is based on. `may_be_torn` says that the pool is
+    /// used as it is although some of its pages may be old.
     pub(crate) fn announce(&mut self, file: &mut PoolFile, may_be_torn: bool) -> Result<()> {
         let said = said(file, may_be_torn)?;
         let relation = self.found.as_ref().and_then(|found| found.relation(said));
@@ -218,8 +219,9 @@ impl CheckpointPlan {
         Ok(())
     }
 
-    /// Writes into the pool the number of the checkpoint that the session is based on, before its superblock names that
-    /// checkpoint: see [`lineage`](crate::checkpoint). A checkpoint that a killed session left may not be durable.
+    /// Writes into the pool the number of the checkpoint that the session is based on, before the superblock of the
+    /// session names that checkpoint: see [`lineage`](crate::checkpoint). A checkpoint that a killed session left may
+    /// not be durable, so for such a checkpoint the number before it is written as the least one.
     pub(crate) fn write_number(&mut self, file: &fs::File) -> Result<()> {
         if !self.is_on() {
             return Ok(());
@@ -264,14 +266,14 @@ const NO_DISK: &str = "its folder is on a network file system, on FUSE or the li
      give it a file on a local one (ext4, xfs), or insist with `allow_any_filesystem(true)`";
 const INSISTED: &str = "the checkpoint is on a network file system, on FUSE or the like: neither its lock nor what was written last can be relied on there";
 
-/// The folder of the checkpoint at `path`, and warnings about its file system, unless that is the pool's.
+/// The folder of the checkpoint at `path`, and warnings about its file system, unless the pool is on the same one.
 fn look_at_folder(
     path: &Path,
     pool: &PoolFile,
     any_filesystem: bool,
 ) -> Result<(Option<FileId>, Vec<&'static str>)> {
     let path_of_folder = folder_of(path);
-    // The first round reports a folder that does not exist.
+    // If the folder does not exist, the first round reports that.
     let Ok(folder) = own_file::open_folder(path_of_folder) else {
         return Ok((whereabouts::at(path_of_folder).ok(), Vec::new()));
     };
@@ -329,7 +331,7 @@ pub(crate) fn restore_in_place(
     let writes = if is_suspect { Writes::All } else { Writes::Differing };
     let pages = from.restore(file.file(), writes, progress).map_err(|failure| {
         if matches!(failure, Failure::Pool(_)) {
-            // If the disk refuses pages now, what is read back later may not be what it has.
+            // If the disk refuses pages now, what is read back later may not be what the disk has.
             let _ = file.suspect();
         }
         beside::told(from.path(), failure)
@@ -365,7 +367,7 @@ pub(crate) fn make_anew(
     Ok((made, Restored::to(at, pages)))
 }
 
-/// Records in a pool that was just made from the checkpoint that there is no newer one.
+/// Records in a pool that was just written from the checkpoint `from` that this checkpoint is the newest.
 fn write_number_of(from: &Beside, file: &fs::File) -> Result<()> {
     let Some((_, number)) = from.newest_numbered() else { return Ok(()) };
     Newest::write(Some(Newest::is(number)), file).map_err(number_not_written)

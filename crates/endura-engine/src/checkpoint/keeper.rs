@@ -19,7 +19,7 @@ use crate::space::{Blocks, BlocksWatch, OwnPath, PoolFile, Schedule, Space, Supe
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
-/// A thread, and the channel that ends it when it is dropped.
+/// A thread, and a channel. The thread ends when the channel is dropped.
 struct Thread {
     end: SyncSender<()>,
     handle: JoinHandle<()>,
@@ -29,7 +29,7 @@ struct Thread {
 pub(crate) struct Keeper {
     shared: Arc<SessionRounds>,
     birthplace: ForkGuard,
-    /// Dropped only by `stop`: see `Background`.
+    /// The thread that makes checkpoints, if there is one. It is dropped only by `stop`: see `Background`.
     thread: Mutex<ManuallyDrop<Option<Thread>>>,
     has_no_thread: bool,
 }
@@ -37,8 +37,9 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// Starts from the plan of the session. The pages of the pool are noted from its first store on.
     ///
-    /// A pool that `is_in_doubt`, because it was not closed, replaces the newest checkpoint only after the walks of its
-    /// leak recovery have found it sound: a page of it may have rotted that is whole in the checkpoint.
+    /// If the pool `is_in_doubt`, because it was not closed, a round replaces the newest checkpoint only after the
+    /// walks of the leak recovery have found the pool sound: a page that is whole in the checkpoint may have rotted in
+    /// the pool.
     pub(crate) fn begin(
         space: &Arc<Space<Mapped>>,
         file: &PoolFile,
@@ -91,8 +92,8 @@ impl Keeper {
         }
     }
 
-    /// Starts the thread, if the schedule wants one. To be called after the leak recovery has begun, for which a first
-    /// round may wait.
+    /// Starts the thread, if the schedule wants one. It must be called after the leak recovery has begun, because the
+    /// first round may wait for the leak recovery.
     pub(crate) fn start(&mut self) {
         let Schedule { every, after_bytes, .. } = self.shared.schedule;
         if every.is_some() || after_bytes.is_some() {
@@ -112,9 +113,9 @@ impl Keeper {
         }
     }
 
-    /// Makes a checkpoint now. Durable on return.
+    /// Makes a checkpoint now. The checkpoint is durable on return.
     pub(crate) fn checkpoint(&self) -> Result<Checkpoint> {
-        // Before the blocks: a close, which cuts the file, waits for this lock.
+        // This lock is taken before `own_blocks` looks at the file: a close, which cuts the file, waits for the lock.
         let mut maker = self.shared.maker.lock();
         self.shared.own_blocks();
         self.shared.round(&mut maker, self.shared.superblock, When::Open)
@@ -148,8 +149,8 @@ impl Keeper {
         drop(self.shared.maker.lock());
     }
 
-    /// Finds out whether a closed pool may be marked as closed, by which the next session takes it for whole. Completes
-    /// the walks for which the first round has to wait.
+    /// Finds out whether a pool that is being closed may be marked as closed. The next session takes a pool with that
+    /// mark for whole. Completes the walks for which the first round has to wait.
     ///
     /// # Errors
     ///
@@ -173,8 +174,8 @@ impl Keeper {
         self.shared.known.lock().is_suspect
     }
 
-    /// Whether the pool had its checkpoints elsewhere before this session; `None` if the file of this session holds
-    /// one. If it holds none, there is no reason to require that file at each open.
+    /// Whether the pool had its checkpoints elsewhere before this session; `None` if the file of this session holds a
+    /// checkpoint. If that file holds none, there is no reason to require it at each open.
     pub(crate) fn was_elsewhere(&self) -> Option<bool> {
         let has_none = self.shared.maker.lock().kept.newest().is_none();
         has_none.then_some(self.shared.was_elsewhere)

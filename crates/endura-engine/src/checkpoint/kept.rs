@@ -6,17 +6,17 @@
 //! | the folder | the file | what the round does |
 //! | --- | --- | --- |
 //! | as it was | as it was, with the newest checkpoint | writes to it |
-//! | | with another one: it was written over | nothing |
+//! | | as it was, with another checkpoint: it was written over | nothing |
 //! | | is not there: it was removed | makes a new one |
 //! | | is not there, but a link to it is | nothing |
-//! | | another one, which holds the newest checkpoint | writes to that, looks at all pages |
-//! | | another one | nothing |
+//! | | another file, which holds the newest checkpoint | writes to that, looks at all pages |
+//! | | any other file | nothing |
 //! | | an error was met before: it is opened again | as above |
-//! | another one, or none | holds the newest checkpoint: its disk was mounted again | writes to that, looks at all pages |
+//! | another, or none | holds the newest checkpoint: its disk was mounted again | writes to that, looks at all pages |
 //! | | any other, or none: unplugged, mounted over, replaced | nothing |
 //!
 //! If a round does nothing, it fails with a reason, and the next one looks again. So the session continues with the
-//! folder and the file when they come back. A new file never replaces one that this session has not made or had.
+//! folder and the file when they come back. A new file replaces only a file that this session has made or had.
 
 use std::fs::{self, File};
 use std::io;
@@ -49,7 +49,7 @@ pub(crate) struct Kept {
     is_given_up: bool,
     /// The newest checkpoint that the session knows of.
     newest: Option<(Moment, u64)>,
-    /// The session.
+    /// The number of the session that keeps the file.
     session: [u8; 16],
 }
 
@@ -71,7 +71,7 @@ impl Kept {
         self.file.as_mut()
     }
 
-    /// The number of the newest checkpoint that has its name.
+    /// The number of the newest checkpoint whose file has its name.
     pub(crate) fn newest(&self) -> Option<u64> {
         self.newest.map(|(_, number)| number)
     }
@@ -180,10 +180,10 @@ impl Kept {
     }
 
     /// Opens the file at the path, if it holds the newest checkpoint. Returns `false` if it is this session's file, but
-    /// was given up. The file that the session had stays open until then, because it may come back.
+    /// was given up. The file that the session had stays open until another one is taken up, because it may come back.
     fn take_up(&mut self, most_pages: u32, has_moved: bool) -> Result<bool> {
         let refused = if has_moved { ANOTHER_FOLDER } else { beside::REPLACED };
-        // Its own file can be locked again only after it is released.
+        // If the path leads to the session's own file, that file can be locked again only after it is released.
         if whereabouts::at(&self.path).ok() == self.had {
             self.file = None;
         }

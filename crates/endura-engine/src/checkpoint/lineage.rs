@@ -12,23 +12,24 @@
 //! | `S`, closed | of `S`, with the superblock of the close | current: not a byte differs |
 //! | `S`, closed | any other of `S` or `B` | it lags: no power loss may take the pool back to before that close |
 //! | `S`, not closed | of `S` | the state to which a power loss takes the pool back |
-//! | `S`, not closed | `B` | the same, unless it lagged already when `S` began |
+//! | `S`, not closed | of `B` | that state as well, unless the checkpoint lagged already when `S` began |
 //!
 //! A session makes many checkpoints, and only the last one stands for its close. So a session that finds the pool
 //! closed, and the checkpoint of that close, also records when that checkpoint was made: an earlier one of `B` is then
-//! stale as well. Otherwise a session does not record that, because the newest root of a killed session may not be
-//! durable, and a power loss leaves the one before it.
+//! stale as well. Otherwise a session does not record that time, because the newest root of a killed session may not be
+//! durable, and a power loss leaves the root before it.
 //!
 //! A close makes its checkpoint before it writes the superblock that says "closed". A power loss between the two leaves
 //! a pool that was not closed, and a checkpoint of `S` with all that was in the pool.
 //!
-//! # Which one of a session
+//! # Which checkpoint of a session
 //!
 //! Checkpoints are numbered. The pool records the number `w` of the newest one (`space/file/newest_number.rs`), and
-//! whether the next one may exist: a round records that before it writes the root, and writes the new number when the
-//! checkpoint `n` is durable and has its name. A session that begins writes the number of the checkpoint that it found.
-//! If that checkpoint may not be durable, because a killed session made it, the session records that the newest is the
-//! one before it, or this one. So for a pool that was not closed, and a checkpoint of `S` or `B`:
+//! whether the next one may exist. A round records that the next one may exist before it writes the root, and writes
+//! the new number when the checkpoint is durable and has its name. A session that begins writes the number of the
+//! checkpoint that it found. If that checkpoint may not be durable, because a killed session made it, the session
+//! records that the newest is the one before it, or this one. So for a pool that was not closed, and a checkpoint of
+//! `S` or `B` with the number `n`:
 //!
 //! | | the process ended | the machine went down |
 //! | --- | --- | --- |
@@ -48,14 +49,14 @@ use crate::space::Superblock;
 /// How a checkpoint relates to a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relation {
-    /// It is of another pool.
+    /// The checkpoint is of another pool.
     Foreign,
-    /// It is of this pool, but neither of its last session nor the one that this session found; or the pool is older
-    /// than it.
+    /// The checkpoint is of this pool, but the pool's last session neither made it nor found it; or the pool is older
+    /// than the checkpoint.
     Stale,
-    /// It is of the right session, but that has made a newer one.
+    /// The checkpoint is of the right session, but the pool has made a newer one.
     Older,
-    /// It is of this pool's history.
+    /// The checkpoint is of this pool's history.
     Related {
         /// Whether the pool was closed, and equals the checkpoint.
         is_current: bool,
@@ -70,7 +71,7 @@ pub(crate) struct Said<'s> {
     pub(crate) last: &'s Superblock,
     /// The newest checkpoint, if it is known.
     pub(crate) newest: Option<Newest>,
-    /// Whether pages of the pool may be old, including the one with that number.
+    /// Whether pages of the pool may be old, including the page with the number of the newest checkpoint.
     pub(crate) may_be_torn: bool,
 }
 
@@ -90,7 +91,7 @@ pub(crate) fn base(said: Said<'_>, moment: &Moment, number: u64) -> Option<Base>
     Some(Base { session, made, lags })
 }
 
-/// How the checkpoint of this moment and number relates to a pool with these records.
+/// How the checkpoint of this moment and number relates to a pool that records `said`.
 pub(crate) fn relation(said: Said<'_>, moment: &Moment, number: u64) -> Relation {
     let last = said.last;
     let Some(root) = Superblock::decode(&moment.superblock) else { return Relation::Foreign };

@@ -8,8 +8,8 @@
 //! | anything here | `.ci/quick`; `cargo test -p endura-tests --test faults --test damage` |
 //! | the hold, or what runs beside writers | `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom` |
 //!
-//! `cargo test -p endura-engine --lib checkpoint`, a part of `.ci/quick`, cuts the power, kills the process and fails calls at
-//! every step of a round, and leaves out each of its syncs.
+//! `cargo test -p endura-engine --lib checkpoint`, a part of `.ci/quick`, cuts the power, kills the process and fails
+//! calls at every step of a round, and leaves out each sync of the round.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -28,7 +28,7 @@
 //! | [`pieces`] | work on several pieces of a file at once |
 //! | [`restore`] | writes a checkpoint over a torn pool |
 //! | [`beside`] | the file of checkpoints beside a pool: finding, locking and creating it |
-//! | [`kept`] | that file while the pool is open: whether it is still there |
+//! | [`kept`] | the file of checkpoints while the pool is open: whether it is still there |
 
 mod ahead;
 mod aside;

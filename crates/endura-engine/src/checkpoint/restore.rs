@@ -7,8 +7,9 @@
 //! | R4 write those pages; the length; sync | the torn pool: its superblock is untouched |
 //! | R5 superblock: this boot, not closed, the checkpoint's session as its base | what `kill -9` would have left |
 //!
-//! The caller does the lock and the [lineage](super::lineage) of R1, R3, which copies the torn file, and R5. After R5
-//! the pool is as if its writer had been killed at the checkpoint. After a crash before R5 the next open starts again.
+//! The caller does the rest: in R1 the lock and the [lineage](super::lineage); R3, which copies the torn file; and R5.
+//! After R5 the pool is as if its writer had been killed at the checkpoint. After a crash before R5 the next open
+//! starts again.
 //!
 //! The file is repaired in place: its owner, links and attributes stay. Only pages that differ, and those in short gaps
 //! between them, are written. Several [`pieces`](super::pieces) are worked on at once.
@@ -38,19 +39,21 @@ const GAP: u32 = 2;
 /// Bytes that are written between two syncs, so that the disk works while the rest is read.
 const SYNC_EACH: u64 = 32 << 20;
 
-/// Called with the bytes that are done and the bytes of the whole; an error from it ends the work.
+/// A function that is called with the bytes that are done and the bytes of the whole. An error that it returns ends the
+/// work.
 pub(crate) type Progress<'p> = dyn FnMut(u64, u64) -> io::Result<()> + 'p;
 
 /// Which pages a restore writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writes {
-    /// Those that differ from the checkpoint.
+    /// The pages that differ from the checkpoint.
     Differing,
-    /// All: the disk has refused pages of the file, and what is read back may not be what the disk has.
+    /// All pages: the disk has refused pages of the file, and what is read back may not be what the disk has.
     All,
 }
 
-/// Whether the file has a page that differs from the newest checkpoint of `from`, or is shorter. Reads all of the file.
+/// Whether the file has a page that differs from the newest checkpoint of `from`, or is shorter than the pool in it.
+/// Reads all of the file.
 pub(crate) fn differs<F: DiskFile>(file: &File, from: &CheckpointFile<F>) -> Result<bool, Failure> {
     if from.newest().is_none() {
         return Ok(false);
@@ -127,7 +130,7 @@ pub fn restore<F: DiskFile>(
     }
     file.sync_all().map_err(Failure::Pool)?;
     if writes == Writes::All {
-        // Only what the disk returns counts.
+        // Only what the disk returns counts, not what the page cache has.
         disk::forget_pages(file, 0, length);
         if differs(file, from)? {
             return Err(Failure::Pool(io::ErrorKind::InvalidData.into()));
@@ -136,8 +139,8 @@ pub fn restore<F: DiskFile>(
     Ok(written.into_inner())
 }
 
-/// The number of pages of the pool in the newest checkpoint, by the pool's own words of length, which are in a page
-/// that has a hash. The root may name more pages, because a file may be longer than the pool in it.
+/// The number of pages of the pool in the newest checkpoint. It is found from the pool's own words about its length,
+/// which are in a page that has a hash. The root may name more pages, because a file may be longer than the pool in it.
 ///
 /// # Errors
 ///
@@ -177,7 +180,7 @@ fn pages_to_write<F: DiskFile>(
     Ok(differing)
 }
 
-/// Ascending pages, and those in short gaps between them: a disk writes one piece sooner than two.
+/// Adds the pages in short gaps between ascending pages, because a disk writes one piece sooner than two.
 fn with_short_gaps(pages: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut all: Vec<u32> = Vec::new();
     for page in pages {

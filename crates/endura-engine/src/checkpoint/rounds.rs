@@ -24,7 +24,7 @@ const READ_IN: usize = 8 << 20;
 /// A hold of writers that is longer than this is reported.
 const LONG: Duration = Duration::from_millis(20);
 
-/// What the rounds of a session share. A thread that makes a round holds the lock.
+/// What the rounds of a session share. A thread holds the lock of the `Maker` while it makes a round.
 pub(super) struct Maker {
     pub(super) kept: Kept,
     pub(super) copier: Copier,
@@ -60,7 +60,7 @@ pub(super) struct SessionRounds {
     pub(super) path: PathBuf,
     /// Whether the pool had its checkpoints in a file of the user's choice before this session.
     pub(super) was_elsewhere: bool,
-    /// How long after the open the first round begins that looks at all pages.
+    /// The time from the open to the first round that looks at all pages.
     pub(super) first: Duration,
     pub(super) own_path: OwnPath,
     /// Whether the session found a pool that was not closed, and that has not been verified.
@@ -80,7 +80,8 @@ impl SessionRounds {
     ) -> Result<Checkpoint> {
         let begun = Instant::now();
         let mut made = self.try_round(maker, superblock, when);
-        // A poisoned pool: what another program has written into its file is no damage of this pool.
+        // The damage that a poisoned pool has met does not count: what another program has written into the file is no
+        // damage of this pool.
         if !self.space.is_poisoned() {
             made = self.space.told(made).map_err(|error| match self.space.met_damage() {
                 Some(_) => {
@@ -120,7 +121,7 @@ impl SessionRounds {
 
     /// Records that no checkpoint could be made.
     pub(super) fn note_failure(&self, error: &Error) {
-        // The close makes a checkpoint of its own.
+        // This is no failure, because the close makes a checkpoint of its own.
         if matches!(error, Error::Closed) {
             return;
         }
@@ -139,7 +140,7 @@ impl SessionRounds {
     }
 
     /// Records in the pool and in the checkpoint that the disk has refused pages of the pool, or that the pool is
-    /// damaged. If the disk accepts no further write either, nothing is lost by that: what it has stays.
+    /// damaged. If the disk refuses these writes as well, nothing more is lost: what the disk has stays.
     pub(super) fn suspect(&self, maker: &mut Maker) {
         if std::mem::replace(&mut self.known.lock().is_suspect, true) {
             return;
@@ -186,7 +187,7 @@ impl SessionRounds {
         self.read_in();
         self.vouch(when != When::Open)?;
         let most_pages = pages_within(self.space.media().limit());
-        // The file with the newest checkpoint may be gone.
+        // The pool's own number counts too, because the file with the newest checkpoint may be gone.
         let number = maker.newest.map(|newest| newest.number).max(maker.kept.newest());
         let number = number.unwrap_or_default();
         if maker.kept.ready(&*self.space.media().file()?, most_pages, number)? {
@@ -218,8 +219,8 @@ impl SessionRounds {
         Ok((made, kept.bytes()))
     }
 
-    /// Reads a pool that has to be walked into the page cache, in the order in which a disk is fast, if it fits into
-    /// half of the memory. Pages that cannot be read are left to the walks.
+    /// Reads a pool that has to be walked into the page cache, in the order in which a disk reads fast, if the pool
+    /// fits into half of the memory. Pages that cannot be read are left to the walks.
     fn read_in(&self) {
         if !self.is_in_doubt || !self.space.has_walks_left() {
             return;
@@ -238,7 +239,7 @@ impl SessionRounds {
         }
     }
 
-    /// Fails unless the pool's file is the one that this session has left, and an open of its path finds it. What
+    /// Fails unless the pool's file is as this session has left it, and an open of its path finds that file. What
     /// another program has written there must not get into a checkpoint.
     fn expect_own_pool(&self, newest: Option<Newest>) -> Result<()> {
         let media = self.space.media();
@@ -255,9 +256,9 @@ impl SessionRounds {
         }
     }
 
-    /// Makes the newest checkpoint durable and gives it its name and number, before another one is written. This
-    /// session may have found it, or an earlier round may have failed to finish it. So of the two that the file then
-    /// has, the pool knows one.
+    /// Makes the newest checkpoint durable and gives it its name and number, before another one is written. The session
+    /// may have found that checkpoint at its open, or an earlier round may have failed to finish it. So when another
+    /// one is written, the pool already knows one of the two checkpoints that the file then has.
     fn secure_newest(&self, maker: &mut Maker) -> Result<()> {
         let Some(file) = maker.kept.file() else { return Ok(()) };
         if file.newest().is_none() {

@@ -9,13 +9,13 @@ use std::time::{Duration, SystemTime};
 pub struct Checkpoint {
     /// When writers were held for it: the moment to which a power loss takes the pool back.
     pub at: SystemTime,
-    /// How long it took, from its begin until it was durable. If that is longer than the interval, the next one follows
-    /// at once, and a power loss costs up to twice as much.
+    /// How long the checkpoint took, from its start until it was durable. If that is longer than the interval, the next
+    /// one follows at once, and a power loss costs up to twice this time.
     pub took: Duration,
     /// How long writers were held: of several tries, the longest.
     pub held: Duration,
     /// How long writers were kept from beginning operations before they were held, some milliseconds at a time, because
-    /// they changed pages faster than the disk took them. Zero if they did not.
+    /// they changed pages faster than the disk took them. Zero if writers were not slowed down.
     pub slowed: Duration,
     /// Bytes of pages that were copied while writers were held.
     pub copied_bytes: u64,
@@ -41,14 +41,16 @@ pub struct CheckpointFailure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointStats {
-    /// The path of their file.
+    /// The path of the file of checkpoints.
     pub path: PathBuf,
-    /// How long after the last checkpoint the next one is made, if anything was written; `None` if not for this reason.
+    /// How long after the last checkpoint the next one is made, if anything was written. `None` if time is no reason to
+    /// make one.
     pub every: Option<Duration>,
-    /// After how many bytes of changed pages the next one is made; `None` if not for this reason.
+    /// After how many bytes of changed pages the next checkpoint is made. `None` if the number of bytes is no reason to
+    /// make one.
     pub after_bytes: Option<u64>,
     /// When the checkpoint was made to which a power loss now would take the pool back. `None` if there is none yet:
-    /// the pool would be refused.
+    /// after a power loss now, the pool would be refused.
     pub newest: Option<SystemTime>,
     /// The last checkpoint that this session made.
     pub last: Option<Checkpoint>,

@@ -1,9 +1,9 @@
 //! When the thread of a session makes checkpoints.
 //!
-//! A round is due when the interval has passed since the begin of the round before, so that a power loss costs the
-//! interval and the time of one round. What a killed session has written counts from the checkpoint before it: if that
-//! is older than the interval, the first round of the next session begins with the session. So sessions that all end
-//! before the interval has passed do not continue without a checkpoint for ever.
+//! A round is due when the interval has passed since the start of the previous round, so that a power loss costs the
+//! interval and the time of one round. For what a killed session has written, the interval counts from the newest
+//! checkpoint: if that is older than the interval, the first round of the next session begins with the session. So a
+//! checkpoint is made even if no session lasts as long as the interval.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -15,13 +15,14 @@ use crate::checkpoint::restore;
 use crate::media::Media;
 use crate::space::Schedule;
 
-/// A pool that has no checkpoint yet, or one that must be compared, gets its first this long after the open, unless
-/// that is too late. So a program that has the pool open for a moment does not pay for two.
+/// If a pool has no checkpoint yet, or all its pages must be compared with the one it has, the first round begins this
+/// long after the open, unless that is too late. So a program that has the pool open for a moment does not pay for two
+/// rounds.
 const FIRST: Duration = Duration::from_secs(1);
 /// The pause between two looks at how much has changed.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long after the open the first round begins that looks at all pages. `age` is that of the newest checkpoint, if
+/// The time from the open to the first round that looks at all pages. `age` is the age of the newest checkpoint, if
 /// there is one to which the pool can be taken back. `is_behind` means that the pool may hold what that checkpoint does
 /// not.
 pub(super) fn first_after(schedule: &Schedule, age: Option<Duration>, is_behind: bool) -> Duration {
@@ -66,7 +67,7 @@ impl SessionRounds {
         let every = self.schedule.every.map(|every| match every.saturating_sub(since) {
             // A round took longer than the interval, and the next one follows.
             Duration::ZERO if !self.known.lock().fails && self.is_due(since) => Duration::ZERO,
-            // If nothing has changed by then, an idle pool is looked at no more often than others.
+            // If nothing has changed by then, the next look is after the interval or `LOOK`, whichever is shorter.
             Duration::ZERO => every.min(LOOK),
             left => left,
         });
@@ -77,7 +78,7 @@ impl SessionRounds {
         least.unwrap_or(LOOK).max(Duration::from_millis(1))
     }
 
-    /// Whether the next round looks at all pages, and has not failed yet.
+    /// Whether the next round looks at all pages, and the last attempt at a round has not failed.
     fn is_first(&self) -> bool {
         let known = self.known.lock();
         known.pages == Pages::All && !known.fails

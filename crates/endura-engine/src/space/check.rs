@@ -67,8 +67,8 @@ pub struct Shares {
     pub free: u64,
     /// Bytes of chunks that wait for a grace period, including those of dropped maps.
     pub limbo: u64,
-    /// Bytes that are none of these: stranded when a session ended uncleanly. Zero when the leak recovery after that end
-    /// is complete ([`Space::leak recovery`]).
+    /// Bytes that are neither reached, nor free, nor waiting: they were stranded when a session ended uncleanly. Zero
+    /// when the leak recovery after that end is complete ([`Space::leak_recovery`]).
     pub leaked: u64,
 }
 
@@ -76,7 +76,7 @@ pub struct Shares {
 /// another owner as well.
 pub struct SpaceCheck<'q, M: Media> {
     space: &'q Space<M>,
-    /// By the first unit of the span.
+    /// The spans of chunks, by their first unit.
     slabs: BTreeMap<u64, Slab>,
     /// Chunks with a span or a run of pages of their own, by offset.
     alone: BTreeMap<u64, Owner>,
@@ -98,7 +98,7 @@ impl<M: Media> Quiesced<'_, M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if two of those overlap.
+    /// [`Error::Corrupt`] if two of those chunks overlap.
     pub fn check(&self) -> Result<SpaceCheck<'_, M>> {
         let space = self.space();
         let pages = space.allocator.pages();
@@ -295,7 +295,7 @@ impl<M: Media> SpaceCheck<'_, M> {
         Ok(())
     }
 
-    /// Fails if anything but the chunk itself, if it is `owned`, has a use inside a run of pages.
+    /// Fails if anything inside a run of pages has a use of its own, except the run's chunk if that is `owned`.
     fn check_sole(&self, first: u64, end: u64, owned: bool) -> Result<()> {
         let chunks = self.alone.range(first * UNIT..end * UNIT).count();
         if self.slabs.range(first..end).next().is_some()

@@ -10,10 +10,10 @@ use crate::{Error, Result};
 impl<M: Media> Guard<'_, M> {
     /// Allocates a chunk of at least `bytes` bytes. Its contents are arbitrary, and nothing leads to it yet.
     ///
-    /// It starts at a multiple of 16; at a cache line, if `bytes` is a whole number of lines; and at a multiple of its
-    /// size, if that is a power of two up to 4 KiB. The header of its span is durable on return, so the chunk may be
-    /// linked as soon as its contents are durable. A chunk that is not linked when the process ends is stranded until a
-    /// leak recovery.
+    /// The chunk starts at a multiple of 16. If `bytes` is a whole number of cache lines, it starts at a line. If its
+    /// size is a power of two up to 4 KiB, it starts at a multiple of that size. The header of its span is durable on
+    /// return, so the chunk may be linked as soon as its contents are durable. A chunk that is not linked when the
+    /// process ends is stranded until a leak recovery.
     ///
     /// # Errors
     ///
@@ -92,8 +92,8 @@ impl<M: Media> Guard<'_, M> {
     /// Retires a chunk of `bytes` bytes, as requested, whose unlink is *durable*. It is reused once every operation
     /// that may have seen the link has ended.
     ///
-    /// If `at` turns out not to be a chunk in use, it is not reused and the pool is poisoned: two owners of one chunk are
-    /// worse than an error.
+    /// If `at` turns out not to be a chunk in use, it is not reused and the pool is poisoned: two owners of one chunk
+    /// are worse than an error.
     pub fn retire(&self, at: u64, bytes: u64) {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
         self.keep(at, bytes);

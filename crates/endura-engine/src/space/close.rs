@@ -17,8 +17,8 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`], [`Error::Poisoned`] or [`Error::Corrupt`]: the pool must then not be
-    /// marked as cleanly closed. Those of [`close`](Self::close).
+    /// [`Error::ReadOnly`], [`Error::Poisoned`] or [`Error::Corrupt`]: the pool must then not be marked as cleanly
+    /// closed. Also the errors of [`close`](Self::close).
     pub fn save(&self) -> Result<u64> {
         if self.session.read_only {
             return Err(Error::ReadOnly);
@@ -37,7 +37,7 @@ impl<M: Media> Space<M> {
             lengths::record(&self.media, map, self.session)?;
         }
         lengths::record_maps(&self.media, self.session, maps.len())?;
-        // Fences the lengths as well.
+        // This call fences the lengths as well.
         self.allocator.save(&self.media, self.session.generation)
     }
 }

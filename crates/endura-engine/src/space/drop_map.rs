@@ -77,14 +77,14 @@ impl<M: Media> Space<M> {
     /// stays.
     ///
     /// The walk runs when no operation can be inside the map: mostly before this call returns, otherwise when space is
-    /// short, at the next drop, or at the close. It is called in several pins, and each call lists about as many chunks
-    /// as it is asked for, each by its offset and its bytes as requested. The callback that it calls with them returns
-    /// whether the chunk is new. The walk returns whether it has listed all chunks. No operation changes the map
-    /// meanwhile. O(chunks of the map).
+    /// short, at the next drop, or at the close. The walk is called in several pins, and each call lists about as many
+    /// chunks as it is asked for, each by its offset and its bytes as requested. The callback that the walk calls with
+    /// each chunk returns whether that chunk is new. The walk returns whether it has listed all chunks. No operation
+    /// changes the map meanwhile. O(chunks of the map).
     ///
     /// # Errors
     ///
-    /// Those of [`pin_mut`](Self::pin_mut) and of `inventory`.
+    /// The errors of [`pin_mut`](Self::pin_mut) and of `inventory`.
     pub fn drop_map(
         &self,
         name: &str,
@@ -115,7 +115,8 @@ impl<M: Media> Space<M> {
         while looks < LOOKS {
             self.epochs.advance();
             let now = self.epochs.now();
-            // The drop is durable. The close frees the chunks, or if the pool was poisoned, the next open does.
+            // The drop is durable even if no pin begins here. The close frees the chunks, or if the pool was poisoned,
+            // the next open does.
             let Ok(guard) = self.pin_mut() else { return Ok(true) };
             let step = self.step_of_drops(&guard, now, Some(entry))?;
             drop(guard);
@@ -128,7 +129,7 @@ impl<M: Media> Space<M> {
                 }
             }
         }
-        // The chunks of earlier drops that had to wait.
+        // Frees the chunks of earlier drops that had to wait.
         for entry in others {
             self.free_drops(Some(entry))?;
         }
@@ -143,7 +144,8 @@ impl<M: Media> Space<M> {
         now: u64,
         of: Option<u64>,
     ) -> Result<DropStep> {
-        // The caller may be an operation that ran out of space and holds this lock further up. The drop can wait.
+        // The caller may be an operation that ran out of space and holds this lock further up the call stack. The drop
+        // can wait.
         let Some(mut registry) = self.directory.registry.try_lock() else {
             return Ok(DropStep::Waiting);
         };
@@ -181,7 +183,7 @@ impl<M: Media> Space<M> {
     }
 
     /// Frees all that can be freed now of the dropped map with the directory entry `of`, or of any, in many pins.
-    /// Returns whether there was anything to free. To be called outside of operations.
+    /// Returns whether there was anything to free. It must be called outside of operations.
     pub(crate) fn free_drops(&self, of: Option<u64>) -> Result<bool> {
         let mut has_worked = false;
         loop {

@@ -7,9 +7,9 @@
 //! | 4096..4352 | superblock, copy B; the rest of the 4 KiB is zero |
 //! | 8192..8256 | session words: committed one by one by 8-byte stores, outside any checksum |
 //! | 11264..12288 | the new name of a map that is being renamed |
-//! | 12288..16384 | the table of page 0: as unit 0 of any page that is cut |
+//! | 12288..16384 | the table of page 0, like unit 0 of any other page that is cut |
 //! | 16384..32768 | map directory: entries of 1,024 bytes |
-//! | 32768..49152 | the free space that the last clean close left, first block |
+//! | 32768..49152 | the first block of the list of free space that the last clean close left |
 //! | 49152..2 MiB | spans, as in any page that is cut |
 //! | 2 MiB.. | pages of 2 MiB |
 

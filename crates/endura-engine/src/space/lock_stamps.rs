@@ -17,8 +17,8 @@ use crate::sync::{AtomicU64, OnceLock, Ordering};
 
 /// Words of the bits for the lines of a page.
 const WORDS: usize = (PAGE / LINE / 64) as usize;
-/// The number of buckets. Each holds as many pages as all before it together, and one more; 2^26 pages are more than a
-/// pool can have.
+/// The number of buckets. Each bucket holds as many pages as all buckets before it together, and one more. 2^26 pages
+/// are more than a pool can have.
 const BUCKETS: usize = 27;
 
 type Lines = [AtomicU64; WORDS];
@@ -48,7 +48,8 @@ impl Stamps {
         Self { buckets: [const { OnceLock::new() }; BUCKETS] }
     }
 
-    /// Notes that a word in the line at `at` is about to be set. To be called before any other thread can see the word.
+    /// Notes that a word in the line at `at` is about to be set. It must be called before any other thread can see the
+    /// word.
     pub(crate) fn note(&self, at: u64) {
         let (bucket, page) = place(at / PAGE);
         let (word, mask) = bit(at);
@@ -63,7 +64,7 @@ impl Stamps {
         }
     }
 
-    /// Whether a word in the line at `at` was noted. To be called after the lock word was loaded.
+    /// Whether a word in the line at `at` was noted. It must be called after the lock word was loaded.
     pub(crate) fn has(&self, at: u64) -> bool {
         let (bucket, page) = place(at / PAGE);
         let (word, mask) = bit(at);

@@ -169,7 +169,7 @@ fn nothing_is_stored_in_a_hold() {
     writer.join().unwrap();
 }
 
-/// The barrier of the hold is `membarrier`. That of the writers only constrains the compiler.
+/// The barrier of the hold is `membarrier`. The barrier of the writers only constrains the compiler.
 #[test]
 fn a_hold_keeps_stores_out_by_its_barrier() {
     check(Some(2), nothing_is_stored_in_a_hold);

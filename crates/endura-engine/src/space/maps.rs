@@ -16,11 +16,11 @@ use crate::types::Types;
 use crate::{Error, Result};
 
 impl<M: Media> Space<M> {
-    /// As [`open_typed_map`](Self::open_typed_map), for a map whose types are not recorded.
+    /// Does what [`open_typed_map`](Self::open_typed_map) does, for a map whose types are not recorded.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`open_typed_map`](Self::open_typed_map).
     pub fn open_map(
         &self,
         name: &str,
@@ -40,9 +40,9 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadName`]; [`Error::BadTypeName`]; [`Error::NoSuchMap`] if the pool is read-only; those of `init`,
-    /// after which there is no map; those of [`pin_mut`](Self::pin_mut) and of [`with_room`](Self::with_room), which
-    /// may call `init` again after it has freed space.
+    /// [`Error::BadName`]; [`Error::BadTypeName`]; [`Error::NoSuchMap`] if the pool is read-only; the errors of `init`,
+    /// after which there is no map; the errors of [`pin_mut`](Self::pin_mut) and of [`with_room`](Self::with_room).
+    /// `with_room` may call `init` again after it has freed space.
     pub fn open_typed_map(
         &self,
         name: &str,
@@ -84,7 +84,7 @@ impl<M: Media> Space<M> {
             registry.free.insert(at);
         }
         let root = init(&guard, at).inspect_err(|_| {
-            // Another thread may use the entry next, and the page that the entry may lie in. These stores must not
+            // Another thread may use the entry next, and the span in which the entry may lie. These stores must not
             // become durable after the LIVE of that thread: pairs with its drain.
             self.media.drain();
         })?;
@@ -93,7 +93,7 @@ impl<M: Media> Space<M> {
         entry.flush(0, WORDS);
         self.media.mark(Mark::Step("pool.create.entry"));
         // Before LIVE, which must not become durable without the name, the root and the first nodes, nor without the
-        // link of the page. Also before a later entry is used, because word 1 says that this one was.
+        // link of the span. Also before a later entry is used, because word 1 says that this one was.
         self.media.fence();
         set_state(entry, LIVE);
         self.media.mark(Mark::Step("pool.create.live"));
@@ -111,8 +111,8 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadName`]; [`Error::NoSuchMap`]; [`Error::MapExists`] if there is a map `to`, even the same map; those
-    /// of [`pin_mut`](Self::pin_mut).
+    /// [`Error::BadName`]; [`Error::NoSuchMap`]; [`Error::MapExists`] if there is a map `to`, even the same map; the
+    /// errors of [`pin_mut`](Self::pin_mut).
     pub fn rename_map(&self, from: &str, to: &str) -> Result<()> {
         check_name(to)?;
         let _guard = self.pin_mut()?;
@@ -123,7 +123,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`pin`](Self::pin).
+    /// The errors of [`pin`](Self::pin).
     pub fn find_map(&self, name: &str) -> Result<Option<Arc<MapState>>> {
         let _guard = self.pin()?;
         Ok(self.directory.registry.lock().maps.get(name).cloned())
@@ -133,7 +133,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`pin`](Self::pin).
+    /// The errors of [`pin`](Self::pin).
     pub fn maps(&self) -> Result<Vec<Arc<MapState>>> {
         let _guard = self.pin()?;
         Ok(self.all_maps())
@@ -143,7 +143,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`pin`](Self::pin).
+    /// The errors of [`pin`](Self::pin).
     pub fn named_maps(&self) -> Result<Vec<(String, Arc<MapState>)>> {
         let _guard = self.pin()?;
         let registry = self.directory.registry.lock();

@@ -25,8 +25,8 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Notes the damage of an error that is about to be returned, and returns the error. It belongs into the caller's
-    /// branch for errors, so that a success costs no further instruction.
+    /// Notes the damage of an error that is about to be returned, and returns the error. The call belongs in the
+    /// caller's branch for errors, so that a success costs no further instruction.
     #[cold]
     #[inline(never)]
     pub(crate) fn noted(&self, error: Error) -> Error {
@@ -60,7 +60,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`pin`](Self::pin).
+    /// The errors of [`pin`](Self::pin).
     pub(crate) fn is_walked(&self, is_closed: bool) -> Result<bool> {
         if !self.has_walks_left() {
             return Ok(true);

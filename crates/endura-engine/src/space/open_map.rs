@@ -45,7 +45,7 @@ impl<M: Media> OpenMap<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Dropped`]; those of [`Space::pin`].
+    /// [`Error::Dropped`]; the errors of [`Space::pin`].
     #[inline(always)]
     pub(crate) fn pin(&self) -> Result<Guard<'_, M>> {
         self.unless_dropped(self.space.pin()?)
@@ -55,7 +55,7 @@ impl<M: Media> OpenMap<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Dropped`]; those of [`Space::pin_mut`].
+    /// [`Error::Dropped`]; the errors of [`Space::pin_mut`].
     #[inline(always)]
     pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
         self.unless_dropped(self.space.pin_mut()?)
@@ -71,11 +71,12 @@ impl<M: Media> OpenMap<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`pin_mut`](Self::pin_mut).
+    /// The errors of [`pin_mut`](Self::pin_mut).
     pub(crate) fn begin_pop(&self) -> Result<Turn<'_>> {
         let mut backoff = Backoff::default();
         loop {
-            // In each round: in a forked child, the turn of a parent's thread never ends, and the pin fails.
+            // There is a pin in each round, because in a forked child the turn of a parent's thread never ends. There
+            // the pin fails.
             drop(self.pin_mut()?);
             if let Some(turn) = self.map.pops().try_begin() {
                 return Ok(turn);

@@ -18,7 +18,7 @@ impl Patience {
         }
     }
 
-    /// How many of these looks are followed by a yield, and not by a pause.
+    /// How many of the thread's looks are followed by a yield, and not by a pause.
     pub(crate) fn yields(self) -> usize {
         self.looks() / 10
     }

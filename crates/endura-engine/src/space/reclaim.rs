@@ -3,8 +3,8 @@
 //! An operation that runs out of space first frees the expired chunks in every thread's limbo, and empties every
 //! thread's cache. It cannot free chunks that were retired since it began, or in the epoch before, because its own pin
 //! holds the epoch. If it fails for that reason, it ends, and starts again after [`Space::relieve`].
-//! [`Space::with_room`] does this. Before the operation finally fails, `with_room` completes the leak recovery, if one is
-//! running.
+//! [`Space::with_room`] does this. Before the operation finally fails, `with_room` completes the leak recovery, if one
+//! is running.
 //!
 //! Three things make that rare. A thread that retires chunks frees, from time to time, a bite of expired chunks: its
 //! own, and those of threads that may have stopped working. A thread that exits frees what it can. And before the pool
@@ -37,7 +37,8 @@ const PAUSE: Duration = Duration::from_micros(250);
 /// adds one.
 const ATTEMPTS: usize = 8;
 
-/// How many limbos of other threads a thread looks at each time it frees from its own. All threads have their turn.
+/// How many limbos of other threads a thread looks at each time it frees from its own. All other threads have their
+/// turn.
 const LOOKS: usize = 2;
 
 impl<M: Media> Space<M> {
@@ -71,7 +72,7 @@ impl<M: Media> Space<M> {
     }
 
     /// Takes back the unused chunks of other threads before the pool grows, from caches whose locks are free. Cached
-    /// chunks may be all that keeps spans of sizes that are no longer requested.
+    /// chunks may be all that keeps spans in use whose sizes are no longer requested.
     pub(crate) fn look_around(&self) -> Result<()> {
         let now = self.epochs.advance();
         let mut left = Bite::SHORT;
@@ -117,7 +118,7 @@ impl<M: Media> Space<M> {
         self.empty_all(now, Bite::SHORT)
     }
 
-    /// As [`reclaim`](Self::reclaim), after two attempts to advance the epoch outside of a pin.
+    /// Does what [`reclaim`](Self::reclaim) does, after two attempts to advance the epoch outside of a pin.
     #[cfg(all(test, loom))]
     pub(crate) fn reclaim_outside(&self) -> Result<usize> {
         self.epochs.advance();
@@ -154,12 +155,12 @@ impl<M: Media> Space<M> {
     }
 
     /// Waits a little for the operations that keep retired chunks from being reused, and frees these chunks. Returns
-    /// whether it freed any. To be called outside of operations.
+    /// whether it freed any. It must be called outside of operations.
     ///
     /// # Errors
     ///
-    /// [`Error::ReclaimStalled`] if chunks wait and none became free, because some thread stays
-    /// inside one operation; those of [`pin_mut`](Self::pin_mut).
+    /// [`Error::ReclaimStalled`] if chunks wait and none became free, because some thread stays inside one operation;
+    /// the errors of [`pin_mut`](Self::pin_mut).
     pub fn relieve(&self) -> Result<bool> {
         let waiting = self.limbo_bytes();
         let latest = self.epochs.latest_tag();
@@ -178,7 +179,7 @@ impl<M: Media> Space<M> {
             }
         }
         let freed_maps = self.free_drops(None)?;
-        // Inside a pin, because a verification counts the free chunks while it keeps writers out.
+        // This is done inside a pin, because a verification counts the free chunks while it keeps writers out.
         let freed = self.reclaim(&self.pin_mut()?)?;
         let left = self.limbo_bytes();
         if freed_maps || freed > 0 || left < waiting {
@@ -196,11 +197,12 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// Those of the operation, and of [`relieve`](Self::relieve).
+    /// The errors of the operation, and of [`relieve`](Self::relieve).
     #[inline]
     pub fn with_room<T>(&self, mut operation: impl FnMut() -> Result<T>) -> Result<T> {
         match operation() {
-            // In an arm of its own: a `Result` is as large as its error, and all of it would be copied.
+            // The value has an arm of its own. Otherwise the whole `Result`, which is as large as its error, would be
+            // copied.
             Ok(value) => Ok(value),
             Err(error) => self.after_error(error, operation),
         }
@@ -274,9 +276,9 @@ impl<M: Media> Space<M> {
     }
 
     /// Completes the leak recovery before the pool grows beyond the limit for sessions that do not know all free space.
-    /// After that the pool grows without limit, even if the leak recovery could not be completed: because another thread
-    /// stays inside an operation whose end the leak recovery has to wait for, or because the caller is inside an operation
-    /// itself.
+    /// After that the pool grows without limit, even if the leak recovery could not be completed. That is so if another
+    /// thread stays inside an operation whose end the leak recovery has to wait for, or if the caller is inside an
+    /// operation itself.
     fn recover_before_growing(&self) -> Result<()> {
         if !self.allocator.pages().is_held_back() {
             return Ok(());

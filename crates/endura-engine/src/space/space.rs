@@ -58,14 +58,13 @@ pub struct Space<M: Media> {
     pub(crate) damage: OnceLock<(u64, &'static str)>,
     /// The first damage of any kind: see [`met_damage`](Self::met_damage).
     pub(crate) met: OnceLock<(u64, &'static str)>,
-    /// Held by a thread that keeps writers out.
+    /// A lock that a thread holds while it keeps writers out.
     pub(crate) quiescing: Mutex<()>,
     /// The number of writers that wait until the pool is no longer quiesced, held or slowed down.
     pub(crate) kept_out: AtomicU64,
     /// Whether writers park: see [`parked`](Self::parked).
     pub(crate) parks: AtomicBool,
-    /// 1 while writers are held or slowed down. They sleep on this word in the kernel, so that it is no word of a
-    /// model.
+    /// 1 while writers are held or slowed down. They sleep on this word in the kernel, so it is not a word of a model.
     pub(crate) held: AtomicU32,
     /// Finishes a pending leak recovery. Returns whether the leak recovery is done.
     pub(crate) finish_leak_recovery: OnceLock<Box<Finish>>,
@@ -80,7 +79,7 @@ pub struct Space<M: Media> {
 type Walk = dyn Fn(u64) -> Result<bool> + Send + Sync;
 type Finish = dyn Fn(Patience) -> Result<bool> + Send + Sync;
 
-/// How the bytes of an open pool are used. Exact while no thread writes.
+/// How the bytes of an open pool are used. The numbers are exact while no thread writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpaceStats {
@@ -132,7 +131,7 @@ impl<M: Media> Space<M> {
         Self::mount_with(media, session, barriers)
     }
 
-    /// As [`mount`](Self::mount), with a choice of barriers.
+    /// Does what [`mount`](Self::mount) does, with a choice of barriers.
     pub(crate) fn mount_with(media: M, session: Session, barriers: Barriers) -> Result<Self> {
         let allocator = Allocator::load(&media, session)?;
         let directory = Directory::load(&media, session, allocator.pages())?;
@@ -172,7 +171,7 @@ impl<M: Media> Space<M> {
     /// Reports events to `events` from now on.
     pub(crate) fn set_listener(&self, events: Events) {
         self.allocator.pages().set_listener(events.clone());
-        // Called once in a session, by the thread that opens the pool.
+        // This is called once in a session, by the thread that opens the pool.
         let _ = self.events.set(events);
     }
 
@@ -246,8 +245,8 @@ impl<M: Media> Space<M> {
         self.stamps.note(at);
     }
 
-    /// Whether the lock word at `at`, which has this session's generation, was set in this session, and did not have it
-    /// before. To be called after the word was loaded.
+    /// Whether the lock word at `at`, which has this session's generation, was set in this session, and did not have
+    /// that generation before. It must be called after the word was loaded.
     pub(crate) fn has_set_lock(&self, at: u64) -> bool {
         at.is_multiple_of(LINE) && self.stamps.has(at)
     }

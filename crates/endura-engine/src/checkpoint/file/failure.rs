@@ -20,7 +20,7 @@ pub enum Failure {
 }
 
 impl From<io::Error> for Failure {
-    /// A file that ends before something that it names was cut. That is no error of the system, and another file has to
+    /// A file that names something beyond its end has been cut. That is no error of the system, and another file has to
     /// be made.
     fn from(error: io::Error) -> Self {
         match error.kind() {

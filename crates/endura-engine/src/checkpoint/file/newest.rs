@@ -26,7 +26,7 @@ pub struct CheckpointFile<F> {
     /// The first root of the file gets the number after this one.
     pub(super) follows: u64,
     /// Whether the newest root was synced through this handle. A root that was only read may be in the page cache
-    /// alone: its process was killed before the sync, or the sync failed.
+    /// alone, if the process that wrote it was killed before the sync, or the sync failed.
     pub(super) is_durable: bool,
     /// Set after a failed sync, or a failed write of a root: it is not known what is durable, so no further round may
     /// begin.
@@ -37,24 +37,24 @@ impl<F: DiskFile> CheckpointFile<F> {
     /// Reads the newest root of a file, and all of its runs. A file without a root holds no checkpoint yet. Writes
     /// nothing.
     ///
-    /// `most_pages` is the most pages of 4 KiB that a pool of this file can ever have: those of its largest size. The
-    /// memory that this takes is also bounded by the length of the file, whatever the file contains.
+    /// `most_pages` is the most pages of 4 KiB that a pool of this file can ever have, at its largest size. The memory
+    /// that the open takes is also bounded by the length of the file, whatever the file contains.
     ///
     /// If one root is torn, there are two cases. A power loss may have ended the round that wrote it, and then the
-    /// other root is the newest. Or it was whole and has rotted, and then later rounds may have overwritten pages of
-    /// the other root. So the hashes of all its pages are checked before the other root is believed.
+    /// other root is the newest. Or the torn root was whole and has rotted, and then later rounds may have overwritten
+    /// pages of the other root. So the other root is believed only after the hashes of all its pages were checked.
     ///
     /// O(pages of the pool); reads every page of the checkpoint if a root is torn.
     ///
     /// # Errors
     ///
     /// [`Failure::Damaged`] if the contents cannot have been written by a correct run; [`Failure::Version`];
-    /// [`Failure::TooLarge`] if the pool has more pages; [`Failure::Io`].
+    /// [`Failure::TooLarge`] if the pool has more than `most_pages` pages; [`Failure::Io`].
     pub fn open(file: F, most_pages: u32) -> Result<Self, Failure> {
         let length = file.length()?;
         let room = u32::try_from(length / SLOT as u64).map_err(|_| Failure::TooLarge)?;
         let newest = newest_of(read_roots(&file, length)?)?;
-        // One bit for each slot takes memory, which a file that is almost nothing but holes must not cause.
+        // A bit for each slot takes memory. A file that consists almost only of holes must not make it large.
         if u64::from(room) / 8 > file.allocated()? {
             return Err(Failure::Damaged("a file of checkpoints that is almost empty"));
         }
@@ -92,7 +92,7 @@ impl<F: DiskFile> CheckpointFile<F> {
         if named > most_entries(pages) {
             return damaged("more entries of a checkpoint than its pool has pages");
         }
-        // One bit for each page, in words.
+        // The pages that were seen: one bit for each page, in words.
         let mut seen: BTreeMap<u32, u64> = BTreeMap::new();
         let (table, slots) = (&mut self.table, &mut self.slots);
         for &run in root.runs.iter().rev() {
@@ -123,8 +123,8 @@ impl<F: DiskFile> CheckpointFile<F> {
         Ok(())
     }
 
-    /// Records that the pool has made `newest` checkpoints elsewhere: the first one of an empty file gets the next
-    /// number.
+    /// Records that the pool has made `newest` checkpoints elsewhere. The first checkpoint of an empty file then gets
+    /// the next number.
     pub(crate) fn follow(&mut self, newest: u64) {
         self.follows = newest;
     }
@@ -200,7 +200,8 @@ impl<F: DiskFile> CheckpointFile<F> {
         Ok(())
     }
 
-    /// Whether the newest checkpoint has a page with these bytes. It compares their hash of 64 bits, and reads nothing.
+    /// Whether the newest checkpoint has a page with these bytes. Only the hashes, of 64 bits, are compared, and
+    /// nothing is read.
     pub fn has(&self, page: u32, bytes: &[u8; SLOT]) -> bool {
         let place = self.table.get(page);
         match place.is_of_zeros() {
@@ -249,7 +250,7 @@ fn read_roots(file: &impl DiskFile, length: u64) -> Result<Roots, Failure> {
             *root = Root::decode(&bytes);
         }
     } else {
-        // An allocation that failed may leave this few bytes, but a root never does.
+        // A failed allocation may leave a file this short, and then it is all zeros. A file with a root is longer.
         let mut bytes = vec![0; length as usize];
         file.read_at(&mut bytes, 0)?;
         if bytes.iter().any(|&byte| byte != 0) {
@@ -282,7 +283,7 @@ fn newest_of(roots: Roots) -> Result<Option<(Root, bool)>, Failure> {
             let is_last = other == NoRoot::Empty && root.previous == 0;
             Ok(Some((root, is_last)))
         }
-        // The second root is written only after the first one is durable, and that one stays whole.
+        // The second root is written only after the first one is durable, and the first one then stays whole.
         [Err(NoRoot::Torn), Err(NoRoot::Torn)] => {
             Err(Failure::Damaged("both roots of a checkpoint"))
         }

@@ -39,7 +39,7 @@ pub(crate) struct Run {
     pub(crate) hash: u64,
 }
 
-/// The moment of a checkpoint: what it is a checkpoint of.
+/// What a checkpoint shows: which pool, and at which moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// When the checkpoint was made, in nanoseconds since 1970.
@@ -61,7 +61,7 @@ pub(crate) struct Root {
     pub(crate) runs: Vec<Run>,
 }
 
-/// What the slot of a root holds in place of one.
+/// What the slot of a root holds if it holds no root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoRoot {
     /// Zeros: no root was written yet.
@@ -75,7 +75,7 @@ pub(crate) enum NoRoot {
 }
 
 impl Root {
-    /// The slot to which it is written: the two in turn.
+    /// The slot to which the root is written. Roots are written to the two slots in turn.
     pub(crate) fn slot(&self) -> u32 {
         (self.sequence % u64::from(ROOTS)) as u32
     }

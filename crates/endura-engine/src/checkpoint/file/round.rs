@@ -30,11 +30,11 @@ const _: () = assert!(size_of::<Before>() == 16);
 /// In memory it takes 16 to 40 bytes for each page that was added, and a bit for each page of the pool.
 #[derive(Debug)]
 pub struct Round<'f, F: DiskFile> {
-    /// Its table already has the pages that were added.
+    /// The file. Its table already has the pages that were added.
     file: &'f mut CheckpointFile<F>,
     /// Pages whose places this round has changed. Their slots are new, and belong to no root.
     changed: Bits,
-    /// Where those pages lay before, each once.
+    /// Where the changed pages lay before the round. Each page is listed once.
     before: Vec<Before>,
     /// Slots that are taken for the run. They belong to no root.
     run: Range<u32>,
@@ -61,10 +61,10 @@ impl<F: DiskFile> CheckpointFile<F> {
         Ok(Round { file: self, changed, before, run: 0..0, written: 0 })
     }
 
-    /// Makes the newest root durable, if another process may have left it in the page cache only. This comes before
-    /// slots are written that the other root may name. The root is dropped from the page cache and written again,
-    /// because after a failed sync the kernel considers it written. Each of its sectors has these bytes already, or
-    /// those of an older root: a power loss leaves this root, or the other one, whole.
+    /// Makes the newest root durable, if another process may have left it in the page cache only. This happens before
+    /// any slot is written that the other root may name. The newest root is dropped from the page cache and written
+    /// again, because after a failed sync the kernel considers it written. Each sector of its slot has the bytes of
+    /// this root already, or those of an older one: a power loss leaves this root, or the other one, whole.
     fn secure_newest(&mut self) -> Result<(), Failure> {
         if let Some(root) = self.root.as_ref().filter(|_| !self.is_durable) {
             self.file.forget(at(root.slot()), SLOT as u64);
@@ -131,8 +131,9 @@ impl<F: DiskFile> Round<'_, F> {
     /// K2, K5: writes pages into free slots. `pages` are their numbers, ascending, and `bytes` has their contents, one
     /// after the other. A page may be added again in a later call, and then the later call counts.
     ///
-    /// Hashes each page, and writes neighbours together. A call looks at each free gap of the file, so that a few calls
-    /// of many pages are better than many of few. Nothing is synced, and no page counts before the round is committed.
+    /// Hashes each page, and writes neighbours together. A call looks at each free gap of the file, so a few calls with
+    /// many pages are better than many calls with few. Nothing is synced, and no page counts before the round is
+    /// committed.
     ///
     /// # Errors
     ///
@@ -192,8 +193,8 @@ impl<F: DiskFile> Round<'_, F> {
         self.commit_unless(moment, || false)
     }
 
-    /// As [`commit`](Self::commit), unless `is_wrong` returns `true` once everything but the root is written. No root
-    /// names the pages then.
+    /// Does what [`commit`](Self::commit) does, and calls `is_wrong` once everything but the root is written. If
+    /// `is_wrong` returns `true`, the root is not written, and no root names the pages.
     ///
     /// # Errors
     ///
@@ -239,7 +240,7 @@ impl<F: DiskFile> Round<'_, F> {
     }
 
     /// Writes one more run, which says where the changed pages lie, or a run of all pages. Returns the root that names
-    /// it, and the runs that it replaces.
+    /// it, and the runs that the new run replaces.
     fn write_run(&mut self, moment: Moment) -> Result<(Root, Vec<Run>), Failure> {
         self.free_run();
         let old = self.file.root.as_ref();
@@ -295,13 +296,14 @@ impl<F: DiskFile> Round<'_, F> {
         Ok(())
     }
 
-    /// Changes where a page lies. If an earlier call of this round had moved the page, that slot is free at once,
-    /// because no root names it.
+    /// Changes where a page lies. If an earlier call of this round had moved the page, the slot from that call is free
+    /// at once, because no root names it.
     fn replace(&mut self, page: u32, place: PagePlace) {
         let PagePlace { slot, hash } = self.file.table.set(page, place);
         match self.changed.insert(page) {
             true => {
-                // Grows by halves. Together with the old list, while that is copied, it takes 40 bytes a page.
+                // The list grows by half of its length. While the old list is copied, both together take 40 bytes for
+                // each page.
                 if self.before.len() == self.before.capacity() {
                     self.before.reserve_exact((self.before.len() / 2).max(64));
                 }
@@ -317,7 +319,7 @@ impl<F: DiskFile> Round<'_, F> {
 }
 
 impl<F: DiskFile> Drop for Round<'_, F> {
-    /// Restores everything in memory to what it was. After a commit nothing is left to do.
+    /// Restores everything in memory to what it was before the round. After a commit nothing is left to do.
     fn drop(&mut self) {
         self.free_run();
         for Before { page, slot, hash } in std::mem::take(&mut self.before) {

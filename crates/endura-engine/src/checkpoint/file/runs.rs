@@ -64,7 +64,7 @@ pub(crate) fn write(
 ///
 /// # Errors
 ///
-/// [`Failure::Damaged`] if the entries are not those that were written, [`Failure::Io`], and those of `each`.
+/// [`Failure::Damaged`] if the entries are not those that were written, [`Failure::Io`], and the errors of `each`.
 pub(crate) fn read(
     file: &impl DiskFile,
     run: Run,

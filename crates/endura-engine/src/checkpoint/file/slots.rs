@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::checkpoint::file::bits::Bits;
 use crate::checkpoint::file::root::{ROOTS, can_hold_a_page};
 
-/// The least slots of a gap that is worth writing to, except for the last slots of a call.
+/// A gap of fewer slots than this is not worth writing to, except for the last slots of a call.
 const LEAST_GAP: u32 = 16;
-/// If the file has more slots than this for each one in use, every gap is worth it.
+/// If the file has more slots than this for each one in use, every gap is worth writing to.
 const MOST_SPARSE: u64 = 2;
 
 /// The slots in use. All others are free, also those beyond the end of the file.
@@ -40,7 +40,7 @@ impl Slots {
         was_free
     }
 
-    /// Frees a slot. The slots of the roots are never free: slot 0 stands for a page that has no slot.
+    /// Frees a slot. The slots of the roots are never freed, because slot 0 stands for a page that has no slot.
     pub(crate) fn free(&mut self, slot: u32) {
         if can_hold_a_page(slot) {
             self.used.remove(slot);
@@ -94,13 +94,14 @@ impl Slots {
         (missing == 0).then_some(pieces)
     }
 
-    /// The number of slots that the file must have, so that `count` slots can be taken from gaps that are worth it.
+    /// The number of slots that the file must have, so that `count` slots can be taken from gaps that are worth writing
+    /// to.
     pub(crate) fn room_for(&self, count: u32) -> Option<u32> {
         Some(end_of(&self.pieces(count, self.least_gap())?))
     }
 
-    /// Takes `count` slots, ascending. If a file of `room` slots has enough of them only in short gaps, takes these:
-    /// the file must not grow if there was [space](Self::room_for) for them.
+    /// Takes `count` slots, ascending. If a file of `room` slots has enough of them only in short gaps, takes the slots
+    /// of those gaps: the file must not grow if there was [space](Self::room_for) for the slots.
     pub(crate) fn take(&mut self, count: u32, room: u32) -> Option<Vec<u32>> {
         let mut pieces = self.pieces(count, self.least_gap())?;
         if end_of(&pieces) > room {

@@ -54,7 +54,7 @@ impl Table {
         self.count
     }
 
-    /// The number of chunks for which it has memory.
+    /// The number of chunks for which the table has memory.
     #[cfg(test)]
     pub(crate) fn chunks(&self) -> usize {
         self.chunks.len()

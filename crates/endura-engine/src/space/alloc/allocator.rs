@@ -55,7 +55,7 @@ impl Allocator {
         self.slabs.for_each_partial(look);
     }
 
-    /// As [`Slabs::sizes`].
+    /// Does what [`Slabs::sizes`] does.
     pub(crate) fn sizes(&self) -> Vec<SizeUse> {
         self.slabs.sizes()
     }
@@ -72,13 +72,13 @@ impl Allocator {
         }
     }
 
-    /// As [`Slabs::is_sparse`].
+    /// Does what [`Slabs::is_sparse`] does.
     #[inline]
     pub(crate) fn is_sparse(&self, class: Class) -> bool {
         self.slabs.is_sparse(class)
     }
 
-    /// Adds between one and a batch of chunks to `out`.
+    /// Adds at least one chunk, and at most a batch of them, to `out`.
     pub(crate) fn take<M: Media>(&self, media: &M, class: Class, out: &mut Vec<u64>) -> Result<()> {
         self.slabs.take(media, &self.pages, class, class.batch(), out)
     }

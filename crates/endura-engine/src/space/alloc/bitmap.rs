@@ -49,7 +49,7 @@ impl Bitmap {
         bitmap
     }
 
-    /// The bitmap of `chunks` chunks with these words; `None` if they mark chunks beyond the last.
+    /// The bitmap of `chunks` chunks with these words; `None` if the words mark chunks beyond the last one.
     pub(crate) fn from_words(chunks: usize, words: Box<[u64]>) -> Option<Self> {
         let all = Self::all_free(chunks);
         let fits = words.len() == all.words.len()

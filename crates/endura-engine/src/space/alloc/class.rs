@@ -21,13 +21,13 @@ const BATCH_BYTES: u64 = 16 << 10;
 /// Units of a span that takes all of its page except the table.
 pub(crate) const WHOLE: u64 = UNITS - 1;
 
-/// The number of units from which on a class takes spans of a whole page: 16 MiB. Spans of a few units waste little
-/// while few chunks of a size are in use. Once there are many, an open after a kill has fewer of the long spans to look
-/// at.
+/// Once a class has this many units (16 MiB), its next spans are of a whole page each. Spans of a few units waste
+/// little while few chunks of a size are in use. If many are in use, long spans are better, because an open after a
+/// kill then has fewer spans to look at.
 pub(crate) const SMALL: u64 = 16 << 20 >> 12;
 
-/// One size of chunk. Chunk `i` of a span begins `i * size` bytes after the start of the span. So a size that is a
-/// power of two is also the chunk's alignment, up to a unit.
+/// One size of chunk. Chunk `i` of a span begins `i * size` bytes after the start of the span. So a chunk whose size is
+/// a power of two is also aligned to that size, up to a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Class(u8);
 
@@ -60,8 +60,8 @@ impl Class {
         u64::from(SIZES[self.index()])
     }
 
-    /// Units of a span of a class with few chunks. They are few, so that a size of which one chunk is in use costs
-    /// little; and enough that at most an eighth of the span is left over after the last chunk.
+    /// Units of a span of a class with few chunks. Their number is so small that a size of which one chunk is in use
+    /// costs little, and so large that at most an eighth of the span is left over after the last chunk.
     pub(crate) fn few_units(self) -> u64 {
         match self.size() {
             0..=1024 => 4,
@@ -95,7 +95,7 @@ impl Class {
         inside.div_ceil(self.size()) as usize
     }
 
-    /// The number of the chunk that begins `inside` bytes after the start of its span, if one does.
+    /// The number of the chunk that begins `inside` bytes after the start of its span, if a chunk begins there.
     pub(crate) fn number(self, inside: u64) -> Option<usize> {
         inside.is_multiple_of(self.size()).then(|| (inside / self.size()) as usize)
     }
@@ -128,7 +128,7 @@ impl Room {
         }
     }
 
-    /// Bytes of a chunk that lies in this.
+    /// Bytes of a chunk that lies in this room.
     pub(crate) fn bytes(self) -> u64 {
         match self {
             Self::Slab(class) => class.size(),

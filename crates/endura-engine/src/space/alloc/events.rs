@@ -48,7 +48,7 @@ pub enum Event {
     },
     /// The search for the space that an unclean end has stranded began.
     LeakRecoveryBegan,
-    /// That search ended.
+    /// The search for stranded space ended.
     LeakRecoveryEnded {
         /// [`Complete`](LeakRecoveryState::Complete), or [`Failed`](LeakRecoveryState::Failed): the stranded space then
         /// stays stranded for this session.
@@ -75,7 +75,7 @@ pub enum Event {
         /// Attempts that failed since the last success: more than 0 for the first success after a failure.
         failed_before: u32,
     },
-    /// A checkpoint could not be made. The one before stays, and the pool tries again.
+    /// A checkpoint could not be made. The previous checkpoint stays, and the pool tries again.
     /// [`CheckpointStats`](crate::CheckpointStats) has the reason in a sentence while the pool is open.
     CheckpointFailed {
         /// [`Error::code`] of the reason.
@@ -88,8 +88,8 @@ pub enum Event {
         /// [`Error::code`] of what `close` would have returned.
         code: &'static str,
     },
-    /// A checkpoint took longer than the interval between two. By that much a power loss may cost more than the
-    /// interval.
+    /// A checkpoint took longer than the interval between two. A power loss may cost more than the interval: also the
+    /// time that a checkpoint takes.
     CheckpointSlow {
         /// How long it took.
         took: Duration,
@@ -154,7 +154,7 @@ impl Events {
     }
 
     /// Waits until the listener has returned from all events that were reported before, for a second at the most.
-    /// Returns at once if the listener itself calls it.
+    /// Returns at once if the listener itself calls this function.
     pub(crate) fn wait_for_listener(&self) {
         let Some(queue) = self.0.as_ref().filter(|queue| queue.thread != thread::current().id())
         else {

@@ -4,20 +4,20 @@
 //! small, and a large one does not grow for each span. If the medium has too little space for that, the file grows by
 //! what is needed.
 //!
-//! After an unclean end most free space is stranded until the leak recovery has ended. Sessions that are killed before
-//! that would each take new spans for their writes, and each would make the pool grow, however little is in use. So the
-//! word GROW_TO limits the length up to which such a session grows the file. An operation that needs more first
-//! completes the leak recovery ([`Space::with_room`](super::super::Space::with_room)). From then on all free space is
-//! known, and the pool grows only if it must.
+//! After an unclean end most free space is stranded until the leak recovery has ended. Without a limit, each session
+//! that is killed before that would take new spans for its writes, and would make the pool grow, however little is in
+//! use. So the word GROW_TO limits the length up to which such a session grows the file. An operation that needs more
+//! first completes the leak recovery ([`Space::with_room`](super::super::Space::with_room)). From then on all free
+//! space is known, and the pool grows only if it must.
 //!
 //! | when | GROW_TO |
 //! | --- | --- |
 //! | with all free space known: growth, the end of a leak recovery, a clean close | twice what is in use, plus [`SLACK`] |
-//! | a session that does not know all free space grows | unchanged |
-//! | a new pool | 0: no limit, until one of the first |
+//! | growth in a session that does not know all free space | unchanged |
+//! | a new pool | 0: no limit, until one of the events in the first row |
 //!
-//! So a session grows the file beyond that in three cases only: it knows all free space, the leak recovery waits for a
-//! thread that stays inside an operation, or the call comes from inside an operation. The word is in the line of
+//! So a session grows the file beyond GROW_TO in three cases only: it knows all free space, the leak recovery waits for
+//! a thread that stays inside an operation, or the call comes from inside an operation. The word is in the line of
 //! NEXT_PAGE and is written back with it. It is an estimate: any value of it is safe, and nothing waits for it to be
 //! durable.
 
@@ -29,7 +29,7 @@ use crate::space::layout::{GROW_TO, LENGTH, NEXT_PAGE, PAGE};
 /// programs use.
 pub(crate) const SLACK: u64 = 1 << 20;
 
-// Both words are flushed together with GROW_TO.
+// NEXT_PAGE and LENGTH are flushed together with GROW_TO.
 const _: () = assert!(GROW_TO / LINE == NEXT_PAGE / LINE && LENGTH / LINE == NEXT_PAGE / LINE);
 
 /// The length to which a file of `have` bytes should grow if it must have `need` bytes, where `need` exceeds `have`.

@@ -51,7 +51,7 @@ impl Limbo {
             self.gone = 0;
             block.clear();
             if self.blocks.len() > 1 {
-                // The last one stays, to be filled again.
+                // The last block stays, to be filled again.
                 self.blocks.pop_front();
             }
         }

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 pub struct LeakRecovery {
     /// The phase of the leak recovery.
     pub state: LeakRecoveryState,
-    /// Bytes of all spans that were in use when the pool was opened. These are looked at.
+    /// Bytes of all spans that were in use when the pool was opened. The leak recovery looks at these spans.
     pub bytes: u64,
     /// Chunks in those spans that were found in use, or freed by their owners.
     pub chunks_marked: u64,
@@ -63,7 +63,7 @@ fn chunks(span: OldSpan) -> usize {
     if let Old::Slab(class) = span.kind { class.chunks(span.units) } else { 1 }
 }
 
-/// The number in this span of a chunk of this room at `at`; `None` if the span cannot have such a chunk there.
+/// The number that a chunk of this room at `at` has in this span; `None` if the span cannot have such a chunk there.
 fn number(span: OldSpan, at: u64, room: Room) -> Option<usize> {
     let inside = at - span.first * UNIT;
     match (span.kind, room) {
@@ -144,7 +144,8 @@ impl Marks {
         }
     }
 
-    /// Marks the chunks of the span at `first` that are known to be free. They are handed out, and need not be freed.
+    /// Marks the chunks of the span at `first` that are known to be free. Such chunks are handed out, and the sweep
+    /// need not free them.
     pub(crate) fn keep_free(&self, first: u64, free: &Bitmap) {
         let Some((index, span)) = self.spans.at(first) else { return };
         for (marks, free) in self.words(index, span).iter().zip(free.words()) {
@@ -176,7 +177,8 @@ impl Marks {
         words.is_some_and(|words| words[0].load(Ordering::Relaxed) != 0)
     }
 
-    /// The chunks of the span at `first` that have no mark, as free ones; `None` if no old span begins there.
+    /// The chunks of the span at `first` that have no mark, as a bitmap in which they are free; `None` if no old span
+    /// begins there.
     pub(crate) fn unmarked(&self, first: u64) -> Option<Bitmap> {
         let (index, span) = self.spans.at(first)?;
         let all = Bitmap::all_free(chunks(span));
@@ -204,7 +206,7 @@ impl Marks {
         self.has_met_all.load(Ordering::Relaxed)
     }
 
-    /// Enters a phase of the leak recovery. Returns whether it is another one than before.
+    /// Enters a phase of the leak recovery. Returns whether the phase has changed.
     pub(crate) fn enter(&self, state: LeakRecoveryState) -> bool {
         // Release: a thread that sees the last phase sees the counts.
         self.state.swap(state as u32, Ordering::Release) != state as u32
@@ -246,8 +248,8 @@ impl Marks {
     }
 }
 
-/// The most visits for each 32 bytes of old spans. Chunks that are met again count again. Walks come to more only if
-/// words lead to one place in many ways, which no correct run writes.
+/// The most visits for each 32 bytes of old spans. Chunks that are met again count again. Walks make more visits only
+/// if words lead to one place in many ways, and no correct run writes such words.
 const MOST_VISITS: u64 = 1024;
 
 /// From this state on, marks are no longer used.

@@ -5,14 +5,14 @@
 //! | layer | unit | state | protected by |
 //! | --- | --- | --- | --- |
 //! | [`pages`] | pages of 2 MiB and runs of them | NEXT_PAGE, LENGTH and headers in the pool; free runs in DRAM | one lock |
-//! | [`spans`] | spans of units of 4 KiB, in pages that are cut | a table a page in the pool; free units in DRAM | the same |
+//! | [`spans`] | spans of units of 4 KiB, in cut pages | a table a page in the pool; free units in DRAM | that lock |
 //! | [`slab`] | chunks of one size in a span | a bitmap per span in DRAM | a lock per class |
 //! | caches (`thread_cache`) | a few chunks per thread and class | DRAM | a lock per thread, uncontended |
 //!
 //! Locks are taken from the bottom row to the top one. No chunk has metadata in the pool. So freeing a chunk costs no
-//! flush, except for the last one of a span, whose header then becomes FREE, durably. Taking a chunk costs nearly none:
-//! a span costs two fences, and one more for each of its parts that is used for the first time (its *tail* becomes
-//! shorter, see [`table`](page::table)).
+//! flush, except for the last chunk in use of a span: the header of the span then becomes FREE, durably. Taking a chunk
+//! costs nearly no flush: a span costs two fences when it is taken, and one more for each of its parts that is used for
+//! the first time (its *tail* becomes shorter, see [`table`](page::table)).
 //!
 //! A span has few units while its size has few chunks, and takes a whole page once there are many. So a small pool
 //! stays small, and a large one has few spans to look at when it is opened after a kill. A value above 16 KiB has a
@@ -20,10 +20,11 @@
 //!
 //! # What a crash leaves
 //!
-//! Bitmaps, caches and the lists of free space are lost. After an unclean end the [`survey`] finds the pages and spans that
-//! are FREE, and the parts of other spans that were never handed out. Everything else counts as used: chunks that were
-//! free in it, and chunks that were allocated and not linked yet, are stranded until a leak recovery
-//! ([`leak_recovery`](crate::space::leak_recovery)) has found them. (After a clean close [`saved`] brings the free space back.)
+//! Bitmaps, caches and the lists of free space are lost. After an unclean end the [`survey`] finds the pages and spans
+//! that are FREE, and the parts of other spans that were never handed out. Everything else counts as used. The chunks
+//! in it that were free, or that were allocated and not linked yet, are stranded until a leak recovery
+//! ([`leak_recovery`](crate::space::leak_recovery)) has found them. (After a clean close [`saved`] brings the free
+//! space back.)
 //!
 //! So a chunk can have two owners after a crash only if something durable links into a span that is in no chain of
 //! spans, or if the header of a span is wrong.
@@ -32,7 +33,7 @@
 //! | --- | --- | --- |
 //! | growing: medium grown | length | bytes at and above LENGTH, never looked at |
 //! | growing inside the last page: LENGTH stored | old or new LENGTH | units that are free, whether or not the file has them |
-//! | growing by pages: headers FREE stored | some headers above NEXT_PAGE | the same; written again before they count |
+//! | growing by pages: headers FREE stored | some headers above NEXT_PAGE | these; written again before they count |
 //! | growing by pages: fenced; LENGTH, then NEXT_PAGE stored, in one line | neither, LENGTH, or both | see below |
 //! | growing by pages: fenced | new NEXT_PAGE | empty pages |
 //! | cutting a free page: its table stored, the first span and the free rest | FREE | a free page, whose table is not read |

@@ -46,8 +46,8 @@ pub(crate) struct FreeSpace {
     pub(crate) knows_all: bool,
     pub(crate) pages: Runs,
     pub(crate) units: FreeUnits,
-    /// One bit for each unit that the pool had at the open, if a leak recovery will follow: set once the unit has been
-    /// free in this session.
+    /// One bit for each unit that the pool had at the open, if a leak recovery will follow. The bit is set once the
+    /// unit has been free in this session.
     given: Box<[[u64; UNITS as usize / 64]]>,
     /// Receives an event each time the file grows.
     events: Events,
@@ -124,7 +124,7 @@ impl Pages {
     pub(crate) fn longest_piece(&self, growth: u64) -> u64 {
         let (file, next) = (self.length().saturating_add(growth), self.next() * UNITS);
         let length = |(first, end): (u64, u64)| (end * UNIT).min(file).saturating_sub(first * UNIT);
-        // New pages follow the last one. A chunk of more than one page takes whole ones.
+        // New pages follow the last one. A chunk of more than one page takes whole pages.
         let pages = self.free_pages().into_iter().chain([(next, next)]);
         let pages =
             pages.map(|(first, end)| (first, if end == next { u64::MAX / UNIT } else { end }));
@@ -148,7 +148,7 @@ impl Pages {
         self.free.lock().is_left_over(unit)
     }
 
-    /// Takes `count` neighbouring pages for one chunk. Their first header is durable on return.
+    /// Takes `count` neighbouring pages for one chunk. The header of the first page is durable on return.
     pub(crate) fn take_large<M: Media>(&self, media: &M, count: u64) -> Result<u64> {
         // Relaxed: an estimate for `growth`.
         let loose = self.loose.load(Ordering::Relaxed);
@@ -194,7 +194,7 @@ impl Pages {
     /// Frees the run of one large chunk.
     ///
     /// The later pages of the run have data in place of headers. Their headers become FREE first, while the first
-    /// header still covers them. Once those are durable, the first header becomes FREE.
+    /// header still covers them. Once the later headers are durable, the first header becomes FREE.
     pub(crate) fn give_large<M: Media>(&self, media: &M, first: u64, count: u64) -> Result<()> {
         let mut free = self.free.lock();
         let damage = |what| Err(Error::Corrupt { offset: first.saturating_mul(PAGE), what });
@@ -221,8 +221,8 @@ impl Pages {
         Ok(())
     }
 
-    /// Makes pages free that a previous session left free, by their headers or by the list of its close. Returns
-    /// `false` and changes nothing if there are no such pages, or if they are free already.
+    /// Makes pages free that a previous session left free, as their headers or the list of its close say. Returns
+    /// `false` and changes nothing if there are no such pages, or if one of them is free already.
     #[must_use]
     pub(crate) fn restore_pages(&self, first: u64, count: u64) -> bool {
         let mut free = self.free.lock();
@@ -236,7 +236,7 @@ impl Pages {
         sound
     }
 
-    /// As [`restore_pages`](Self::restore_pages), for the units `first..end` of a page that is cut.
+    /// Does what [`restore_pages`](Self::restore_pages) does, for the units `first..end` of a page that is cut.
     #[must_use]
     pub(crate) fn restore_units(&self, first: u64, end: u64) -> bool {
         let mut free = self.free.lock();
@@ -262,7 +262,7 @@ impl Pages {
     }
 }
 
-/// Whether a file of `have` bytes can hold `next` pages, and a pool of this length.
+/// Fails unless a file of `have` bytes can hold a pool of `next` pages and of this length.
 pub(crate) fn check(have: u64, next: u64, length: u64) -> Result<()> {
     let damage = |offset, what| Err(Error::Corrupt { offset, what });
     // All pages but the last are whole.
@@ -313,7 +313,8 @@ impl FreeSpace {
         self.units.set(first, end, true);
     }
 
-    /// Makes the file reach to byte `end`, which is at most the end of the last page. `loose`: bytes of free chunks.
+    /// Makes the file reach to byte `end`, which is at most the end of the last page. `loose` is the bytes of free
+    /// chunks.
     pub(crate) fn reach<M: Media>(&mut self, media: &M, end: u64, loose: u64) -> Result<()> {
         if end <= self.length {
             return Ok(());
@@ -324,7 +325,7 @@ impl FreeSpace {
             growth::allow(media, self.in_use(loose))?;
         }
         self.store_length(media)?;
-        // Fenced where the span is taken for which the file grows.
+        // The caller fences where it takes the span for which the file grows.
         Region::new(media, LENGTH, 1)?.flush(0, 1);
         Ok(())
     }
@@ -357,8 +358,8 @@ impl FreeSpace {
         Ok(())
     }
 
-    /// Appends `count` free pages to the pool. The file need not have the last of them beyond byte `end`. `loose`:
-    /// bytes of free chunks in the other pages.
+    /// Appends `count` free pages to the pool. The file need not have the part of these pages beyond byte `end`.
+    /// `loose` is the bytes of free chunks in the other pages.
     pub(crate) fn append<M: Media>(
         &mut self,
         media: &M,
@@ -407,7 +408,7 @@ impl FreeSpace {
 impl Pages {
     /// Limits the growth of the pool to GROW_TO from now on.
     pub(crate) fn hold_back<M: Media>(&self, media: &M) -> Result<()> {
-        // Relaxed: it was written by another session, or by this thread.
+        // Relaxed: the word was written by another session, or by this thread.
         let limit = Region::new(media, GROW_TO, 1)?.load(0, Ordering::Relaxed);
         let limit = limit.checked_next_multiple_of(STEP).filter(|&limit| limit > 0);
         self.free.lock().limit = limit.unwrap_or(u64::MAX);

@@ -3,7 +3,7 @@
 //! The close records which pages and units are free, and which chunks of partly used spans are, in blocks that have no
 //! other use: one in page 0, and if that is not enough, in pages and units that are free themselves. So the list takes
 //! no space that a later session would have to give back, and never makes the pool grow. If even that is not enough,
-//! the rest is left out, and UNRECOVERED records it: the next session finds the rest by a leak recovery.
+//! the rest is left out, and UNRECOVERED records that: the next session finds the rest by a leak recovery.
 //!
 //! # The end of the file
 //!
@@ -15,8 +15,8 @@
 //!
 //! | word | what |
 //! | --- | --- |
-//! | 0 | CRC-32C of n, as 8 bytes, and of words 1 to n - 1 (bits 0..32), n (bits 32..64) |
-//! | 1 | where the next block starts, 0 = nowhere |
+//! | 0 | bits 0..32: CRC-32C of n (as 8 bytes) and of words 1 to n - 1; bits 32..64: n |
+//! | 1 | where the next block starts; 0 if there is none |
 //! | 2 | the generation that wrote it |
 //! | 3..n | records, none of which crosses the end of its block |
 //!
@@ -64,7 +64,7 @@ const PARTIAL: u64 = 2;
 const FREE_UNITS: u64 = 3;
 const CLASS: u64 = 4;
 
-// Both words are flushed together with SAVED_FREE.
+// LENGTH and UNRECOVERED are flushed together with SAVED_FREE.
 const _: () =
     assert!(LENGTH / LINE == SAVED_FREE / LINE && UNRECOVERED / LINE == SAVED_FREE / LINE);
 
@@ -130,7 +130,7 @@ fn session_word<M: Media>(media: &M) -> Result<Region<'_, M>> {
     Region::new(media, SAVED_FREE, 1)
 }
 
-/// Stores SAVED_FREE. Durable on return.
+/// Stores SAVED_FREE. The word is durable on return.
 fn commit<M: Media>(media: &M, at: u64) -> Result<()> {
     let word = session_word(media)?;
     word.store(0, at, Ordering::Relaxed);
@@ -147,9 +147,9 @@ impl Allocator {
         if words <= SAVED_BLOCK_BYTES / 8 - RECORDS as u64 {
             words = 0;
         }
-        // Twice the words, because no record crosses the end of a block.
+        // There must be space for twice the words, because no record crosses the end of a block.
         let length = self.pages.shorten(media, 2 * 8 * words)?;
-        // The highest places first, because they are the last to be used again.
+        // The highest places are taken first, because they are the last to be used again.
         let mut vacant = self.vacant(length).into_iter().rev();
         let mut block = Block::new(SAVED_BLOCK, SAVED_BLOCK_BYTES, generation);
         // Whether something is free, or stranded, that the next open will not find in the list.
@@ -174,7 +174,7 @@ impl Allocator {
             self.pages.allow_growth(media)?;
         }
         let word = Region::new(media, UNRECOVERED, 1)?;
-        // In one line with SAVED_FREE, and flushed with it.
+        // UNRECOVERED is in one line with SAVED_FREE, and is flushed with it.
         word.store(0, u64::from(unrecovered), Ordering::Relaxed);
         commit(media, SAVED_BLOCK)?;
         Ok(length)
@@ -215,7 +215,7 @@ impl Allocator {
         vacant
     }
 
-    /// Takes over the free space of the last session's list, and makes sure that no later session does.
+    /// Takes over the free space of the last session's list, and makes sure that no later session takes it over again.
     pub(crate) fn restore<M: Media>(&self, media: &M, session: Session) -> Result<Known> {
         let at = session_word(media)?.load(0, Ordering::Acquire);
         if at == 0 {
@@ -305,7 +305,7 @@ struct List {
 /// The list that starts at `at`; `None` if there is none.
 fn read<M: Media>(media: &M, mut at: u64, generation: u64, pages: u64) -> Option<List> {
     let mut list = List::default();
-    // No word is part of two blocks. A chain with more words leads back into itself.
+    // No word is part of two blocks. A chain with more words than the pool leads back into itself.
     let mut left = pages.saturating_mul(PAGE) / 8;
     loop {
         let words = read_block(media, at)?;

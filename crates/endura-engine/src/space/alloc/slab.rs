@@ -1,9 +1,9 @@
 //! Slabs: spans of chunks of one size class.
 //!
-//! One lock per class protects the bitmaps of its spans. For its span, a chunk that is in no bitmap is in use, whether
-//! a map links it, a thread has it in its cache, or it waits for a grace period. So a span all of whose chunks are free
-//! in the bitmap has no chunk anywhere else, and can become free: no cache can still hold a chunk of a span that was
-//! given away.
+//! One lock per class protects the bitmaps of its spans. A chunk that is not free in the bitmap of its span counts as
+//! in use there, whether a map links it, a thread has it in its cache, or it waits for a grace period. So if all chunks
+//! of a span are free in its bitmap, none of them is anywhere else, and the span can be given away: no cache still
+//! holds a chunk of it.
 //!
 //! A span that this session has not met (it is older than the last crash, or was full at the last close) has no bitmap.
 //! All its chunks count as used. The first of its chunks that is freed adds the span.
@@ -55,7 +55,7 @@ struct ClassSpans {
     chunks: usize,
     /// Units of all spans of the class, including those that were not met yet, as far as they are known.
     units: u64,
-    /// Units in spans of few units. After an open, the first units of a class are assumed to be such.
+    /// Units in spans of few units. After an open, the first units of a class are assumed to be in such spans.
     in_few: u64,
 }
 
@@ -211,7 +211,8 @@ impl Slabs {
     }
 
     /// Frees the chunks of a span that have no mark, and returns their bytes. Does nothing if the span is no longer the
-    /// one that the last session left: a span leaves its class only under this lock.
+    /// one that the last session left. This does not change meanwhile, because a span leaves its class only under the
+    /// lock that is held here.
     pub(crate) fn sweep<M: Media>(
         &self,
         media: &M,
@@ -258,7 +259,7 @@ impl Slabs {
 }
 
 impl ClassSpans {
-    /// Adds a span that `units` counts already.
+    /// Adds a span. The field `units` counts its units already.
     fn insert(&mut self, class: Class, found: FoundSpan, bitmap: Bitmap) {
         let tail = class.first_from(found.tail);
         if bitmap.free() > 0 {
@@ -278,9 +279,9 @@ impl ClassSpans {
         Some(slab)
     }
 
-    /// Units of the next span. The pool does not grow for a span of a whole page while it has a gap for one of few
-    /// units, if the class has given some of those back. (A class has no more of them than it began with, because an
-    /// open after a kill reads the header of each span.)
+    /// Units of the next span. If the pool would have to grow for a span of a whole page, but has a gap for a span of
+    /// few units, the class takes a span of few units, provided that it has given such spans back before. (A class has
+    /// no more spans of few units than it began with, because an open after a kill reads the header of each span.)
     fn next_units(&self, pages: &Pages, class: Class) -> u64 {
         let (units, few) = (class.next_units(self.units), class.few_units());
         let fills_gap = units == WHOLE
@@ -321,7 +322,8 @@ impl ClassSpans {
         pages.give_span(media, first, Header { kind: SpanKind::Slab(class), units })
     }
 
-    /// More than half of the chunks are free, and enough for a whole span: with fewer nothing could be gained.
+    /// Whether more than half of the chunks are free, and at least as many as a span of few units has. With fewer
+    /// nothing could be gained.
     fn is_sparse(&self, class: Class) -> bool {
         self.free >= class.chunks(class.few_units()) && 2 * self.free > self.chunks
     }
@@ -344,7 +346,7 @@ impl ClassSpans {
         })
     }
 
-    /// As [`Slabs::sweep`].
+    /// Does what [`Slabs::sweep`] does, under the lock of the class.
     fn sweep<M: Media>(
         &mut self,
         media: &M,

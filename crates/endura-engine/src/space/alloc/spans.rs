@@ -1,7 +1,8 @@
 //! Spans: taken from runs of free units, and given back to them.
 //!
-//! A span is taken from the start of a run of free units, or from a free page, which is cut. The rest of either becomes
-//! one free span. The header of that is durable before the header of the new span, which ends before it, is stored.
+//! A span is taken from the start of a run of free units, or from a free page, which is cut. The rest of the run or of
+//! the page becomes one free span, which begins where the new span ends. The header of the free span is durable before
+//! the header of the new span is stored.
 
 use crate::media::{Mark, Media, Ordering, Region, STEP};
 use crate::space::alloc::class::WHOLE;
@@ -63,7 +64,7 @@ impl Pages {
     }
 
     /// Gives back a span that begins at unit `first` and is in use. Its header says FREE from now on; if nothing else
-    /// in its page is in use, the header of the page does.
+    /// in its page is in use, the header of the page says FREE instead.
     ///
     /// # Errors
     ///
@@ -111,7 +112,8 @@ impl Pages {
     }
 
     /// Gives up what lies more than `spare` bytes after the last unit in use, if it is an eighth of the file or more.
-    /// Returns the new length of the pool in bytes. Both words are in the line of SAVED_FREE and are flushed with it.
+    /// Returns the new length of the pool in bytes. NEXT_PAGE and LENGTH are in the line of SAVED_FREE, and are flushed
+    /// with it.
     pub(crate) fn shorten<M: Media>(&self, media: &M, spare: u64) -> Result<u64> {
         let mut free = self.free.lock();
         let end = free.end() * UNIT;
@@ -136,7 +138,7 @@ impl Pages {
             free.next = next;
         }
         free.length = need;
-        // Release: LENGTH must reach into the last page. Both words lie in one line, so that they become durable in
+        // Release: LENGTH must reach into the last page. NEXT_PAGE lies in the same line, so the two become durable in
         // this order, whatever a fence does.
         Region::new(media, LENGTH, 1)?.store(0, need, Ordering::Release);
         Ok(need)
@@ -181,7 +183,7 @@ impl FreeSpace {
         Ok(())
     }
 
-    /// Turns a free page into a page of spans, with a first span of this header.
+    /// Turns a free page into a page of spans, whose first span has this header.
     fn cut<M: Media>(&mut self, media: &M, page: u64, header: Header) -> Result<()> {
         let first = first_unit(page);
         let (rest, end) = (first + header.units, (page + 1) * UNITS);
@@ -194,7 +196,7 @@ impl FreeSpace {
         media.fence();
         page_header::write(media, page, PageKind::Cut)?;
         media.mark(Mark::Step("pool.page.cut"));
-        // As in `take_from_gap`.
+        // Before any chunk of the span can be linked, as in `take_from_gap`.
         media.drain();
         self.pages.remove(page, 1);
         if rest < end {
@@ -208,7 +210,7 @@ impl FreeSpace {
         self.end() * UNIT <= self.length
     }
 
-    /// As [`Pages::find_span`].
+    /// Does what [`Pages::find_span`] does, under the lock that is held.
     fn find<M: Media>(&self, media: &M, unit: u64) -> Result<FoundSpan> {
         self.check(media, unit)?;
         table::find(media, unit)

@@ -2,8 +2,8 @@
 //! which were never allocated, and what is in use.
 //!
 //! After an unclean end, free pages, free spans and tails are free space that is known without a leak recovery. Without
-//! them, each session that is killed before its leak recovery has ended would cost a span for each size of which it took a
-//! chunk. With them, the next session continues in the same span, one part further on.
+//! them, each session that is killed before its leak recovery has ended would cost a span for each size of which it
+//! took a chunk. With them, the next session continues in the same span, one part further on.
 //!
 //! # Why this space has no owner
 //!
@@ -31,7 +31,7 @@ use crate::space::alloc::page::table;
 use crate::space::alloc::page::table::{FoundSpan, SpanKind};
 use crate::space::layout::{DIRECTORY_NEXT, LENGTH, NEXT_PAGE, UNIT, UNITS};
 
-// `Directory::load` flushes them together.
+// `Directory::load` flushes NEXT_PAGE, LENGTH and DIRECTORY_NEXT together.
 const _: () =
     assert!(NEXT_PAGE / LINE == DIRECTORY_NEXT / LINE && LENGTH / LINE == NEXT_PAGE / LINE);
 
@@ -49,15 +49,15 @@ struct Survey {
 
 impl Allocator {
     /// Frees the space that the headers call free, except what is known to be free already, and lists what is in use.
-    /// If one header is impossible, it frees nothing and returns `None`: all headers before a page are needed to
-    /// distinguish a header from the data of a run.
+    /// If one header is impossible, frees nothing and returns `None`: all headers before a page are needed to
+    /// distinguish the header of that page from the data of a run.
     pub(crate) fn survey<M: Media>(&self, media: &M) -> Option<LeftOver> {
         let (next, length) = {
             let free = self.pages.free.lock();
             (free.next, free.length)
         };
         let found = Survey::of(media, next, length)?;
-        // The list of a clean close may have these already; then the calls change nothing.
+        // The list of a clean close may have named this space already. In that case the calls change nothing.
         for page in found.free_pages {
             let _ = self.pages.restore_pages(page, 1);
         }

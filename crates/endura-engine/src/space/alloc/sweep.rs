@@ -1,4 +1,5 @@
-//! Freeing the chunks that a leak recovery has not marked, span by span (C4 of [`leak_recovery`](crate::space::leak_recovery)).
+//! Freeing the chunks that a leak recovery has not marked, span by span (C4 of
+//! [`leak_recovery`](crate::space::leak_recovery)).
 //!
 //! The header of a span that becomes wholly free says FREE. Otherwise the next open after an unclean end would not find
 //! that space, and each killed session would cost the spans that it has used.

@@ -13,7 +13,7 @@ const FREE_EVERY: usize = 64;
 const FREE_EVERY_BYTES: u64 = 1 << 20;
 
 /// A limit on what is freed at once. After one thread has stayed inside an operation, any amount may wait. No operation
-/// should have to free all of it, nor hold a lock for that long.
+/// should have to free all of it, or hold a lock for that long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bite {
     /// Chunks.
@@ -26,7 +26,8 @@ impl Bite {
     /// For the own limbo of a thread that retires: four times as many chunks as it has retired since the last time, so
     /// that it catches up.
     pub(crate) const OWN: Self = Self { chunks: 4 * FREE_EVERY, bytes: 64 * FREE_EVERY_BYTES };
-    /// For the limbos of other threads that it then looks at. The chunks count together, the bytes for each limbo.
+    /// For the limbos of other threads that this thread then looks at. The chunks count together, the bytes for each
+    /// limbo.
     pub(crate) const OTHERS: Self = Self { chunks: FREE_EVERY, bytes: 64 * FREE_EVERY_BYTES };
     /// For all limbos when space is short: about a millisecond. The chunks count together, the bytes for each limbo.
     pub(crate) const SHORT: Self = Self { chunks: 8 << 10, bytes: 1 << 30 };
@@ -39,14 +40,14 @@ impl Bite {
 struct Cache {
     /// Chunks to be handed out, from the end of the list.
     ready: Vec<u64>,
-    /// Chunks that were freed since the `ready` ones were taken, of any spans. If the class is sparse when they are
-    /// needed, they go back to their spans instead. So the new entries of an emptied pool gather in few of its spans,
-    /// and do not keep one entry in each.
+    /// Chunks that were freed since the `ready` ones were taken, of any spans. They are handed out when no `ready`
+    /// chunk is left; but if the class is sparse by then, they go back to their spans instead. So the new entries of an
+    /// emptied pool gather in few of its spans, and are not spread over all of them.
     returned: Vec<u64>,
 }
 
 /// One thread's cache and limbo. They outlive the thread: the next thread with its number continues with them. Any
-/// thread may empty them, because all of it is under the lock of the slot.
+/// thread may empty them, because the lock of the slot protects both.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCache {
     /// The caches by class; allocated when first used.
@@ -136,7 +137,7 @@ impl ThreadCache {
         if allocator.is_sparse(class) {
             return allocator.give(media, class, ready.drain(..).chain(returned.drain(..)));
         }
-        // The oldest ones, which are least likely to be in the processor's cache.
+        // The oldest chunks go back, because they are least likely to be in the processor's cache.
         allocator.give(media, class, returned.drain(..batch))
     }
 
@@ -171,8 +172,8 @@ impl ThreadCache {
         result.map(|()| freed)
     }
 
-    /// Takes what has expired at epoch `now` out of limbo, for the caller to free: at most a bite, and no more chunks than
-    /// make `expired` a bite.
+    /// Moves chunks that have expired at epoch `now` from limbo to `expired`, for the caller to free: at most the bytes
+    /// of a bite, and only until `expired` has the chunks of a bite.
     pub(crate) fn take_expired(&mut self, now: u64, bite: Bite, expired: &mut Vec<(u64, u64)>) {
         let mut taken_bytes = 0_u64;
         while expired.len() < bite.chunks
@@ -206,7 +207,7 @@ impl ThreadCache {
         result
     }
 
-    /// Whether it has neither cached nor retired chunks.
+    /// Whether the thread has neither cached nor retired chunks.
     pub(crate) fn is_empty(&self) -> bool {
         self.limbo.is_empty() && self.cached().next().is_none()
     }

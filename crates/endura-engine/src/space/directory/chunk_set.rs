@@ -8,7 +8,7 @@ use crate::space::layout::UNIT;
 /// Words of a group of bits.
 const WORDS: usize = 16;
 
-/// A set of chunks anywhere in the pool. It takes at most 1/100 of their memory.
+/// A set of chunks anywhere in the pool. The set takes at most 1/100 of the memory of its chunks.
 #[derive(Default)]
 pub(crate) struct ChunkSet {
     /// By class, then by the number of the group: one bit for each place at which a chunk of the class can begin.
@@ -37,7 +37,8 @@ fn at(class: Class, group: u64, word: usize, bit: u32) -> u64 {
 }
 
 impl ChunkSet {
-    /// Adds a chunk of `bytes` bytes, as requested, which must be one. Returns whether it was not in the set.
+    /// Adds a chunk of `bytes` bytes, as requested. The pool must have such a chunk. Returns whether the chunk is new
+    /// in the set.
     pub(crate) fn insert(&mut self, at: u64, bytes: u64) -> bool {
         let Room::Slab(class) = Room::of(bytes) else {
             return self.alone.insert(at, bytes).is_none();

@@ -42,7 +42,7 @@ impl Counters {
         Self { groups, rest: OnceBox::new(), before: entries }
     }
 
-    /// Counts entries that came (positive) or went.
+    /// Counts entries that came (a positive number) or went (a negative one).
     #[inline(always)]
     pub(crate) fn add(&self, entries: i64) {
         match entries {
@@ -67,7 +67,7 @@ impl Counters {
         }
     }
 
-    /// The same for a thread without a shard of its own, or whose group does not exist yet.
+    /// Does what `add_to` does, for a thread that has no shard of its own, or whose group does not exist yet.
     #[cold]
     #[inline(never)]
     fn add_first(&self, thread: usize, counter: fn(&Shard) -> &AtomicU64, n: u64) {
@@ -95,9 +95,9 @@ impl Counters {
 
     /// How many entries the map has, of those that are counted.
     ///
-    /// Exact when no operation is running. Beside writers it is the number at one moment of the call, except for
-    /// operations that were running then. (If entries came and went during each of many short counts in a row, it is
-    /// off by no more than came and went in one of them.)
+    /// The number is exact when no operation is running. Beside writers it is the number at one moment of the call,
+    /// except for operations that were running then. (If entries came and went during each of many short counts in a
+    /// row, it is off by no more than came and went in one of them.)
     pub(crate) fn sum(&self) -> u64 {
         let (mut best, mut error) = self.count();
         for _ in 1..MOST_COUNTS {
@@ -116,11 +116,13 @@ impl Counters {
     /// The entries that came minus those that went, and by how much this may exceed the number at one moment of the
     /// call.
     ///
-    /// The entries that came are summed twice, and those that went before and after the second sum. Entries go one by
-    /// one, so there is a moment during the first sum of those that went at which exactly that many had gone. By that
-    /// moment, at most as many had come as the second sum says, and at least as many as the first. So the result is too
-    /// large by at most the difference of these two sums; if they are equal, it is right for that moment. In the same
-    /// way, there is a moment during the second sum of those that came at which exactly that many had come.
+    /// Four sums are taken: first of the entries that came, then of those that went, then again of those that came, and
+    /// again of those that went. Entries go one by one, so there is a moment during the first sum of entries that went
+    /// at which exactly that many had gone. By that moment, at most as many had come as the second sum of entries that
+    /// came says, and at least as many as the first says. So the result is too large by at most the difference of the
+    /// two sums of entries that came. If the two are equal, the result is right for that moment, and the fourth sum is
+    /// not needed. In the same way, there is a moment during the second sum of entries that came at which exactly that
+    /// many had come, so the difference of the two sums of entries that went is a limit as well.
     fn count(&self) -> (i64, u64) {
         let earlier = self.total(|shard| &shard.came);
         let went = self.total(|shard| &shard.went);

@@ -10,8 +10,8 @@ use crate::{Error, Result};
 pub(crate) const FREE: u64 = 0;
 pub(crate) const LIVE: u64 = 1;
 pub(crate) const DROPPING: u64 = 2;
-/// As LIVE, but the map's name is the one at [`NEW_NAME`]. The value differs from the other states in several bits, so
-/// that one flipped bit never gives a map the name of another one.
+/// Like LIVE, but the map's name is the one at [`NEW_NAME`]. The value differs from the other states in several bits,
+/// so that one flipped bit never gives a map the name of another one.
 pub(crate) const RENAMED: u64 = 12;
 
 pub(crate) const STATE: usize = 0;
@@ -129,7 +129,7 @@ pub(crate) fn name_of<M: Media>(entry: MapEntry<'_, M>, state: u64) -> Result<St
 pub(crate) fn rename<M: Media>(entry: MapEntry<'_, M>, name: &str) -> Result<()> {
     let media = entry.media();
     let place = new_name(media)?;
-    // Relaxed, as the name.
+    // Relaxed, as the stores of the name.
     place.store(ROOT, entry.offset(), Ordering::Relaxed);
     write_name(place, name, 0, 0);
     place.flush(0, NAME_END);

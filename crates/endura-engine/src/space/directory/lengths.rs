@@ -23,7 +23,8 @@ const MASK: u64 = u32::MAX as u64;
 /// An entry takes at least this many bytes of the pool: a key and a value, or a record of its own.
 const LEAST_BYTES: u64 = 16;
 
-/// The number of entries that the last session recorded in the directory entry at `entry`, if it was closed and knew it.
+/// The number of entries that the last session recorded in the directory entry at `entry`, if it was closed and knew
+/// it.
 ///
 /// # Errors
 ///
@@ -44,7 +45,7 @@ pub(crate) fn recorded<M: Media>(media: &M, entry: u64, session: Session) -> Res
     Ok(Some(len))
 }
 
-/// Fails if the last session was closed, and recorded another number of maps than the `found` ones.
+/// Fails if the last session was closed, and the number of maps that it recorded is not `found`.
 ///
 /// # Errors
 ///

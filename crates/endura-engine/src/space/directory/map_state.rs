@@ -15,7 +15,7 @@ use crate::types::Types;
 pub enum Counted {
     /// All entries.
     All,
-    /// Those with a key below this one: a count is running, or has not begun.
+    /// The entries with a key below this one. A count is running, or has not begun.
     Below(u64),
 }
 
@@ -29,8 +29,8 @@ pub(crate) struct MapFacts {
     pub(crate) entry: u64,
 }
 
-/// The state of a named map that all its handles share. Volatile, except for the words of the directory entry that it
-/// refers to.
+/// The state of a named map that all its handles share. The state is volatile, except for the words of the directory
+/// entry that it refers to.
 #[derive(Debug)]
 pub struct MapState {
     /// Locked only while the name is read or replaced.
@@ -96,7 +96,7 @@ impl MapState {
         self.facts.entry
     }
 
-    /// Where the map's root word lies. It belongs to the tree, which replaces it by one 8-byte store.
+    /// Where the map's root word lies. The word belongs to the tree, which replaces it by one 8-byte store.
     pub fn root(&self) -> u64 {
         self.facts.entry + 8 * crate::space::directory::entry::ROOT as u64
     }
@@ -120,18 +120,19 @@ impl MapState {
         self.known_root.store(word, Ordering::Release);
     }
 
-    /// Where the three lines of the entry lie that the tree may use freely. They are zero in a new map.
+    /// Where the three lines begin that the tree may use freely in the map's directory entry. The lines are zero in a
+    /// new map.
     pub fn spare(&self) -> u64 {
         Self::spare_of(self.facts.entry)
     }
 
-    /// The same for the directory entry that starts at `entry`.
+    /// Where those three lines begin in the directory entry that starts at `entry`.
     pub(crate) fn spare_of(entry: u64) -> u64 {
         entry + ENTRY - 3 * LINE
     }
 
-    /// Whether the map was dropped. To be read after the pin, because a drop waits for every pin that may have read
-    /// "not dropped".
+    /// Whether the map was dropped. This must be read after the pin has begun, because a drop waits for every pin that
+    /// may have read "not dropped".
     #[inline]
     pub fn is_dropped(&self) -> bool {
         // Pairs with `mark_dropped`. The drop then waits for a grace period.
@@ -142,8 +143,9 @@ impl MapState {
         self.dropped.store(true, Ordering::Release);
     }
 
-    /// Counts entries that came (positive) or went, on the calling thread's counter. To be called before the
-    /// operation's last locked instruction, so that every count after the operation has returned includes them.
+    /// Counts entries that came (a positive number) or went (a negative one), on the calling thread's counter. It must
+    /// be called before the operation's last locked instruction, so that every count after the operation has returned
+    /// includes them.
     #[inline(always)]
     pub fn add(&self, entries: i64) {
         self.counters.add(entries);
@@ -158,16 +160,16 @@ impl MapState {
     /// How many leaves and nodes were retired. If two calls return the same number, no chunk of the map that the caller
     /// saw before the first call, or between the two, has been reused. The reason: a reuse follows
     /// [`note_retired`](Self::note_retired), and a thread that sees a store of the new owner sees that count (both
-    /// Acquire).
+    /// reads are Acquire).
     pub(crate) fn retired(&self) -> u64 {
         self.counters.retired()
     }
 
     /// How many of the entries that [`counted`](Self::counted) names the map has.
     ///
-    /// Exact when no operation is running. Beside writers it is the number at one moment of the call, except for operations
-    /// that were running then. (If entries came and went during each of many short counts in a row, it is off by no more
-    /// than came and went in one of them.)
+    /// The number is exact when no operation is running. Beside writers it is the number at one moment of the call,
+    /// except for operations that were running then. (If entries came and went during each of many short counts in a
+    /// row, it is off by no more than came and went in one of them.)
     pub fn sum(&self) -> u64 {
         self.counters.sum()
     }
@@ -199,8 +201,8 @@ impl MapState {
         !self.counting.swap(true, Ordering::Relaxed)
     }
 
-    /// The same for a count in the background. That is tried once: after a failure it would fail again, and a caller
-    /// that wants the exact number gets the error.
+    /// Does what [`claim_count`](Self::claim_count) does, for a count in the background. Such a count is tried once:
+    /// after a failure it would fail again, and a caller that wants the exact number gets the error.
     pub(crate) fn claim_background_count(&self) -> bool {
         !self.background_count.swap(true, Ordering::Relaxed) && self.claim_count()
     }
@@ -222,7 +224,7 @@ impl MapState {
         &self.pops
     }
 
-    /// Held by the tree while it replaces its root.
+    /// A lock that the tree holds while it replaces its root.
     pub(crate) fn root_lock(&self) -> &Mutex<()> {
         &self.root_lock
     }

@@ -12,7 +12,7 @@
 //! | 5..8 | spare | |
 //! | 8..40 | name, filled up with zeros | before LIVE, and while RENAMED |
 //! | 40..72 | name of the type of the keys, filled up with zeros | before LIVE |
-//! | 72..104 | the same of the values | before LIVE |
+//! | 72..104 | name of the type of the values, filled up with zeros | before LIVE |
 //! | 104..128 | spare, for the tree | by the tree |
 //!
 //! Entries lie side by side in page 0, then in spans of the kind DIRECTORY, which are chained from DIRECTORY_NEXT
@@ -49,15 +49,15 @@
 //! | close: fenced with the list; the superblock says clean | words 3 and 4, MAPS | the numbers of entries, and of maps |
 //!
 //! The place of new names (`NEW_NAME`) is laid out as an entry, and counts only while an entry is RENAMED. At most one
-//! entry is, because the next new name is written after LIVE is durable. Everything else in the entry stays as and
-//! where it is, so that operations of the map continue meanwhile. A read-only open takes the name from that place, and
+//! entry is, because the next new name is written after LIVE is durable. Everything else in the entry stays what and
+//! where it is, so operations of the map continue meanwhile. A read-only open takes the name from that place, and
 //! leaves the rest to the next open that writes.
 //!
 //! None of these orders relies on the lock through which an entry passes from thread to thread: before a thread
 //! releases the lock, its stores to the entry are durable.
 //!
-//! All of it happens under one lock. A thread takes the lock inside a pin, and never begins a pin with the lock held: a
-//! thread that waits for writers to leave must not hold it.
+//! All of these changes happen under one lock. A thread takes the lock inside a pin, and never begins a pin with the
+//! lock held: a thread that waits for writers to leave must not hold it.
 
 pub(crate) mod chunk_set;
 pub(crate) mod counters;

@@ -1,14 +1,14 @@
 //! The running pop of a map, announced to inserts, so that a pop is linearizable.
 //!
-//! A pop chooses the first entry (or the last) and removes it. Both have one linearization point, because no insert
-//! adds a key before that entry in between:
+//! A pop chooses the first entry (or the last) and removes it. The choice and the removal have one linearization point,
+//! because no insert adds a key before that entry in between:
 //!
 //! | thread | step | why |
 //! | --- | --- | --- |
 //! | pop | announces its key: OPEN | |
-//! | pop | checks again that its entry is the end, and no insert that missed OPEN adds a key before it | later ones see OPEN |
+//! | pop | checks again: its entry is the end, and no insert that missed OPEN adds a key before | later ones see OPEN |
 //! | insert | once it has its lock, or slot, and before its key is visible: looks for an announcement | one sees the other |
-//! | insert | before a key that is OPEN: makes it GIVEN_UP, and continues | it waits for no search |
+//! | insert | before a key that is OPEN: makes it GIVEN_UP, and continues | an insert waits for no search |
 //! | pop | OPEN to DECIDED; if it was GIVEN_UP, starts again | an insert has made progress |
 //! | insert | before a key that is DECIDED: gives up its lock, or slot, waits, starts again | |
 //! | pop | removes its entry: this is its linearization point; then NONE, before it does anything else | |
@@ -72,9 +72,9 @@ impl Pops {
         is_mine.then(|| Turn { pops: self })
     }
 
-    /// Whether `key`, which is absent, may be inserted now. The caller holds the lock of its place (or has entered the
-    /// key as undecided), which a pop that is announced later comes across. If the result is `false`, the insert has to
-    /// give up the lock or place, [wait](Self::wait_for), and start again.
+    /// Whether `key`, which is absent, may be inserted now. The caller holds the lock of the key's place (or has
+    /// entered the key as undecided), and a pop that is announced later comes across that. If the result is `false`,
+    /// the insert has to give up the lock or place, [wait](Self::wait_for), and start again.
     #[inline(always)]
     pub(crate) fn admit<K: NewKey + ?Sized>(&self, key: &K) -> bool {
         // Pairs with the fence of `announce`: of an insert that has its lock and a pop that is announced, one sees the
@@ -84,7 +84,7 @@ impl Pops {
         self.word.load(Ordering::Acquire) & STATE == NONE || self.admit_beside(key)
     }
 
-    /// As `admit`, while a pop is running.
+    /// Does what `admit` does, while a pop is running.
     #[cold]
     #[inline(never)]
     fn admit_beside<K: NewKey + ?Sized>(&self, key: &K) -> bool {
@@ -131,7 +131,7 @@ impl Pops {
         self.announced_behind(key).is_some_and(|word| word & STATE == DECIDED)
     }
 
-    /// Waits while a pop removes an entry that comes after `key`. To be called without a lock and outside of pins.
+    /// Waits while a pop removes an entry that comes after `key`. It must be called without a lock and outside of pins.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for<K: NewKey + ?Sized>(&self, key: &K) {
@@ -198,7 +198,7 @@ impl Turn<'_> {
 
     /// Releases the inserts that wait, once the entry is removed and before further work for which they need not wait.
     /// Only the pop may call this. Another operation that removed the key may be late: by then the key may be in the
-    /// map again, and the pop may be about to remove that one.
+    /// map again, and the pop may be about to remove that new entry.
     pub(crate) fn is_out(&self) {
         let word = self.pops.word.load(Ordering::Relaxed);
         // Release: after the removal. In the meantime another thread's insert can only have changed the announcement to

@@ -76,8 +76,8 @@ impl<M: Media> Directory<M> {
             let link = word(media, block.link)?;
             let at = link.load(0, Ordering::Acquire);
             if may_be_volatile(session) {
-                // Fenced below, before a map is created in that span. The first link lies in the line of NEXT_PAGE, so
-                // this also flushes that word, for what `Allocator::load` has found.
+                // The fence below comes before a map is created in that span. The first link lies in the line of
+                // NEXT_PAGE, so this also flushes that word, for what `Allocator::load` has found.
                 link.flush(0, 1);
             }
             if at == 0 {
@@ -101,10 +101,10 @@ impl<M: Media> Directory<M> {
         }
         lengths::check_maps(media, session, registry.maps.len())?;
         if !session.read_only {
-            // Before a leak recovery frees the nodes of a map whose drop a killed process had not made durable; before the
-            // first use of a map that a killed process had just created; and before space is allocated that the open
-            // found to be free without a leak recovery (`Allocator::load`). A drain: FREE in place of DROPPING must not
-            // become durable after the LIVE of another thread, which knows of FREE only through DRAM.
+            // Before a leak recovery frees the nodes of a map whose drop a killed process had not made durable; before
+            // the first use of a map that a killed process had just created; and before space is allocated that the
+            // open found to be free without a leak recovery (`Allocator::load`). A drain: FREE in place of DROPPING
+            // must not become durable after the LIVE of another thread, which knows of FREE only through DRAM.
             media.drain();
         }
         Ok(Self { registry: Mutex::new(registry) })
@@ -112,7 +112,7 @@ impl<M: Media> Directory<M> {
 }
 
 /// Whether words of the directory may not be durable, because a killed process stored them last. The work of this
-/// session relies on them, so they must not be lost before it is.
+/// session relies on them, so they must become durable before that work does.
 fn may_be_volatile(session: Session) -> bool {
     !session.clean && !session.read_only
 }
@@ -150,8 +150,8 @@ impl<M: Media> Registry<M> {
                 return Ok(());
             }
             if may_be_volatile(session) {
-                // Also a FREE, which an open that was killed may have stored in place of a DROPPING that is not durable
-                // either. And the root as well, by which a leak recovery finds what is in use. Fenced by `load`.
+                // This also flushes a FREE that a killed open may have stored in place of a DROPPING that is not
+                // durable either, and the root, by which a leak recovery finds what is in use. The fence is in `load`.
                 entry.flush(STATE, ROOT + 1);
             }
             match state {
@@ -204,7 +204,7 @@ impl<M: Media> Registry<M> {
         Ok(())
     }
 
-    /// Removes a map from the registry, durably. `None` if there is no such map.
+    /// Removes a map from the registry, durably. Returns `None` if there is no such map.
     pub(crate) fn begin_drop(&mut self, media: &M, name: &str) -> Result<Option<Arc<MapState>>> {
         let Some(map) = self.maps.get(name).cloned() else { return Ok(None) };
         set_state(MapEntry::new(media, map.entry())?, DROPPING);
@@ -239,7 +239,7 @@ impl<M: Media> Registry<M> {
     }
 
     /// Links one more span of entries. The caller fences before an entry of it becomes LIVE, and before another thread
-    /// can use one.
+    /// can use an entry of it.
     fn append_span(&self, media: &M, allocator: &Allocator) -> Result<Block> {
         let at = allocator.take_directory_span(media)?;
         let block = Block::in_span(at);
@@ -274,7 +274,7 @@ pub(crate) fn write<M: Media>(
     parameters: u64,
     types: &Types,
 ) {
-    // As in `append_span`.
+    // A cursor may remember a leaf that was where this entry is now, as in `append_span`.
     before_reuse();
     // Relaxed: the caller fences before the entry becomes LIVE.
     for i in ROOT..WORDS {

@@ -34,7 +34,7 @@ impl PoolFile {
     ///
     /// # Errors
     ///
-    /// As for [`create`](Self::create), and those of `fill` and `ready`.
+    /// As for [`create`](Self::create), and the errors of `fill` and `ready`.
     pub(crate) fn make(
         path: &Path,
         access: Access,
@@ -43,7 +43,7 @@ impl PoolFile {
     ) -> Result<Self> {
         let draft = Draft::begin(path, access, like)?;
         fill(&draft.new.file)?;
-        // Locked before it has a name, so that no other process can lock it first.
+        // The file is locked before it has a name, so that no other process can lock it first.
         let lock = FileLock::acquire(&draft.path(), false)?;
         let file =
             File::try_clone(&draft.new.file).map_err(|error| Error::creating(path, error))?;
@@ -88,7 +88,8 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Records the schedule of checkpoints of the pool that the draft was made from, to be kept beside the new pool.
+    /// Records the schedule of checkpoints of the pool from which the draft was made. The checkpoints of the new pool
+    /// will be kept beside it.
     pub fn keep_schedule(&self, of: Schedule) -> Result<()> {
         let schedule = Schedule { is_elsewhere: false, ..of };
         let mut superblock = Superblock::read(&self.new.file)?.with_schedule(schedule);

@@ -2,9 +2,9 @@
 //! choice.
 //!
 //! A closed pool is in doubt only if it was copied while a session began, which its [end mark](EndMark) shows. A pool
-//! that was not closed has the contents that its writer left only under these conditions: it is the same file, on a
-//! file system that stayed mounted, in the same boot, and all that was written back has reached the disk. [`doubt`]
-//! asks these questions in order, until one has a verdict.
+//! that was not closed has the contents that its writer left only under these conditions: the file is the one that the
+//! writer had, its file system stayed mounted, the boot is the same, and all that was written back has reached the
+//! disk. [`doubt`] asks these questions in order, until one has a verdict.
 //!
 //! | question | answer | verdict |
 //! | --- | --- | --- |
@@ -102,8 +102,8 @@ pub(crate) struct Here {
     pub(crate) is_in_memory: bool,
 }
 
-/// Why a pool with this superblock may be torn. `suspected`: a place other than the superblock records that stores of
-/// the last session may not have reached the disk.
+/// Why a pool with this superblock may be torn. `suspected` says that a place other than the superblock records that
+/// stores of the last session may not have reached the disk.
 pub(crate) fn doubt(
     last: &Superblock,
     here: Here,
@@ -137,14 +137,14 @@ pub(crate) fn doubt(
     }
 }
 
-/// As [`doubt`], for a pool whose superblock says that it was closed.
+/// Does what [`doubt`] does, for a pool whose superblock says that it was closed.
 fn doubt_of_closed(last: &Superblock, here: &Here, likeness: Likeness) -> Option<Doubt> {
     let is_of_that_close = match here.end {
         _ if !last.has_end_mark => true,
         Some(EndMark { closed, begins }) if closed == last.session => {
-            // In this file a session began, and was killed before its first store. It may have been the first session
-            // of a new pool, or of a copy of a closed one. In a copy of that file, the session may have continued while
-            // the file was copied.
+            // If a session began in this file, it was killed before its first store. It may have been the first session
+            // of a new pool, or of a copy of a closed one. If a session began in another file, of which this one is a
+            // copy, it may have continued while that file was copied.
             begins == [0; 16] || begins == here.file.number() || likeness != Likeness::Other
         }
         _ => false,
@@ -152,7 +152,7 @@ fn doubt_of_closed(last: &Superblock, here: &Here, likeness: Likeness) -> Option
     (!is_of_that_close).then_some(Doubt::TORN_COPY)
 }
 
-/// As [`doubt`], for a file that is no copy: whether its last stores may be lost.
+/// Does what [`doubt`] does, for a file that is no copy: finds out whether its last stores may be lost.
 fn doubt_of_memory(
     last: &Superblock,
     here: &Here,
@@ -273,7 +273,7 @@ mod tests {
             FileIdentity { birth: Some(80), ..FILE },
             FileIdentity { volume: Volume::Number([70, 0]), ..FILE },
         ] {
-            // Even if the attributes were copied along, or cannot be read.
+            // A copy is recognized even if the attributes were copied along, or cannot be read.
             for mark in [HERE.mark, Mark::Unreadable] {
                 assert!(is_doubted(&left, Here { file: copy, mark, ..HERE }, &DISK));
             }
@@ -288,7 +288,7 @@ mod tests {
         let passing = Mark::Numbers([[4; 16], [3; 16]]);
         assert!(!is_doubted(&left, Here { mark: passing, ..HERE }, &DISK));
         assert!(!is_doubted(&left, Here { mark: Mark::Unreadable, ..HERE }, &DISK));
-        // The mark is not synced, so that a session whose stores are lost may have lost its mark too.
+        // The mark is not synced, so a session whose stores are lost may have lost its mark too.
         let again = Mounted { folder: Folder::Own(10), ..MOUNTED };
         for mark in [Mark::Numbers([[4; 16], [0; 16]]), Mark::Absent] {
             let here = Here { mark, ..HERE };
@@ -315,7 +315,7 @@ mod tests {
         assert!(is_doubted(&left, next, &DISK));
         assert!(is_doubted(&left, next, &MEMORY));
         assert!(is_doubted(&safe, next, &DISK));
-        // That of persistent memory does not, unless the memory itself says so.
+        // The promise of persistent memory does not end with it, unless the memory itself says so.
         let file = FileIdentity { device: 50, ..FILE };
         assert!(!is_doubted(&safe, Here { file, ..next }, &MEMORY));
         let file = FileIdentity { inode: 60, ..FILE };
@@ -397,7 +397,7 @@ mod tests {
         }
     }
 
-    /// A pool whose verdict needs no boot number is not doubted without one. The others are, with the reason.
+    /// A pool whose verdict needs no boot number is not doubted without one. The others are doubted, with the reason.
     #[test]
     fn a_boot_that_is_not_known() {
         let left = left();

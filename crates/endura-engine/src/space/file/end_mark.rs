@@ -4,7 +4,8 @@
 //! copy's superblock says "closed", but the rest is of a later time. So a close writes the number of its session after
 //! the last byte of the pool. A session that begins adds the number of the file to that mark, before anything else in
 //! the file changes. The copier then reads a mark with that number, or no mark, or the mark of a later close. (If the
-//! file itself still has such a mark, nothing was stored to it: the session was killed before it changed anything.)
+//! file itself still has a mark with that number, nothing was stored to the file: the session was killed before it
+//! changed anything.)
 //!
 //! | bytes, from LENGTH on | what |
 //! | --- | --- |
@@ -58,8 +59,8 @@ impl EndMark {
         }
     }
 
-    /// Writes the mark. Not durable on return. An error leaves no mark or a part of one: the superblock must then not
-    /// promise one.
+    /// Writes the mark, which is not durable on return. An error leaves no mark or a part of one. In that case the
+    /// superblock must not promise a mark.
     pub(crate) fn write(&self, file: &File, length: u64) -> io::Result<()> {
         disk::refuse_beyond_limit(length + BYTES as u64)?;
         file.write_all_at(&self.encode(), length)

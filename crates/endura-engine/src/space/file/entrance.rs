@@ -16,11 +16,11 @@
 //! takes the mark over. On a file system without attributes E2 and E4 see only what came before them, and two sessions
 //! that begin within microseconds may both continue.
 //!
-//! A pool that was not closed is another file by one path than by the other ([`FileIdentity`]), and is refused as a
-//! copy. Two things bypass that: a restore by hand, and an open that accepts what it has verified. Both first ask
+//! A pool that was not closed looks like a different file by each of the two paths ([`FileIdentity`]), and is refused
+//! as a copy. Two things bypass that: a restore by hand, and an open that accepts what it has verified. Both first ask
 //! whether another process has the file [open for writing](lease), and are refused in an overlay, where that cannot be
-//! known. A restore also marks the file before it writes to it, so that a writer that begins meanwhile finds another
-//! mark than it left.
+//! known. A restore also marks the file before it writes to it, so that a writer that begins meanwhile finds that its
+//! mark was replaced.
 //!
 //! [`lease`]: crate::os::lease
 //! [`FileIdentity`]: crate::os::file_identity::FileIdentity
@@ -45,8 +45,8 @@ pub(crate) const IN_OVERLAY: &str = "the pool was last open by another path than
      whether it still is: do this by the path of the file outside of the overlay, in its upper folder, or copy the file to \
      another file system and do it there";
 
-/// Whether other processes have the pool open for writing, before this process has. `None` if the pool is closed and
-/// needs no answer, or cannot be read.
+/// Whether other processes have the pool open for writing. This is asked before this process opens it for writing.
+/// `None` if the pool is closed and needs no answer, or cannot be read.
 pub(crate) fn writers(path: &Path) -> Option<Writers> {
     let (begun, is_file) =
         (Instant::now(), |file: &File| file.metadata().is_ok_and(|f| f.is_file()));

@@ -1,14 +1,14 @@
 //! The number of the newest checkpoint of a pool, in the page of a superblock.
 //!
-//! Checkpoints leave that page out, so that neither their contents nor a comparison with the pool depends on their own
-//! number. The number is written to the file and not stored to the mapping. A page that was stored to is one for the
-//! next checkpoint, so an idle pool would always have one changed page. The thread that makes checkpoints writes the
-//! number twice: before it writes the root of the next checkpoint it notes that a round is running, and once the
-//! checkpoint is durable it writes the new number.
+//! Checkpoints leave that page out. Otherwise their contents, and a comparison with the pool, would depend on their own
+//! number. The number is written to the file and not stored to the mapping. The next checkpoint copies each page that
+//! was stored to, so with a store to the mapping an idle pool would always have one changed page. The thread that makes
+//! checkpoints writes the number twice: before it writes the root of the next checkpoint it notes that a round is
+//! running, and once the checkpoint is durable it writes the new number.
 //!
 //! | bits | what |
 //! | --- | --- |
-//! | 0..24 | the lowest bits of the CRC32C of the others |
+//! | 0..24 | the lowest bits of the CRC32C of the other bits |
 //! | 24 | 1 = a round is running: the next checkpoint may exist |
 //! | 25..64 | the number |
 //!
@@ -55,7 +55,8 @@ impl Newest {
         Ok((word != 0 && found.encode() == word).then_some(found))
     }
 
-    /// Writes the record to the file; with `None`, that there is no checkpoint. It is in the page cache on return.
+    /// Writes the record to the file. `None` records that there is no checkpoint. The record is in the page cache on
+    /// return.
     pub(crate) fn write(newest: Option<Self>, file: &File) -> io::Result<()> {
         disk::refuse_beyond_limit(NEWEST_NUMBER + 8)?;
         let word = newest.map_or(0, |newest| newest.encode());

@@ -1,11 +1,11 @@
 //! Checks that an open pool still owns its file: that the file is at its path, and that no other program has written
 //! it.
 //!
-//! Nothing keeps other programs from either: `mv`, `rm`, an older copy that is renamed over the pool or copied into it,
-//! a folder that is replaced, a disk that is mounted over it. So a session looks before each checkpoint, and at its
-//! close. The superblock is written only at the begin and the end of a session, and only by the session, so a program
-//! that overwrites the file from its start changes the superblock. It is read from the file and not through the
-//! mapping, which may reach beyond the end of the file.
+//! Nothing keeps other programs from moving the file or from writing it: `mv`, `rm`, an older copy that is renamed over
+//! the pool or copied into it, a folder that is replaced, a disk that is mounted over it. So a session looks before
+//! each checkpoint, and at its close. The superblock is written only at the start and the end of a session, and only by
+//! the session, so a program that overwrites the file from its start changes the superblock. The superblock is read
+//! from the file and not through the mapping, which may reach beyond the end of the file.
 
 use std::fs::{self, File};
 use std::io;
@@ -43,7 +43,8 @@ impl OwnPath {
     pub(crate) fn of(path: &Path, file: &File) -> io::Result<Self> {
         let file = FileId::of(&file.metadata()?);
         let canonical = canonical(path);
-        // Such a path stands for a descriptor that the caller may close. For others, the working directory may change.
+        // A path in these folders stands for a descriptor that the caller may close. Any other path is made absolute,
+        // because the working directory may change.
         let given = match path.starts_with("/proc") || path.starts_with("/dev/fd") {
             true => Some(canonical.clone()).filter(|path| leads_to(path, file)),
             false => Some(std::path::absolute(path)?),
@@ -56,7 +57,7 @@ impl OwnPath {
         hash_of_canonical(&self.canonical)
     }
 
-    /// Whether an open of either path finds this file. A checkpoint then brings no other pool back.
+    /// Whether an open of either path finds this file. If it does, a checkpoint brings no other pool back.
     pub(crate) fn is_found(&self) -> bool {
         self.given.as_ref().is_none_or(|given| leads_to(given, self.file))
             || leads_to(&self.canonical, self.file)
@@ -78,7 +79,8 @@ impl OwnPath {
     }
 }
 
-/// Whether the path leads to this file. If a folder may no longer be searched, that is no proof against it.
+/// Whether the path leads to this file. If a folder may no longer be searched, that is no proof that the path leads
+/// elsewhere, so the answer is yes.
 fn leads_to(path: &Path, file: FileId) -> bool {
     match whereabouts::at(path) {
         Ok(found) => found == file,
@@ -107,11 +109,12 @@ fn hash_of_canonical(path: &Path) -> u64 {
 }
 
 /// Fails if `file` is not what the session with this superblock has left, or has fewer than `length` bytes. With
-/// `newest`, also if the file's record of the newest checkpoint is another one.
+/// `newest`, fails also if the file's record of the newest checkpoint is not `newest`.
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] if it is not; [`Error::Io`], also if other code of this process has [closed](OwnFile) it.
+/// [`Error::Corrupt`] if the file is not what the session has left; [`Error::Io`], also if other code of this process
+/// has [closed](OwnFile) it.
 pub(crate) fn expect_own(
     file: &OwnFile,
     session: &Superblock,

@@ -1,14 +1,14 @@
 //! Makes sure that every byte of a pool's file has a block, and that no other file shares that block.
 //!
 //! A store to a mapped page that needs a block cannot fail as a call does: if the disk has no block left, the kernel
-//! sends SIGBUS. A store needs a block in a hole, and in a block that the file shares with a copy. (`cp` on XFS makes
-//! such copies, at any moment, even of an open pool.) So an open for writing makes sure that there is neither, and a
-//! [`BlocksWatch`] looks for shared blocks while the pool is open. A copy that is made after one look shares blocks until the
-//! next, and nothing is promised for that time.
+//! sends SIGBUS. A store needs a new block if it goes to a hole, or to a block that the file shares with a copy. (`cp`
+//! on XFS makes such copies, at any moment, even of an open pool.) So an open for writing makes sure that the file has
+//! neither holes nor shared blocks, and a [`BlocksWatch`] looks for shared blocks while the pool is open. A copy that
+//! is made after one look shares blocks until the next look, and nothing is promised for that time.
 //!
 //! The number of a file's blocks proves nothing. On a disk it includes the blocks that describe the file (the tree of
-//! its extents, its attributes), which may be as many as the holes have. So the extents are examined. tmpfs counts
-//! exactly.
+//! its extents, its attributes), which may be as many as the holes lack. So the extents are examined. Only on tmpfs the
+//! number is exact.
 
 use std::fs::File;
 use std::ops::Range;
@@ -26,7 +26,7 @@ use crate::{Error, Result};
 const EXTENTS: usize = 512;
 /// For how many bytes of the file the first call allocates blocks of their own.
 const STEP: u64 = 1 << 20;
-/// For how many bytes a later call does so, at least and at most.
+/// For how many bytes a later call allocates blocks, at least and at most.
 const STEPS: Range<u64> = 64 << 10..64 << 20;
 /// How long one such call should take. Threads that fault in the file wait meanwhile.
 const SHORT: Duration = Duration::from_millis(10);
@@ -145,13 +145,13 @@ impl Separation {
 /// The result of a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blocks {
-    /// No shared blocks.
+    /// The file shares no blocks.
     Own,
     /// The file shares blocks, and the look has given a part of it blocks of its own.
     Shared,
-    /// Shared blocks, and no space for the file's own.
+    /// The file shares blocks, and the disk has no space for blocks of the file's own.
     NoRoom,
-    /// Shared blocks, which this file system cannot separate.
+    /// The file shares blocks, which this file system cannot separate.
     Stay,
 }
 
@@ -198,8 +198,8 @@ impl BlocksWatch {
         if self.is_over { Duration::MAX } else { self.pause }
     }
 
-    /// Whether the disk can be full within a second: the kernel then allocates the blocks of a whole step first, and
-    /// writes them afterwards.
+    /// Whether the disk can be full within a second. If so, steps are as large as possible, because the kernel
+    /// allocates the blocks of a whole step first, and writes them afterwards.
     fn is_urgent(&self) -> bool {
         self.pause < PAUSES[1]
     }
@@ -213,7 +213,7 @@ impl BlocksWatch {
             self.blocks = self.try_look(file, goes_on).unwrap_or_else(|errno| match errno {
                 Errno::NOSPC | Errno::DQUOT => Blocks::NoRoom,
                 _ => {
-                    // Nothing can be found out about this file, or nothing be changed.
+                    // Nothing can be found out about this file, or nothing can be changed in it.
                     self.is_over = true;
                     if self.blocks == Blocks::Own { Blocks::Own } else { Blocks::Stay }
                 }

@@ -60,7 +60,7 @@ pub(crate) struct PoolFile {
     pub(super) writers: Option<Writers>,
     /// The mark of the file at the open, if the pool was not closed.
     pub(super) seen: Option<Mark>,
-    /// Declared last, so that the lock is released after everything else.
+    /// The lock is declared last, so that it is released after everything else.
     pub(super) lock: FileLock,
 }
 
@@ -78,8 +78,8 @@ impl PoolFile {
         Ok(Self { writers, ..Self::of_named(path, file, lock, access)? })
     }
 
-    /// As [`open`](Self::open), for a file that is open and locked, and that was at `path`. If the file has been
-    /// deleted since, the lock was that of its last owner, and the file that is at the path now has another lock.
+    /// Does what [`open`](Self::open) does, for a file that is open and locked, and that was at `path`. If the file has
+    /// been deleted since, the lock was that of its last owner, and the file that is at the path now has another lock.
     fn of_named(path: &Path, file: File, lock: FileLock, access: Access) -> Result<Self> {
         let facts = file.metadata().map_err(|e| Error::io("asking for the file's names", e))?;
         // A file that never had a name is found by the name of its descriptor (`/proc/self/fd/`).
@@ -91,11 +91,11 @@ impl PoolFile {
         Self::of_locked(file, lock, access)
     }
 
-    /// As [`open`](Self::open), for a file that is open and locked, and may have no name yet.
+    /// Does what [`open`](Self::open) does, for a file that is open and locked, and may have no name yet.
     pub(crate) fn of_locked(file: File, lock: FileLock, access: Access) -> Result<Self> {
         let facts = file.metadata().map_err(|e| Error::io("asking for the file's length", e))?;
         if FileId::of(&facts) != lock.file() {
-            // Between the two opens another file was put at the path. It has its own lock.
+            // Between the two opens another file was put at the path. That file has its own lock.
             return Err(Error::Locked);
         }
         refuse_other_than_file(&facts)?;
@@ -163,7 +163,7 @@ impl PoolFile {
         }
     }
 
-    /// Whether the file is as long as the pages in use.
+    /// Fails unless the file is long enough for the pages in use.
     ///
     /// # Errors
     ///
@@ -185,7 +185,8 @@ impl PoolFile {
     }
 
     /// Why the pool may be torn; `None` if there is no reason to think so. In a torn pool, stores of the last session
-    /// were lost in an order of the kernel's choice. `suspected`: the checkpoint records that this may have happened.
+    /// were lost in an order of the kernel's choice. `suspected` says that the checkpoint records that this may have
+    /// happened.
     ///
     /// # Errors
     ///
@@ -209,7 +210,7 @@ impl PoolFile {
     }
 
     /// The mark after the end of a closed pool, and where it is. A file that is too short counts as marked, because
-    /// [`check_length`](Self::check_length) reports that.
+    /// [`check_length`](Self::check_length) reports its length.
     pub(super) fn end_mark(&self) -> Result<Option<(EndMark, u64)>> {
         let last = &self.superblock;
         if !last.clean || !last.has_end_mark {
@@ -224,8 +225,8 @@ impl PoolFile {
             .map_err(|error| Error::io("reading the end of the pool's file", error))
     }
 
-    /// Asks the kernel whether it could not write back pages of a session that was not closed, which it reports only
-    /// once. If so, records that in the superblock.
+    /// Asks the kernel whether it could not write back pages of a session that was not closed. The kernel reports that
+    /// only once. If it does, this is recorded in the superblock.
     pub(crate) fn hear_of_refused_pages(&mut self) {
         if !self.superblock.clean && disk::were_pages_refused(&self.file, NEWEST_NUMBER) {
             // If this write fails too, `self` still has the record, and the next steps use that.
@@ -244,8 +245,9 @@ impl PoolFile {
         self.superblock.write(&self.file)
     }
 
-    /// Records the same about the `last` session. The superblock of this session was written, and the kernel then
-    /// reported pages that it could not write back: if the last session was not closed, they may be its pages.
+    /// Records that stores of the `last` session may not have reached the disk. The superblock of this session was
+    /// written, and the kernel then reported pages that it could not write back: if the last session was not closed,
+    /// they may be its pages.
     pub(super) fn suspect_last(&mut self, last: &Superblock) {
         let own = self.superblock;
         // If the superblock was not written at all, the error says nothing about other pages.
@@ -264,8 +266,8 @@ impl PoolFile {
         disk::write_again(&self.file).map_err(failed)
     }
 
-    /// Fails if another process, which the lock does not show, may have a pool in doubt open for writing. To be called
-    /// before the pool is restored or accepted.
+    /// Fails if another process, which the lock does not show, may have a pool in doubt open for writing. It must be
+    /// called before the pool is restored or accepted.
     ///
     /// # Errors
     ///
@@ -276,13 +278,13 @@ impl PoolFile {
         match self.writers {
             _ if self.access.read_only || last.clean => Ok(()),
             Some(Writers::Somebody) | None => Err(Error::Locked),
-            // A process that came by this path would have the lock.
+            // A process that opened the pool by this path would have the lock.
             _ if !self.filesystem.is_overlay() || self.is_file_of(last) => Ok(()),
             _ => Err(Error::Unsupported { what: entrance::IN_OVERLAY }),
         }
     }
 
-    /// Whether it is the file in which the session of this superblock was.
+    /// Whether this is the file in which the session of the superblock `last` was.
     fn is_file_of(&self, last: &Superblock) -> bool {
         last.file.compare(&self.identity(), true) != Likeness::Other
             && Mark::of(&self.file).names(last.session) != Some(false)
@@ -301,7 +303,7 @@ impl PoolFile {
         Ok(had)
     }
 
-    /// Admits those writers again, if nothing was written.
+    /// Admits again the writers that [`shut`](Self::shut) keeps out, if nothing was written.
     pub(crate) fn open_again(&self, had: Mark) {
         session_mark::put_back(&self.file, had);
     }

@@ -2,8 +2,8 @@
 //!
 //! | bytes | what |
 //! | --- | --- |
-//! | 0..8 | number of changed bytes after which one is made, 0 = not for this reason |
-//! | 8..12 | interval in milliseconds, 0 = not for this reason |
+//! | 0..8 | number of changed bytes after which a checkpoint is made; 0 if none is made for this reason |
+//! | 8..12 | interval in milliseconds; 0 if no checkpoint is made for this reason |
 //! | 12 | bit 0: checkpoints are made; bit 1: in a file that is given at each open; bit 2: a program has chosen this |
 
 use std::time::Duration;
@@ -25,19 +25,19 @@ pub struct Schedule {
     pub after_bytes: Option<u64>,
     /// Whether checkpoints are in a file of the user's choice.
     pub is_elsewhere: bool,
-    /// Whether a program has chosen this. A pool for which nobody has, and that has no checkpoints because it was made in
-    /// memory, gets the default ones where it is opened on a disk.
+    /// Whether a program has chosen this schedule. If no program has, and the pool has no checkpoints because it was
+    /// made in memory, it gets the default checkpoints when it is opened on a disk.
     pub is_chosen: bool,
 }
 
 /// The checkpoint that a session builds on, as its superblock names it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Base {
-    /// The session that made it.
+    /// The session that made the checkpoint.
     pub(crate) session: [u8; 16],
-    /// When it was made; zero if any checkpoint of that session may stand for it.
+    /// When the checkpoint was made; zero if any checkpoint of that session may stand for it.
     pub(crate) made: u64,
-    /// Whether the pool was closed after it.
+    /// Whether the pool was closed after the checkpoint was made.
     pub(crate) lags: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The session number is in three places: the superblock, the [mark](session_mark) of the file, and the [mark after its
 //! end](EndMark). `S` is the number of the last session, `T` that of this one. A process that is killed between two
-//! steps leaves a pool that opens:
+//! steps leaves one of these states, and in each of them the pool can be opened:
 //!
 //! | after the step | superblock | mark | after the end | the next open |
 //! | --- | --- | --- | --- | --- |
@@ -78,8 +78,8 @@ impl PoolFile {
         self.announcement(session)
     }
 
-    /// Begins the session that was [prepared](Self::prepare), of a pool that was inspected. The begin is durable on
-    /// return. A read-only session writes nothing, and takes the next generation in memory only.
+    /// Begins the session that was [prepared](Self::prepare), of a pool that was inspected. The start of the session is
+    /// durable on return. A read-only session writes nothing, and takes the next generation in memory only.
     pub(crate) fn begin(
         &mut self,
         prepared: Prepared,
@@ -96,7 +96,7 @@ impl PoolFile {
     /// The part of the next superblock that has to be found out, for a session that is about to begin.
     fn announcement(&self, session: Session) -> Result<Prepared> {
         if !session.read_only {
-            // If the superblock may not be written, this fails before anything is.
+            // If the superblock may not be written, this fails before anything is written.
             Superblock::refuse_beyond_limit()?;
         }
         let (number, boot) = (identity::random()?, Boot::here()?);
@@ -154,7 +154,8 @@ impl PoolFile {
         Ok(())
     }
 
-    /// Step 2. Returns the offset of the end mark; if there is none, the end of the file.
+    /// Step 2: adds the number of the file to the end mark. Returns the offset of the mark; if there is none, the end
+    /// of the file.
     fn void_end_mark(&self, begins: [u8; 16]) -> Result<u64> {
         let Some((EndMark { closed, .. }, length)) = self.end_mark()? else { return self.len() };
         let void = EndMark { closed, begins };
@@ -168,8 +169,8 @@ impl PoolFile {
         Ok(length)
     }
 
-    /// Step 5: records after the last of the pool's `length` bytes that this session closed it. To be called before the
-    /// sync of the close.
+    /// Step 5: records after the last of the pool's `length` bytes that this session closed it. It must be called
+    /// before the sync of the close.
     pub(crate) fn mark_end(&mut self, length: u64) {
         let mark = EndMark { closed: self.superblock.session, begins: [0; 16] };
         // A full disk is no reason not to close.
@@ -177,7 +178,7 @@ impl PoolFile {
     }
 
     /// Announces that the file has been restored to the checkpoint with this superblock. The pool is then as if its
-    /// writer had been killed at the checkpoint, in this boot. Durable on return.
+    /// writer had been killed at the checkpoint, in this boot. The announcement is durable on return.
     pub(crate) fn restored(&mut self, to: &Superblock, placement: &Placement) -> Result<()> {
         let last = &mut self.superblock;
         last.generation = last.generation.max(to.generation);
@@ -185,7 +186,7 @@ impl PoolFile {
             (last.base, last.base_made) = (to.session, 0);
         }
         last.base_lags = false;
-        // The generation exceeds each one that has locks in the pages.
+        // The generation of the new session exceeds every generation that has left locks in the pages.
         let session = Session { clean: false, ..self.next_session()? };
         self.announce(self.announcement(session)?, placement)
     }

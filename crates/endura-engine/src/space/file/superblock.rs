@@ -21,14 +21,14 @@
 //! | 104..112 | sequence number of this superblock |
 //! | 112..120 | dirty shutdowns of the memory below, as the last writer saw them |
 //! | 120 | 1 = the last writer closed the pool |
-//! | 121 | its domain: 0 = ADR, 1 = eADR, 2 = page cache |
-//! | 122 | 1 = its acknowledged stores were promised to survive a power loss |
+//! | 121 | domain of the last writer: 0 = ADR, 1 = eADR, 2 = page cache |
+//! | 122 | 1 = the last writer's acknowledged stores were promised to survive a power loss |
 //! | 123 | 1 = the count at 112 is known |
 //! | 124..128 | CRC32C of bytes 0..124, in every version |
 //! | 128..144 | the file system of the last writer's file: `f_fsid` and subvolume, or UUID |
 //! | 144..152, 152..156 | birth time (nanoseconds since 1970) and inode generation of that file |
 //! | 156 | what 128 holds: 0 = nothing, 1 = `f_fsid`, 2 = UUID |
-//! | 157, 158 | 1 = the birth time is known; the generation |
+//! | 157, 158 | 1 = the birth time is known; 1 = the generation is known |
 //! | 159 | 1 = the file's extended attribute names the session as well |
 //! | 160..176 | random number of the last writer's session |
 //! | 176..192 | random number of the session of the checkpoint that this session builds on, zeros if there is none |
@@ -73,7 +73,8 @@ const WHOLE_SUM: usize = 252;
 /// The features that this build knows, one bit each.
 const KNOWN_INCOMPATIBLE: u64 = 0;
 const KNOWN_WRITABLE: u64 = WITH_CHECKPOINTS;
-/// A build that does not know of checkpoints must not write: the newest one would become outdated unnoticed.
+/// A build that does not know of checkpoints must not write to the pool: the newest checkpoint would become outdated
+/// unnoticed.
 const WITH_CHECKPOINTS: u64 = 1;
 
 /// The contents of a superblock.
@@ -121,7 +122,8 @@ pub struct Superblock {
     /// Whether the pool was closed after that checkpoint was made. The closed pool must then not be restored from it.
     pub base_lags: bool,
     /// When that checkpoint was made, in nanoseconds since 1970, if the pool was closed with the same contents: no
-    /// other checkpoint of that session then stands for the close. Zero if any of that session may.
+    /// other checkpoint of that session then stands for the close. Zero if any checkpoint of that session may stand for
+    /// it.
     pub base_made: u64,
     /// When checkpoints are made.
     pub schedule: Schedule,
@@ -282,7 +284,7 @@ impl Superblock {
     ///
     /// # Errors
     ///
-    /// [`Error::NotAPool`] if neither copy starts like one, [`Error::Corrupt`] if neither is whole.
+    /// [`Error::NotAPool`] if neither copy starts like a superblock, [`Error::Corrupt`] if neither is whole.
     pub fn newer_of(a: &[u8; BYTES], b: &[u8; BYTES]) -> Result<Self> {
         match (Self::decode(a), Self::decode(b)) {
             (Some(a), Some(b)) => Ok(if b.sequence > a.sequence { b } else { a }),
@@ -303,13 +305,13 @@ impl Superblock {
         Self::newer_of(&read_copy(file, SUPERBLOCK_A)?, &read_copy(file, SUPERBLOCK_B)?)
     }
 
-    /// The same with another schedule of checkpoints.
+    /// This superblock with another schedule of checkpoints.
     pub(crate) fn with_schedule(self, schedule: Schedule) -> Self {
         let with = if schedule.is_on { WITH_CHECKPOINTS } else { 0 };
         Self { schedule, writable_with: self.writable_with & !WITH_CHECKPOINTS | with, ..self }
     }
 
-    /// Writes both copies with the next sequence number. Durable on return.
+    /// Writes both copies with the next sequence number. The superblock is durable on return.
     ///
     /// # Errors
     ///
@@ -320,8 +322,8 @@ impl Superblock {
         self.write_second(file)
     }
 
-    /// Writes one copy with the next sequence number. Durable on return. An error may also be what the kernel reports
-    /// about other pages of the file.
+    /// Writes one copy with the next sequence number. The copy is durable on return. An error may also be what the
+    /// kernel reports about other pages of the file.
     pub(crate) fn write_first(&mut self, file: &File) -> Result<()> {
         self.sequence = self.next_sequence()?;
         Self::refuse_beyond_limit()?;
@@ -333,7 +335,7 @@ impl Superblock {
         file.write_all_at(&self.encode(), self.order().1).map_err(not_written)
     }
 
-    /// Fails if one of the two copies may not be written, so that neither is.
+    /// Fails if one of the two copies may not be written, before either is written.
     pub(crate) fn refuse_beyond_limit() -> Result<()> {
         disk::refuse_beyond_limit(SUPERBLOCK_B + BYTES as u64).map_err(not_written)
     }
@@ -354,7 +356,7 @@ impl Superblock {
         }
     }
 
-    /// Whether this build can read the pool, and write it unless `read_only` is set.
+    /// Fails unless this build can read the pool, and can write it if `read_only` is not set.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The leak recovery of one session, in small steps. Background threads take the steps, and so do operations that run out
-//! of space.
+//! The leak recovery of one session, in small steps. Background threads take the steps, and so do operations that run
+//! out of space.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use crate::{Error, Result};
 const BYTES_AT_ONCE: u64 = 2 * PAGE;
 const SPANS_AT_ONCE: usize = 64;
 const PAUSE: Duration = Duration::from_micros(250);
-/// How many times the work of a leak recovery without writers is done before the caller gives up for the moment.
+/// A caller gives up for the moment after this many times the work that a leak recovery takes without writers.
 const MOST_ROUNDS: u64 = 8;
 /// Steps that even a small pool needs: the ends of phases.
 const FEW_STEPS: u64 = 1_000;
@@ -69,7 +69,7 @@ impl<M: Media> LeakRecoverer<M> {
     /// opened; about `bite` chunks are marked in one pin. From now on, operations that run out of space complete the
     /// leak recovery first.
     ///
-    /// The pool does not keep it alive. A session has one recoverer: a second one does nothing.
+    /// The pool does not keep the recoverer alive. A session has one recoverer: a second one does nothing.
     pub fn new(space: &Arc<Space<M>>, walks: Vec<Box<dyn LeakWalk<M>>>, bite: usize) -> Arc<Self> {
         let is_first = space.allocator.marks().is_some_and(Marks::claim);
         let phase = if is_first { Phase::Mark } else { Phase::Ended };
@@ -101,13 +101,13 @@ impl<M: Media> LeakRecoverer<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`Space::pin`] and [`Space::pin_mut`]. Damage in the pool is not reported as an error, but
-    /// ends the leak recovery ([`LeakRecoveryState::Failed`]).
+    /// The errors of [`Space::pin`] and [`Space::pin_mut`]. Damage in the pool is not reported as an error, but ends
+    /// the leak recovery ([`LeakRecoveryState::Failed`]).
     pub fn step(&self) -> Result<LeakStep> {
         self.step_within(NO_READERS)
     }
 
-    /// The same; the bits of `shut_by` in the gate keep a walk out.
+    /// Takes one step, as [`step`](Self::step) does. The bits of `shut_by` in the gate keep a walk out.
     fn step_within(&self, shut_by: u64) -> Result<LeakStep> {
         let Some(marks) = self.space.allocator.marks() else { return Ok(LeakStep::Ended) };
         let mut work = self.work.lock();
@@ -115,8 +115,8 @@ impl<M: Media> LeakRecoverer<M> {
         let walk = if phase == Phase::Mark { work.walks.pop() } else { None };
         work.under_way += usize::from(walk.is_some());
         if walk.is_some() {
-            // Under the lock: if another thread fails, it ends this phase after that, and reports its state after this
-            // one.
+            // The state is entered under the lock. So if another thread fails, it ends this phase later, and reports
+            // its state after this one.
             self.enter(marks, LeakRecoveryState::Marking);
         }
         drop(work);
@@ -192,7 +192,7 @@ impl<M: Media> LeakRecoverer<M> {
         Ok(if is_marked { LeakStep::Worked } else { LeakStep::Idle })
     }
 
-    /// Marks the further spans of the directory. No span is ever removed from it.
+    /// Marks the further spans of the directory. No span is ever removed from the directory.
     fn keep_directory(&self, marks: &Marks, shut_by: u64) -> Result<()> {
         let _guard = self.space.enter(Mode::Reader, shut_by)?;
         let spans = directory_spans(&self.space.media)?;
@@ -228,9 +228,9 @@ impl<M: Media> LeakRecoverer<M> {
         Ok(LeakStep::Worked)
     }
 
-    /// C4. One thread at a time, because it takes little time compared with C1.
+    /// C4: sweeps some spans. One thread at a time does this, because it takes little time compared with C1.
     fn sweep(&self, marks: &Marks) -> Result<LeakStep> {
-        // Before the lock, because the pin may have to wait for the end of a verification.
+        // The pin begins before the lock is taken, because the pin may have to wait for the end of a verification.
         let _guard = self.space.pin_mut()?;
         let mut work = self.work.lock();
         let Phase::Sweep(from) = work.phase else { return Ok(LeakStep::Worked) };
@@ -260,7 +260,7 @@ impl<M: Media> LeakRecoverer<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`step`](Self::step).
+    /// The errors of [`step`](Self::step).
     pub fn finish(&self) -> Result<bool> {
         self.finish_within(Patience::Long)
     }
@@ -287,8 +287,9 @@ impl<M: Media> LeakRecoverer<M> {
         Ok(false)
     }
 
-    /// Completes C1, even in a closed pool, unless `shut_by` keeps it out. Returns whether all was met and is sound. It
-    /// stops earlier as [`finish`](Self::finish) does, but waits for no operation, because walks only read.
+    /// Completes C1, even in a closed pool, unless `shut_by` keeps it out. Returns whether the walks have met
+    /// everything and found it sound. It stops earlier as [`finish`](Self::finish) does, but waits for no operation,
+    /// because walks only read.
     fn finish_walks(&self, shut_by: u64) -> Result<bool> {
         let Some(marks) = self.space.allocator.marks() else { return Ok(true) };
         let (mut idle, mut left) = (0, self.steps_at_most());
@@ -316,8 +317,8 @@ impl<M: Media> LeakRecoverer<M> {
         }
     }
 
-    /// More steps than a leak recovery takes without writers: each step of a walk but the last meets new chunks. (A pool
-    /// with many small maps has more walks than spans.)
+    /// More steps than a leak recovery takes without writers: each step of a walk but the last meets new chunks. (A
+    /// pool with many small maps has more walks than spans.)
     fn steps_at_most(&self) -> u64 {
         let (bytes, _) = self.space.allocator.usage();
         let steps = (bytes / LINE).div_ceil(self.bite as u64) + bytes / UNIT;

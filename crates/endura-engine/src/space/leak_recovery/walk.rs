@@ -11,15 +11,15 @@ pub trait LeakWalk<M: Media>: Send {
     ///
     /// Other threads write meanwhile. All walks of a map together must meet every chunk that existed when the pool was
     /// opened and is reachable from the first step to the last; a chunk may be met more than once. Each call has a
-    /// guard of its own: chunks that were reached under an earlier guard may be gone. The walk of a dropped map has
-    /// ended.
+    /// guard of its own: chunks that were reached under an earlier guard may be gone. If the map was dropped, the walk
+    /// has ended.
     ///
     /// A walk starts the write-back of the words that it follows, because what an earlier session stored in them may
     /// not be durable.
     ///
     /// # Errors
     ///
-    /// Those of `visit`; [`Error::Corrupt`](crate::Error::Corrupt). The leak recovery is given up after an error.
+    /// The errors of `visit`; [`Error::Corrupt`](crate::Error::Corrupt). The leak recovery is given up after an error.
     fn step(
         &mut self,
         guard: &Guard<'_, M>,

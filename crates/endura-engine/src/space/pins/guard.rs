@@ -10,8 +10,8 @@ use crate::sync::Mutex;
 
 /// Proof that the calling thread is inside an operation: no chunk that it can reach is reused meanwhile.
 ///
-/// The thread that made it must drop it, before that thread exits; the type is not `Send`. Allocating and freeing need
-/// the guard of a writer. A guard that lives long keeps all memory that is freed meanwhile from being reused.
+/// The thread that made the guard must drop it before that thread exits. The type is not `Send`. Allocating and freeing
+/// need the guard of a writer. A guard that lives long keeps all memory that is freed meanwhile from being reused.
 pub struct Guard<'s, M: Media> {
     pub(crate) space: &'s Space<M>,
     pub(crate) slot: &'s Slot<Mutex<ThreadCache>>,

@@ -31,8 +31,8 @@ impl<M: Media> Space<M> {
         // The threads of a model, or of a schedule, take turns on one thread of the kernel, which must not sleep.
         match cfg!(all(test, loom)) || is_scheduled() {
             true => backoff.wait(),
-            // Does not yield: the thread that holds the writers is copying, and a yielding thread would share a
-            // processor with it.
+            // This wait does not yield: the thread that holds the writers is copying, and a yielding thread would share
+            // a processor with it.
             false => futex::wait(&self.held, 1, MOST),
         }
     }

@@ -36,7 +36,8 @@ use crate::{Error, Result};
 
 /// Proof that no thread stores to the pool. Writers wait until it is dropped; readers continue.
 ///
-/// Its owner must not write to the pool, nor wait for a thread that does: that write waits for the end of the hold.
+/// The owner of a hold must neither write to the pool nor wait for a thread that writes to it: such a write waits for
+/// the end of the hold.
 #[must_use = "writers go on when it is dropped"]
 pub struct Hold<'s, M: Media> {
     space: &'s Space<M>,
@@ -50,7 +51,8 @@ impl<M: Media> Drop for Hold<'_, M> {
     }
 }
 
-/// A writer that is parked while it runs a closure: until this is dropped, which also happens if the closure panics.
+/// A writer that is parked while it runs a closure. It is parked until this value is dropped, which also happens if the
+/// closure panics.
 struct Parked<'s, M: Media> {
     space: &'s Space<M>,
     slot: &'s Slot<Mutex<ThreadCache>>,
@@ -83,9 +85,9 @@ impl<M: Media> Space<M> {
         self.kept_out.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Makes writers park from now on. (Without holds they need not.)
+    /// Makes writers park from now on. (In a session without holds they need not park.)
     pub fn let_writers_park(&self) {
-        // Relaxed: a hold waits for a writer that has not seen it.
+        // Relaxed: a hold waits for a writer that has not seen this store.
         self.parks.store(true, Ordering::Relaxed);
     }
 
@@ -115,7 +117,7 @@ impl<M: Media> Space<M> {
     /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for [`pin`](Self::pin), also if the
     /// pool was closed or poisoned during the wait.
     pub fn hold(&self, patience: Duration) -> Result<Option<Hold<'_, M>>> {
-        // First, as in `quiesce`.
+        // This is checked first, as in `quiesce`.
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
@@ -128,7 +130,7 @@ impl<M: Media> Space<M> {
         self.hold_in_turn(turn, patience)
     }
 
-    /// As [`hold`](Self::hold), for a caller whose turn it is.
+    /// Does what [`hold`](Self::hold) does, for a caller whose turn it is.
     pub(super) fn hold_in_turn<'s>(
         &'s self,
         turn: MutexGuard<'s, ()>,

@@ -11,9 +11,9 @@
 //!
 //! A forked child gets [`Error::Forked`] in every state, even inside a pin that it inherited.
 //!
-//! A pin inside another one of the same thread is admitted in every state, if the outer pin may do as much: any pin
-//! around a reader's, a writer's pin around a writer's. The reason is that a thread which waits for the pool to empty
-//! waits for the outer pin. There is one exception. A hold does not wait for a [parked](super::park) writer, so a
+//! A pin inside another one of the same thread is admitted in every state, if the outer pin may do as much: a reader's
+//! pin inside any pin, and a writer's pin inside a writer's. The reason is that a thread which waits for the pool to
+//! empty waits for the outer pin. There is one exception. A hold does not wait for a [parked](super::park) writer, so a
 //! writer's pin inside a parked one, and inside no other, waits for the end of the hold.
 
 use crate::media::Media;
@@ -58,8 +58,8 @@ impl<M: Media> Space<M> {
         self.enter(Mode::Writer, NO_WRITERS)
     }
 
-    /// Runs `write` as part of an operation that may write, if one may begin at once, and returns `None` otherwise. For
-    /// writes that can be left out.
+    /// Runs `write` as part of an operation that may write, if one may begin at once, and returns `None` otherwise. It
+    /// is for writes that can be left out.
     pub fn try_mut<R>(&self, write: impl FnOnce(&Guard<'_, M>) -> R) -> Option<R> {
         if self.birthplace.is_elsewhere() {
             return None;
@@ -84,7 +84,7 @@ impl<M: Media> Space<M> {
         if gate != 0 {
             self.stay_in_shut(slot, mode, shut_by, gate)?;
         }
-        // In one place, so that the compiler knows the mode of the guard where it is dropped.
+        // The guard is made in one place, so that the compiler knows the mode of the guard where it is dropped.
         Ok(Guard::new(self, slot, mode))
     }
 
@@ -164,8 +164,8 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Refuses all operations from now on, until the next open. To be called when an operation panicked while it held a
-    /// lock, or failed in a way that leaves the pool in doubt.
+    /// Refuses all operations from now on, until the next open. It must be called when an operation panicked while it
+    /// held a lock, or failed in a way that leaves the pool in doubt.
     pub fn poison(&self) {
         if !self.is_poisoned() {
             self.tell(|| Event::Poisoned);

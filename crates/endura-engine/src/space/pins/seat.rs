@@ -7,9 +7,10 @@ use crate::space::space::Space;
 
 /// A place that was reached inside a pin, and the time until which it is valid.
 ///
-/// After a pin has ended, trees remember chunks and nodes only in seats: their cursors do, and the walks of a
-/// leak recovery. A seat opens in two ways only, by the two rules of [`epoch`](crate::runtime::epoch):
-/// [`within`](Self::within) another pin, or for a [`look`](Self::look) without one. A default seat opens in neither.
+/// After a pin has ended, trees remember chunks and nodes only in seats: their cursors do, and the walks of a leak
+/// recovery. A seat opens in two ways only, by the two rules of [`epoch`](crate::runtime::epoch):
+/// [`within`](Self::within) another pin, or for a [`look`](Self::look) without one. A default seat opens in neither
+/// way.
 ///
 /// A seat that is taken inside a long pin may be void from the start. So a cursor first reads its entry under the pin
 /// that found it, and takes the seat afterwards.
@@ -38,7 +39,7 @@ impl<P> Seat<P> {
         self.stamp = EpochStamp::default();
     }
 
-    /// The place, if this pin may use it as if it had reached it itself.
+    /// The place, if this pin may use it as if the place had been reached inside this pin.
     #[inline(always)]
     pub(crate) fn within<M: Media>(&self, guard: &Guard<'_, M>) -> Option<&P> {
         guard.space().epochs.protects(self.stamp).then_some(&self.place)

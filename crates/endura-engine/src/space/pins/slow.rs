@@ -18,8 +18,8 @@ use crate::space::space::Space;
 use crate::sync::MutexGuard;
 use crate::{Error, Result};
 
-/// Proof that writing operations are kept from beginning. They may begin when it is dropped, or when they have waited
-/// for 60 ms.
+/// Proof that writing operations are kept from beginning. They may begin when this value is dropped, or when they have
+/// waited for 60 ms.
 #[must_use = "writers go on when it is dropped"]
 pub struct Slowed<'s, M: Media> {
     space: &'s Space<M>,
@@ -59,7 +59,7 @@ impl<M: Media> Space<M> {
     ///
     /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for [`pin`](Self::pin).
     pub fn slow_down(&self) -> Result<Slowed<'_, M>> {
-        // First, as in `quiesce`.
+        // This is checked first, as in `quiesce`.
         if self.is_elsewhere() {
             return Err(Error::Forked);
         }

@@ -6,9 +6,9 @@
 //! | 8..48 | LARGE: pages of the run; else 0 |
 //! | 48..64 | a constant, so that zeros and stray data are not taken for a header |
 //!
-//! A CUT page consists of spans, which its [table](super::table) describes: the rest of its first unit. The
-//! continuation pages of a run contain data and no header; a walk over the pages skips them by the length of the run.
-//! Page 0 has no header: it is always cut.
+//! A CUT page consists of spans, which its [table](super::table) describes. The table is the rest of the page's first
+//! unit. The continuation pages of a run contain data and no header; a walk over the pages skips them by the length of
+//! the run. Page 0 has no header: it is always cut.
 
 use crate::media::{Media, Ordering, Region};
 use crate::space::layout::PAGE;
@@ -65,7 +65,7 @@ pub(crate) fn read<M: Media>(media: &M, page: u64) -> Result<PageKind> {
         return Ok(PageKind::Cut);
     }
     let word = word(media, page)?;
-    // Pairs with the Release of `write`; within a session the allocator's locks do as much.
+    // Pairs with the Release of `write`; within a session the allocator's locks order the two as well.
     PageKind::from_word(word.load(0, Ordering::Acquire)).ok_or(Error::Corrupt {
         offset: page.saturating_mul(PAGE),
         what: "a page without a header",

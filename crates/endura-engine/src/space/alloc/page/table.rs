@@ -2,9 +2,9 @@
 //!
 //! A page has 512 units of 4 KiB. A span is a number of neighbouring units. Unit 0 is the table: word `u` is the header
 //! of the span that begins at unit `u`. (Word 0 is the header of the [page](super::header); page 0 has its table in
-//! unit 3.) All other words are never read, and may be anything. So a page is walked along its table: the first span
-//! begins at unit 1 (in page 0 at unit 12), each further one where the one before ends, and the last one ends with the
-//! page.
+//! unit 3.) The word of a unit at which no span begins is never read, and may be anything. So a page is walked along
+//! its table: the first span begins at unit 1 (in page 0 at unit 12), each further span begins where the one before it
+//! ends, and the last span ends with the page.
 //!
 //! | bits | what |
 //! | --- | --- |
@@ -20,8 +20,8 @@
 //! No single flipped bit makes another tail, or another number of units, from which the walk would continue elsewhere.
 //!
 //! A part is a quarter of a span of a few units, or 16 units of a span that takes a whole page. The tail shrinks,
-//! durably, before a chunk that begins in it is handed out, and never grows until the span is taken again. So it is
-//! right in every crash state, and its chunks need no leak recovery.
+//! durably, before a chunk that begins in it is handed out, and never grows until the span is taken again. So the tail
+//! is right in every crash state, and the chunks in it need no leak recovery.
 
 use crate::media::{Mark, Media, Ordering, Region};
 use crate::space::alloc::class::{Class, WHOLE};
@@ -76,7 +76,8 @@ fn part(units: u64) -> u64 {
     if units == WHOLE { WHOLE_PART } else { units / FEW_PARTS }
 }
 
-/// Parts of such a span. (Without a division by a variable, because an open computes it for each span.)
+/// Parts of a span of chunks that has `units` units. (This is computed without a division by a variable, because an
+/// open computes it for each span.)
 fn parts(units: u64) -> u64 {
     if units == WHOLE { WHOLE.div_ceil(WHOLE_PART) } else { FEW_PARTS }
 }
@@ -129,7 +130,7 @@ fn word<M: Media>(media: &M, first: u64) -> Result<Region<'_, M>> {
 /// The span that begins at unit `first`, where the caller knows that one begins.
 pub(crate) fn read<M: Media>(media: &M, first: u64) -> Result<FoundSpan> {
     let word = word(media, first)?;
-    // Pairs with the Release of `write`; within a session the allocator's locks do as much.
+    // Pairs with the Release of `write`; within a session the allocator's locks order the two as well.
     let found = Header::from_word(word.load(0, Ordering::Acquire));
     let (header, tail) = found
         .filter(|(header, _)| first % UNITS + header.units <= UNITS)
@@ -187,8 +188,8 @@ pub(crate) fn flush<M: Media>(media: &M, first: u64) -> Result<()> {
     Ok(())
 }
 
-/// Shortens the tail of the span of chunks at `first`, so that it begins after byte `place` of the span. Durable on
-/// return. Returns where the tail begins. The caller holds the lock of the span's class.
+/// Shortens the tail of the span of chunks at `first`, so that the tail begins after byte `place` of the span. The
+/// header is durable on return. Returns where the tail begins. The caller holds the lock of the span's class.
 pub(crate) fn shorten_tail<M: Media>(
     media: &M,
     first: u64,

@@ -171,7 +171,7 @@ mod tests {
         assert_eq!((free.fit(1), free.count(), free.by_longest.len()), (None, 0, 0));
     }
 
-    /// Compared with a list of booleans.
+    /// The runs are compared with those of a list of booleans.
     #[test]
     fn runs_are_those_of_the_bits() {
         let mut seed = 7_u64;
