@@ -131,8 +131,8 @@ impl Checkpoints {
         Self::scheduled(Schedule { is_on: true, ..Schedule::OFF })
     }
 
-    /// Makes no checkpoints. If the pool had some, their file is removed. A power loss while the pool is open may then
-    /// cost the pool.
+    /// Makes no checkpoints. If the pool had some, their file is removed. The pool may
+    /// then be lost if the power fails while it is open.
     #[must_use]
     pub fn off() -> Self {
         Self::scheduled(Schedule::OFF)

@@ -113,7 +113,7 @@ impl Session {
         event == b"expire" && last.is_some_and(|last| last == (database, name.bytes().to_vec()))
     }
 
-    /// Forgets the string of the last event: from now on its name may belong to another key.
+    /// Forgets which string the last event was about: from now on another key may have the name of that string.
     fn forget_last_string(&self) {
         *self.last_string.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -1,4 +1,4 @@
-//! Detection of values that a codec would not read back unchanged, by a serializer that writes nothing.
+//! A serializer that writes nothing: it detects values that a codec would not read back unchanged.
 
 use std::cell::Cell;
 use std::fmt;

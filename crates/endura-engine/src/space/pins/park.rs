@@ -108,8 +108,8 @@ impl<M: Media> Space<M> {
         closure()
     }
 
-    /// Keeps writers out until the result is dropped, and returns when no thread can store. Readers continue. Returns
-    /// `None` if some thread could store for all of `patience`; writers then continue. One caller at a time; other
+    /// Keeps writers out until the result is dropped. Waits until no thread can store, then returns; readers continue. If
+    /// `patience` runs out before that, returns `None`, and writers continue. One caller at a time; other
     /// callers, and those of [`quiesce`](Self::quiesce), wait for their turn.
     ///
     /// # Errors

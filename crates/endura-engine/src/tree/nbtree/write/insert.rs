@@ -78,7 +78,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             Ok(()) if self.open.map().pops().admit(&join(partition, key)) => {
                 self.arbitrate(guard, partition, place, slot, key)
             }
-            // The pop has to come first.
+            // An announced pop has to come before this insert.
             Ok(()) => match self.give_up(place, slot, key) {
                 Verdict::Won => self.counted(self.won(place, slot)),
                 Verdict::Lost | Verdict::Frozen => return Ok(None),
@@ -110,8 +110,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     fn counted(&self, verdict: Verdict) -> Verdict {
         if verdict == Verdict::Won {
             self.open.map().add(1);
-            // This full fence stands for the exchange of `commit`, which follows the count otherwise: a thread that
-            // reads the count after this insert has returned finds the insert counted.
+            // Elsewhere the exchange of `commit` follows the count. There is none on this path, so a full fence takes its
+            // place: a thread that reads the count after this insert has returned finds the insert counted.
             fence(Ordering::SeqCst);
         }
         verdict
