@@ -51,6 +51,7 @@ fn manifest(repository: &Path) -> String {
          endura = {{ path = {endura} }}\n\
          endura-bench = {{ path = {bench}, features = [\"fjall\", \"redb\"{rocksdb}] }}\n\
          endura-console = {{ path = {console} }}\n\
+         endura-engine = {{ path = {engine} }}\n\
          fastrand = \"2\"\n\
          serde = {{ version = \"1\", features = [\"derive\"] }}\n\
          serde_json = \"1\"\n\
@@ -60,6 +61,7 @@ fn manifest(repository: &Path) -> String {
         endura = path("endura"),
         bench = path("endura-bench"),
         console = path("endura-console"),
+        engine = path("endura-engine"),
     )
 }
 
