@@ -208,11 +208,17 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// The result of an operation after its first error: damage is noted, and after a lack of space the operation runs
-    /// again.
+    /// The result of an operation after its first error. It takes the operation by value: a reference to it that left the
+    /// fast path would make the compiler keep in memory, on every call, what the operation has captured.
     #[cold]
     #[inline(never)]
-    fn after_error<T>(&self, error: Error, operation: impl FnMut() -> Result<T>) -> Result<T> {
+    fn after_error<T>(&self, error: Error, mut operation: impl FnMut() -> Result<T>) -> Result<T> {
+        self.settle_error(error, &mut operation)
+    }
+
+    /// Damage is noted, and after a lack of space the operation runs again. Compiled once for each type of result, for
+    /// the operations differ in the closures of callers.
+    fn settle_error<T>(&self, error: Error, operation: &mut dyn FnMut() -> Result<T>) -> Result<T> {
         let result = match error {
             full @ Error::Full { .. } => self.again_with_room(full, operation),
             error => Err(error),
@@ -234,7 +240,7 @@ impl<M: Media> Space<M> {
     fn again_with_room<T>(
         &self,
         mut full: Error,
-        mut operation: impl FnMut() -> Result<T>,
+        operation: &mut dyn FnMut() -> Result<T>,
     ) -> Result<T> {
         if self.allocator.marks().is_some() {
             self.recover_before_growing()?;

@@ -29,6 +29,13 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
         check_tree(&self.open.pin()?, self.open.map().root(), visit)
     }
+
+    /// Runs a write as [`Space::with_room`](crate::space::Space::with_room) does. By reference and without its type, so
+    /// that the path after an error is compiled once: a write has too many steps for that to show.
+    #[inline]
+    fn with_room(&self, write: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.open.space().with_room(write)
+    }
 }
 
 impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
@@ -56,7 +63,7 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         key: &[u8],
         mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
-        self.open.space().with_room(|| {
+        self.with_room(&mut || {
             self.write(key, Basis::Shown, None, &mut |old: Option<Bytes<'_>>| {
                 let change = self.open.space().parked(|| decide(old));
                 (!self.open.space().is_elsewhere()).then_some(change)
@@ -69,7 +76,7 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         key: &[u8],
         mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
-        self.open.space().with_room(|| {
+        self.with_room(&mut || {
             self.write(key, Basis::Value, None, &mut |old: Option<Bytes<'_>>| Some(decide(old)))
         })
     }
@@ -85,7 +92,7 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         len: usize,
         mut write: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()> {
-        self.open.space().with_room(|| self.write_from(key, len, &mut write))
+        self.with_room(&mut || self.write_from(key, len, &mut write))
     }
 
     fn scan_up(

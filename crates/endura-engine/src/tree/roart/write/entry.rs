@@ -83,7 +83,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         key: &[u8],
         basis: Basis,
         turn: Option<&Turn<'_>>,
-        decide: &mut impl FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
+        decide: &mut dyn FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
     ) -> Result<()> {
         check_lengths(key.len(), 0)?;
         let key = Sought::new(key);
@@ -99,7 +99,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         key: &Sought<'_>,
         basis: Basis,
         turn: Option<&Turn<'_>>,
-        decide: &mut impl FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
+        decide: &mut dyn FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
     ) -> Result<bool> {
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
