@@ -7,12 +7,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use endura::Pool;
+use endura_engine::Error;
 use endura_engine::media::{Heap, Media, Ordering, Region};
 use endura_engine::space::{PAGE, Space};
 use endura_engine::tree::fast_fair::LineBinary;
 use endura_engine::tree::roart::{Full, Techniques};
 use endura_engine::tree::{ByteIndex, Entry, Index, fast_fair, nbtree, roart};
-use endura_engine::{Error, Result};
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::roart::{Tiny, WithoutArrays};
 use endura_variants::sessions;
@@ -41,17 +41,6 @@ trait Entries {
     fn steps(&self, up: bool) -> Box<dyn FnMut() -> Found + '_>;
 }
 
-fn steps_of<'m, E: 'm>(
-    mut range: impl DoubleEndedIterator<Item = Result<E>> + 'm,
-    up: bool,
-    decode: fn(E) -> (u64, u64),
-) -> Box<dyn FnMut() -> Found + 'm> {
-    Box::new(move || {
-        let found = if up { range.next() } else { range.next_back() };
-        Some(decode(found?.unwrap()))
-    })
-}
-
 fn spread(n: u64) -> u64 {
     (n / PART) << 61 | n
 }
@@ -70,9 +59,12 @@ impl<I: Index> Entries for WordMap<I> {
     }
 
     fn steps(&self, up: bool) -> Box<dyn FnMut() -> Found + '_> {
-        steps_of(self.iter(), up, |(key, value)| {
+        let mut range = self.iter();
+        Box::new(move || {
+            let found = if up { range.next() } else { range.next_back() };
+            let (key, value) = found?.unwrap();
             assert_eq!(key, spread(value >> 8));
-            (value >> 8, value & 0xff)
+            Some((value >> 8, value & 0xff))
         })
     }
 }
@@ -102,11 +94,14 @@ impl<I: ByteIndex> Entries for ByteMap<I> {
     }
 
     fn steps(&self, up: bool) -> Box<dyn FnMut() -> Found + '_> {
-        steps_of(self.iter(), up, |(key, bytes)| {
+        let mut range = self.iter();
+        Box::new(move || {
+            let found = if up { range.next() } else { range.next_back() };
+            let (key, bytes) = found?.unwrap();
             let words = bytes.as_chunks().0;
             let [n, version] = [0, 1].map(|i: usize| u64::from_le_bytes(words[i]));
             assert_eq!((&key, &bytes), (&spelled(n), &value(n, version)), "torn, or another's");
-            (n, version)
+            Some((n, version))
         })
     }
 }

@@ -10,9 +10,9 @@ use endura_engine::Result;
 use endura_engine::tree::byte_range::{self, behind};
 use endura_engine::tree::{ByteChange, ByteIndex, Bytes, Len, Popped};
 
-/// A map from byte strings to byte strings over any index, sorted as `memcmp` sorts. Each method is the primitive of the
-/// index, as the method of a `Map` with that purpose uses it, and keeps the same promises. Cheap to clone; the caller
-/// keeps the pool open.
+/// A map from byte strings to byte strings over any index, sorted as `memcmp` sorts. Its methods do what the methods of
+/// a `Map` with the same purpose do, by the same primitives of the index, and keep the same promises. Cheap to clone;
+/// the caller keeps the pool open.
 ///
 /// What closures are shown is worth nothing in a process that they fork: who forks uses a `Map`.
 pub struct ByteMap<I> {
@@ -88,8 +88,8 @@ impl<I: ByteIndex> ByteMap<I> {
         self.modify(key.as_ref(), |_| ByteChange::Put(Cow::Borrowed(value)))
     }
 
-    /// Gives `key` a value of `len` bytes, which `write` appends where they will lie. What `write` leaves out is zeros. It
-    /// runs again if the operation ran out of space.
+    /// Gives `key` a value of `len` bytes, which `write` appends where they will lie. What `write` leaves out is zeros.
+    /// It runs again if the operation ran out of space.
     pub fn insert_from(
         &self,
         key: impl AsRef<[u8]>,
@@ -127,8 +127,8 @@ impl<I: ByteIndex> ByteMap<I> {
         self.modify(key.as_ref(), |_| ByteChange::Remove)
     }
 
-    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: removes it). Otherwise changes nothing
-    /// and returns what it found as the inner error. What it compares is not copied.
+    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: removes it). Otherwise changes
+    /// nothing and returns what it found as the inner error. What it compares is not copied.
     pub fn compare_exchange(
         &self,
         key: impl AsRef<[u8]>,

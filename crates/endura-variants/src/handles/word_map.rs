@@ -7,8 +7,8 @@ use super::word_range::WordRange;
 use endura_engine::Result;
 use endura_engine::tree::{Change, Index, Len, Popped};
 
-/// A map from `u64` to `u64` over any index. Each method is the primitive of the index, as the method of a `Map` with
-/// that purpose uses it, and keeps the same promises. Cheap to clone; the caller keeps the pool open.
+/// A map from `u64` to `u64` over any index. Its methods do what the methods of a `Map` with the same purpose do, by
+/// the same primitives of the index, and keep the same promises. Cheap to clone; the caller keeps the pool open.
 pub struct WordMap<I> {
     index: Arc<I>,
 }
@@ -68,8 +68,8 @@ impl<I: Index> WordMap<I> {
         self.index().apply(key, |_| Change::Remove)
     }
 
-    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: removes it). Otherwise changes nothing
-    /// and returns what it found as the inner error.
+    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: removes it). Otherwise changes
+    /// nothing and returns what it found as the inner error.
     pub fn compare_exchange(
         &self,
         key: u64,

@@ -37,7 +37,7 @@ pub(crate) trait Numbers: Send + Sync {
     fn len(&self) -> Len;
 }
 
-/// The methods of a map whose keys are numbers, each of which must not fail. (`first` and `last` have other names in each map.)
+/// The methods that maps of numbers have under the same names, and two whose names differ.
 macro_rules! numbers {
     ($first:ident, $last:ident) => {
         fn replace(&self, key: u64, value: u64) -> Option<u64> {
