@@ -19,8 +19,8 @@ const NEXT_PAGE: u64 = 8192;
 pub(crate) trait Contents: 'static {
     type Map: Send + Sync;
 
-    /// The size of a pool, where a test does not say another. What a crash leaves half used is not used again before
-    /// a leak recovery, so every session may need pages of its own.
+    /// How many pages the pool has, unless a test says another number. What a crash leaves half used is not used again
+    /// before a leak recovery, so every session may need pages of its own.
     const PAGES: u64;
 
     /// Opens the map. Makes it if there is none and the session may write.
@@ -37,7 +37,6 @@ pub(crate) trait Contents: 'static {
 /// An open pool.
 pub(crate) struct World<C: Contents> {
     medium: Medium,
-    generation: u64,
     space: Arc<Space<Medium>>,
     map: C::Map,
 }
@@ -53,7 +52,7 @@ impl<C: Contents> World<C> {
         Self::on(Heap::adr(C::PAGES * PAGE))
     }
 
-    /// An empty map on a fresh medium of so many pages.
+    /// An empty map on a fresh medium of this many pages.
     pub(crate) fn of_pages(pages: u64) -> Self {
         Self::on(Heap::new(pages * PAGE))
     }
@@ -72,7 +71,7 @@ impl<C: Contents> World<C> {
         }
         let space = Arc::new(Space::mount(Arc::clone(&medium), session).unwrap());
         let map = C::open_map(&space).unwrap();
-        Self { medium, generation, space, map }
+        Self { medium, space, map }
     }
 
     pub(crate) fn map(&self) -> &C::Map {
@@ -107,20 +106,21 @@ impl<C: Contents> World<C> {
 
     /// The next session, once nobody uses the space of this one any more; a count may be under way.
     fn next<D: Contents>(self, clean: bool) -> World<D> {
-        let Self { medium, generation, space, map } = self;
+        let Self { medium, space, map } = self;
         drop(map);
         while Arc::strong_count(&space) > 1 {
             std::thread::yield_now();
         }
+        let next = space.generation() + 1;
         drop(space);
-        World::mount(medium, generation + 1, clean)
+        World::mount(medium, next, clean)
     }
 
     /// The map as the next session finds it if the process is killed at this moment. The world
     /// itself goes on.
     pub(crate) fn crashed(&self) -> Self {
         let medium = Arc::new(Staged::new(copy(self.medium.inner())));
-        Self::mount(medium, self.generation + 1, false)
+        Self::mount(medium, self.space.generation() + 1, false)
     }
 
     /// Checks the whole structure.
