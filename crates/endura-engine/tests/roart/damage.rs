@@ -11,6 +11,7 @@ use endura_engine::media::{Heap, Media, Region};
 use endura_engine::space::{LeakRecoverer, PAGE};
 use endura_engine::tree::roart::Tree;
 use endura_variants::handles::ByteMap;
+use endura_variants::random::mix;
 use endura_variants::roart::Tiny;
 use endura_variants::sessions;
 
@@ -27,9 +28,7 @@ struct Random(u64);
 impl Random {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let n = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let n = (n ^ n >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        n ^ n >> 31
+        mix(self.0)
     }
 
     fn below(&mut self, n: u64) -> u64 {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use endura::{Pool, PoolOptions};
+use endura_variants::random::mix;
 
 use crate::children::{THREADS, orders, run_and_kill, write_for_ever};
 
@@ -13,16 +14,11 @@ fn options() -> PoolOptions {
     Pool::options().max_size(2 << 30)
 }
 
-fn scatter(n: u64) -> u64 {
-    let n = (n ^ n >> 33).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
-    n ^ n >> 29
-}
-
 /// Operation number `n` of a thread: its key (no two threads share one, all lie beside each other), and
 /// what becomes of it. Of a thousand keys of a thread the first is about as frequent as all from the
 /// hundredth on.
 fn operation(thread: u64, n: u64) -> (String, Option<Vec<u8>>) {
-    let drawn = scatter(n << 8 | thread);
+    let drawn = mix(n << 8 | thread);
     let rank = (1_000_f64.powf((drawn % 10_007) as f64 / 10_007.0)) as u64;
     let key = format!("/shared/{}/{rank}/{thread}", rank % 7);
     let value = || n.to_le_bytes().repeat(1 + (drawn >> 20) as usize % 40);
