@@ -6,11 +6,8 @@ use std::time::{Duration, Instant};
 
 use endura_variants::media::{Halt, Stop};
 
-use super::world::{MapOf, Shape, World};
+use super::sessions::{Contents, World};
 
-/// How long another thread may take for a few operations before it counts as blocked by a lock
-/// that the stopped thread holds.
-const PATIENCE: Duration = Duration::from_millis(3);
 /// More than any test here takes on a loaded machine.
 const FOREVER: Duration = Duration::from_secs(300);
 
@@ -42,10 +39,10 @@ pub(crate) fn ends(name: &str, test: impl FnOnce()) {
 
 /// Runs `work` in a thread of its own and `meanwhile` while that thread stands at `stop`, then
 /// lets it go on. Whether it was stopped: `false` if `work` ended before it came to `stop`.
-pub(crate) fn stopped<S: Shape>(
-    world: &World<S>,
+pub(crate) fn stopped<C: Contents>(
+    world: &World<C>,
     stop: Stop,
-    work: impl FnOnce(&MapOf<S>) + Send,
+    work: impl FnOnce(&C::Map) + Send,
     meanwhile: impl FnOnce(),
 ) -> bool {
     let halt = world.stage().halt("stopped", stop);
@@ -63,20 +60,20 @@ pub(crate) fn stopped<S: Shape>(
 
 /// As [`stopped`], for work that may have to wait for a lock of the stopped thread: it runs in a
 /// thread as well and goes on behind the first where it cannot go before it.
-pub(crate) fn raced<S: Shape>(
-    world: &World<S>,
+pub(crate) fn raced<C: Contents>(
+    world: &World<C>,
     stop: Stop,
-    first: impl FnOnce(&MapOf<S>) + Send,
-    second: impl FnOnce(&MapOf<S>) + Send,
+    first: impl FnOnce(&C::Map) + Send,
+    second: impl FnOnce(&C::Map) + Send,
 ) -> bool {
     let halt = world.stage().halt("stopped", stop);
     thread::scope(|scope| {
         let one = spawn(scope, "stopped", || first(world.map()));
         let stands = stands(&halt, &one);
         let other = spawn(scope, "other", || second(world.map()));
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + C::PATIENCE;
         while stands && !other.is_finished() && Instant::now() < end {
-            thread::sleep(Duration::from_micros(100));
+            thread::sleep(Duration::from_micros(50));
         }
         halt.release();
         join(one);
