@@ -462,3 +462,24 @@ fn the_crate_of_a_stranger_has_all_its_dependencies() {
         .collect();
     assert!(used.len() > 4 && used.iter().all(|name| has.contains(name)), "{used:?} {has:?}");
 }
+
+/// The first call that people try has no options; the help names the folder that it writes.
+#[test]
+fn a_report_has_a_default_folder() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+    let output = command.args(["report", "--help"]).output().expect("the command runs");
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("[default: endura-report]"), "{out}");
+    assert!(out.contains("two idle cores"), "{out}");
+
+    // A file in its place: refused before anything is measured.
+    std::fs::write(dir.path().join("endura-report"), "").expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+    let output = command.args(["report", "--quick"]).current_dir(dir.path()).output();
+    let output = output.expect("the command runs");
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(3), "{out}{err}");
+    assert!(err.contains("endura-report"), "{err}");
+}
