@@ -14,7 +14,7 @@ use crate::results::{Better, Measurement, Parameter, Promise, Quantity, Results,
 pub(super) fn results() -> Results {
     let mut results = Results::new("endura bench report --quick <test>".into(), 1);
     for (name, role, promise) in
-        [("nbtree", Role::Ours, Promise::Sigkill), ("LMDB", Role::Peer, Promise::Sigkill)]
+        [("NbTree", Role::Ours, Promise::Sigkill), ("LMDB", Role::Peer, Promise::Sigkill)]
     {
         results.stores.push(StoreInfo {
             name: name.into(),
@@ -35,7 +35,7 @@ pub(super) fn results() -> Results {
                 p999: ns,
                 p9999: ns,
                 max: ns,
-                samples: 9,
+                samples: 150,
             });
             results.measurements.push(one);
         }
@@ -55,7 +55,7 @@ pub(super) fn results() -> Results {
 
 fn judged(median: f64) -> Judged {
     Judged {
-        race: "nbtree beside LMDB".into(),
+        race: "NbTree beside LMDB".into(),
         goal: "get, times LMDB".into(),
         better: Better::Higher,
         asked: 3.0,
@@ -85,7 +85,7 @@ fn report(papers: Vec<Rerun>) -> BenchReport {
         scales: vec!["a few keys".into()],
         papers,
         goals: [2.0, 3.5].map(judged).to_vec(),
-        counts: vec![CountTable { index: "nbtree".into(), domain: "ADR".into(), rows: vec![row] }],
+        counts: vec![CountTable { index: "NbTree".into(), domain: "ADR".into(), rows: vec![row] }],
         instructions: InstructionCounts::None("no tool".into()),
         floor: Floor {
             bytes: 1 << 20,
