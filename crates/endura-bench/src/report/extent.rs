@@ -91,7 +91,8 @@ impl Extent {
             ),
             format!("counts: {} keys", grouped(self.counted)),
             match self.goal_rounds {
-                0 => "goals: left out; they have sizes of their own".into(),
+                0 => "goals: left out, because they have two to ten million keys; endura bench goals runs \
+                  them alone".into(),
                 rounds => format!("goals: as many keys as they say, {rounds} rounds"),
             },
         ]

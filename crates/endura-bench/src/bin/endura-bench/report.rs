@@ -57,7 +57,9 @@ pub(crate) fn run(args: &Args) -> Result {
     // Before an hour goes by for a page that cannot be written.
     std::fs::create_dir_all(&args.out).map_err(|error| {
         let folder = args.out.display();
-        Failure::Message(format!("cannot create the folder {folder}: {error}; name another with --out"))
+        Failure::Message(format!(
+            "cannot create the folder {folder}: {error}; name another with --out"
+        ))
     })?;
     let bar = progress::bar(1000, "‰");
     let operations = if args.quick { 10 } else { 100 }.min(extent.counted);

@@ -12,7 +12,8 @@ use crate::results::Plot;
 /// Whether a figure on each bar has room, on bars so far apart.
 fn has_room(plot: &Plot, apart: f64) -> bool {
     let points = plot.series.iter().flat_map(|series| &series.points);
-    let letters = points.filter(|p| p.y.is_finite()).map(|p| in_unit(p.y, &plot.unit).chars().count()).max();
+    let letters =
+        points.filter(|p| p.y.is_finite()).map(|p| in_unit(p.y, &plot.unit).chars().count()).max();
     !plot.stacked && 7.5 * letters.unwrap_or(0) as f64 <= apart
 }
 

@@ -122,8 +122,7 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
     };
     let steps = if up.log { "; log scale" } else { "" };
     // A time has its unit at each mark.
-    let unit =
-        if is_time(&plot.unit) { String::new() } else { format!(" ({})", plot.unit) };
+    let unit = if is_time(&plot.unit) { String::new() } else { format!(" ({})", plot.unit) };
     area.draw_text(
         &format!("{}{unit}, {arrow}{steps}", plot.quantity),
         &style(16, MUTED, HPos::Left, VPos::Top),
@@ -287,7 +286,11 @@ mod tests {
             let svg =
                 svg(&plot, Look { moments: &[(1.0, "now")], ..Look::default() }).expect("an SVG");
             assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-            assert!(svg.contains("time, lower is better") && svg.contains("5 ns") && svg.contains("now"));
+            assert!(
+                svg.contains("time, lower is better")
+                    && svg.contains("5 ns")
+                    && svg.contains("now")
+            );
             match plot.across {
                 Across::Number { .. } => {
                     assert!(svg.contains("size (bytes)") && svg.contains("first &lt;&amp;&gt;"));

@@ -1,7 +1,7 @@
 //! Ours beside the others: ratios, round by round, and where endura is behind.
 
 use super::html::table;
-use crate::figures::{Median, grouped, in_unit, is_time, short, threads};
+use crate::figures::{Median, grouped, in_unit, is_time};
 use crate::results::{Measurement, Results, pairs, rounds, times_as_good};
 
 /// An index of ours and somebody else, at the same work.
@@ -49,14 +49,8 @@ fn ratio(ours: &Measurement, theirs: &Measurement, volatile: bool) -> Option<Rat
     let rounds = rounds(theirs, ours);
     let spread_percent = (rounds.len() > 1).then(|| Median::of(rounds).spread_percent);
     let apart = ours.median.spread_percent + theirs.median.spread_percent;
-    let at = ours.parameter.as_ref();
-    let at = at.map_or(String::new(), |p| {
-        format!(", {} {} {}", p.name, short(p.value), p.unit).trim_end().into()
-    });
-    let (suite, workload) = (&ours.suite, &ours.workload);
-    let (quantity, threads) = (&ours.quantity, threads(ours.threads));
     Some(Ratio {
-        what: format!("{suite}: {workload} ({quantity}, {threads}{at})"),
+        what: ours.place(),
         ours: ours.store.clone(),
         other: theirs.store.clone(),
         volatile,

@@ -170,15 +170,13 @@ pub(super) fn latencies(results: &Results) -> Vec<Plot> {
 /// None where not even a median is known.
 fn by_percentile(group: &Group<'_>) -> Option<Plot> {
     let known = |m: &Measurement| m.latency_ns.as_ref().map(Latency::known);
-    let all: Vec<_> =
-        group.of.iter().filter_map(|m| Some((m.store.as_str(), known(m)?))).collect();
+    let all: Vec<_> = group.of.iter().filter_map(|m| Some((m.store.as_str(), known(m)?))).collect();
     let has = |n: usize| all.iter().any(|(_, known)| known[n].1.is_some());
     let names = all.first()?.1.map(|(name, _)| name);
     let shown: Vec<usize> = (0..names.len()).filter(|&n| has(n)).collect();
     let curve = |(store, known): &(&str, [(_, Option<u64>); 6])| {
-        let point = |(x, &n): (usize, &usize)| {
-            Some((x as f64, plotting::exact(known[n].1? as f64)))
-        };
+        let point =
+            |(x, &n): (usize, &usize)| Some((x as f64, plotting::exact(known[n].1? as f64)));
         series(*store, shown.iter().enumerate().filter_map(point))
     };
     let across = groups(shown.iter().map(|&n| names[n]));
@@ -202,7 +200,10 @@ mod tests {
         }
         let plots = bars(&results, |m| m.quantity == "throughput" && m.threads == 1);
         let [points, scans] = &plots[..] else { panic!("{plots:?}") };
-        assert_eq!((points.title.as_str(), &points.across), ("ycsb, 1 thread", &groups(["A", "B"])));
+        assert_eq!(
+            (points.title.as_str(), &points.across),
+            ("ycsb, 1 thread", &groups(["A", "B"]))
+        );
         assert_eq!(scans.title, "ycsb, scans, 1 thread");
         assert_eq!(scans.across, groups(["scan 100", "E zipfian 0.99"]));
     }

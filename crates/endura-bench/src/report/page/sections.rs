@@ -7,7 +7,7 @@ use crate::paper::{Verdict, rows};
 use crate::report::charts::Look;
 use crate::report::contents::BenchReport;
 use crate::results::plotting::{number, rates, series};
-use crate::results::{Promise, Results, Role, plotting};
+use crate::results::{Measurement, Promise, Results, Role, plotting};
 
 /// Identifier, name in the bar, heading, contents.
 struct Section {
@@ -41,7 +41,7 @@ pub(crate) fn page(report: &BenchReport) -> String {
 
 fn sections(report: &BenchReport, workloads: &Results) -> Vec<Section> {
     let section = |id, name, heading, body| Section { id, name, heading, body };
-    vec![
+    let mut all = vec![
         section("throughput", "Throughput", "Throughput", throughput(workloads)),
         section("latency", "Latency", "Latency", latency(workloads)),
         section("scaling", "Scaling", "Threads, lengths and sizes", scaling(workloads)),
@@ -55,10 +55,13 @@ fn sections(report: &BenchReport, workloads: &Results) -> Vec<Section> {
             exact::chases(report),
         ),
         section("goals", "Goals", "What we have set ourselves", goals::section(&report.goals)),
-        section("papers", "Papers", "The papers, row by row", papers::section(&report.papers)),
+        section("papers", "Papers", "The papers, row by row", papers::section(report)),
         section("behind", "Behind", "Where endura is behind", behind::section(workloads)),
         section("settings", "Settings", "Who ran, and how", settings(report)),
-    ]
+    ];
+    // The scale in the head says why.
+    all.retain(|section| section.id != "goals" || !report.goals.is_empty());
+    all
 }
 
 fn head(report: &BenchReport) -> String {
@@ -99,24 +102,26 @@ fn took(report: &BenchReport) -> String {
 }
 
 fn spread(report: &BenchReport) -> String {
-    let mut spreads: Vec<f64> = report
+    let mut all: Vec<&Measurement> = report
         .results
         .measurements
         .iter()
         .filter(|m| m.rounds.len() > 1 || m.median.spread_percent > 0.0)
-        .map(|m| m.median.spread_percent)
         .collect();
-    spreads.sort_by(f64::total_cmp);
-    match spreads[..] {
-        [] => "every time was measured once: no spread is known".into(),
-        _ => format!(
-            "half the distance between the least and the greatest round, in percent of the median: {:.0} % in the \
-             middle, {:.0} % at worst; ± and the whiskers of the plots show it{}",
-            spreads[spreads.len() / 2],
-            spreads[spreads.len() - 1],
-            once(&report.results)
-        ),
-    }
+    let of = |m: &Measurement| m.median.spread_percent;
+    all.sort_by(|a, b| of(a).total_cmp(&of(b)));
+    let Some(widest) = all.last() else {
+        return "every time was measured once: no spread is known".into();
+    };
+    format!(
+        "half the distance between the least and the greatest round, in percent of the median; ± and the whiskers of \
+         the plots show it. Half of the {} figures spread by at most {:.0} %. The widest spread: {:.0} % ({}){}",
+        grouped(all.len() as u64),
+        of(all[all.len() / 2]),
+        of(widest),
+        escape(&format!("{}, {}", widest.store, widest.place())),
+        once(&report.results)
+    )
 }
 
 fn neighbours(results: &Results) -> String {
@@ -150,18 +155,22 @@ fn tiles(report: &BenchReport) -> String {
     let slower = behind::slower(&report.results);
     let peers = slower.iter().filter(|s| !s.volatile).count();
     let count = |verdict| report.papers.iter().filter(|row| row.verdict == verdict).count();
-    let not = count(Verdict::DoesNotHold) + count(Verdict::Partly);
-    let tiles = [
+    let mut tiles = vec![
         (report.results.measurements.len(), "measurements"),
-        (peers, "times behind a peer that survives SIGKILL"),
-        (count(Verdict::Holds), "rows of the papers whose shape holds"),
-        (not, "rows that hold in part or not at all"),
-        (count(Verdict::CannotTell), "rows that this machine cannot tell"),
+        (peers, "of them in which a store with the same promise is ahead of an index"),
     ];
+    if report.tests_papers {
+        let not = count(Verdict::DoesNotHold) + count(Verdict::Partly);
+        tiles.extend([
+            (count(Verdict::Holds), "claims of the papers that this run confirms"),
+            (not, "claims that it confirms in part or not at all"),
+            (count(Verdict::CannotTell), "claims that this machine cannot test"),
+        ]);
+    }
     let tile = |(n, what): (usize, &str)| {
         format!("<div class=\"tile\"><b>{n}</b><span>{what}</span></div>")
     };
-    format!("<div class=\"tiles\">{}</div>", tiles.map(tile).concat())
+    format!("<div class=\"tiles\">{}</div>", tiles.into_iter().map(tile).collect::<String>())
 }
 
 fn throughput(results: &Results) -> String {
@@ -179,9 +188,10 @@ fn throughput(results: &Results) -> String {
 fn latency(results: &Results) -> String {
     let plots = gather::latencies(results);
     format!(
-        "<p>What single operations took, all rounds together. Mind the scale: equal steps multiply. An operation is \
-         timed by itself once in a while, so that the clock does not distort the throughput; the last percentiles \
-         of a short run are those of the machine as much as of the store.</p>{}",
+        "<p>What single operations took, all rounds together. Log scale. An operation is timed by itself once in a \
+         while, so that the clock does not distort the throughput. A percentile is shown where at least ten of the \
+         timed operations were slower; max is the slowest of them. The last percentiles of a short run are those of \
+         the machine as much as of the store.</p>{}",
         grid(&plots, Look { log_up: true, joined: true, ..Look::default() })
     )
 }
@@ -209,7 +219,7 @@ fn space(results: &Results) -> String {
     };
     format!(
         "<p>Bytes of the pages in use after the load, per key; and the time from opening the store to the first \
-         answer. Equal steps of the second multiply.</p><div class=\"grid\">{}{}</div>",
+         answer, on a log scale.</p><div class=\"grid\">{}{}</div>",
         plot("Space", "space", false),
         plot("Reopening after a close", "reopen time", true)
     )
