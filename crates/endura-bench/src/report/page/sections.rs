@@ -126,10 +126,10 @@ fn spread(report: &BenchReport) -> String {
 
 fn neighbours(results: &Results) -> String {
     match results.shared_rounds() {
-        (0, _) => "no round ran on a core that somebody else used as well".into(),
+        (0, _) => "no round shared its core with another tenant".into(),
         (shared, all) => format!(
-            "{} of {} rounds of workloads ran on a core that somebody else used as well, which slows down most what \
-             is fast; more rounds help (endura bench ycsb --rounds 15)",
+            "{} of {} rounds of workloads shared their core with another tenant, which slows the fastest stores most; \
+             more rounds help (endura bench ycsb --rounds 15)",
             grouped(shared),
             grouped(all)
         ),
@@ -177,10 +177,10 @@ fn throughput(results: &Results) -> String {
     let wanted = gather::plain(results);
     let plots = gather::bars(results, |m| m.quantity == "throughput" && wanted.contains(&m.suite));
     format!(
-        "<p>Operations per second, medians over rounds in which the stores take turns. Time in which the machine had \
-         given a thread's processor to somebody else does not count, but for more threads than processors. All of them \
-         promise that an operation which returned survives SIGKILL, but for maps in DRAM, which promise nothing \
-         and are there as a bound.</p>{}",
+        "<p>Operations per second, medians over rounds in which the stores take turns. Time that a thread spends \
+         runnable but not scheduled does not count, except with more threads than processors. An operation that \
+         returned survives SIGKILL in all stores except the maps in DRAM, which promise nothing and are shown as a \
+         bound.</p>{}",
         grid(&plots, Look::default())
     )
 }
