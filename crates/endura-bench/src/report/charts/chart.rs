@@ -286,11 +286,8 @@ mod tests {
             let svg =
                 svg(&plot, Look { moments: &[(1.0, "now")], ..Look::default() }).expect("an SVG");
             assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-            assert!(
-                svg.contains("time, lower is better")
-                    && svg.contains("5 ns")
-                    && svg.contains("now")
-            );
+            assert!(svg.contains("time, lower is better") && svg.contains("now"));
+            assert!(svg.contains(" ns"), "a mark without its unit: {svg}");
             match plot.across {
                 Across::Number { .. } => {
                     assert!(svg.contains("size (bytes)") && svg.contains("first &lt;&amp;&gt;"));

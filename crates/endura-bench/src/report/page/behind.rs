@@ -167,7 +167,7 @@ mod tests {
         let expected = 50.0 * (2.0 / 0.9 - 1.8) / 2.0;
         assert!((shaken.spread_percent.expect("rounds") - expected).abs() < 1e-9);
         let told = spread(&results);
-        let widest = "The widest spread: 21 % (NbTree beside LMDB, ycsb: A (throughput, 1 thread))";
+        let widest = "The widest spread: 11 % (NbTree beside LMDB, ycsb: A (throughput, 1 thread))";
         assert!(told.contains(widest), "{told}");
         results.measurements.iter_mut().for_each(|m| m.rounds.truncate(1));
         assert!(spread(&results).contains("no spread"));

@@ -72,7 +72,8 @@ pub(super) fn bars(results: &Results, wanted: impl Fn(&Measurement) -> bool) -> 
 
 /// Whether most of a workload's operations are scans.
 fn scans(workload: &str) -> bool {
-    let mostly = |w: &Workload| 2 * w.weight(Action::Scan) > w.mix.iter().map(|part| part.1).sum();
+    let all = |w: &Workload| w.mix.iter().map(|&(_, weight)| weight).sum::<u32>();
+    let mostly = |w: &Workload| 2 * w.weight(Action::Scan) > all(w);
     workload.starts_with("scan") || ycsb::all().iter().any(|w| mostly(w) && w.name == workload)
 }
 
@@ -174,7 +175,7 @@ fn by_percentile(group: &Group<'_>) -> Option<Plot> {
     let has = |n: usize| all.iter().any(|(_, known)| known[n].1.is_some());
     let names = all.first()?.1.map(|(name, _)| name);
     let shown: Vec<usize> = (0..names.len()).filter(|&n| has(n)).collect();
-    let curve = |(store, known): &(&str, [(_, Option<u64>); 6])| {
+    let curve = |(store, known): &(&str, [(&str, Option<u64>); 6])| {
         let point =
             |(x, &n): (usize, &usize)| Some((x as f64, plotting::exact(known[n].1? as f64)));
         series(*store, shown.iter().enumerate().filter_map(point))

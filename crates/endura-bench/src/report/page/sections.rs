@@ -34,7 +34,7 @@ pub(crate) fn page(report: &BenchReport) -> String {
          <title>endura: benchmark report</title><style>{}</style></head><body>{}\
          <nav><div class=\"in\">{links}</div></nav><main>{bodies}</main>{}</body></html>\n",
         include_str!("../style.css"),
-        head(report),
+        head(report, &workloads),
         foot(report)
     )
 }
@@ -64,7 +64,7 @@ fn sections(report: &BenchReport, workloads: &Results) -> Vec<Section> {
     all
 }
 
-fn head(report: &BenchReport) -> String {
+fn head(report: &BenchReport, workloads: &Results) -> String {
     let (results, machine) = (&report.results, &report.results.machine);
     let facts = [
         ("command", format!("<code>{}</code>", escape(&results.command))),
@@ -81,7 +81,7 @@ fn head(report: &BenchReport) -> String {
         ),
         ("scale", report.scales.iter().map(|scale| escape(scale)).collect::<Vec<_>>().join("<br>")),
         ("spread", spread(report)),
-        ("ratios", behind::spread(&report.results)),
+        ("ratios", escape(&behind::spread(workloads))),
         ("neighbours", neighbours(results)),
         ("took", took(report)),
     ];
@@ -91,7 +91,7 @@ fn head(report: &BenchReport) -> String {
         "<header class=\"top\"><h1>endura, measured</h1><p class=\"lead\">Three persistent indexes beside the \
          stores that people would use instead, and the claims of the papers they come from, rerun in one go.</p>\
          {}<dl class=\"facts\">{facts}</dl></header>",
-        tiles(report)
+        tiles(report, workloads)
     )
 }
 
@@ -151,13 +151,13 @@ fn once(results: &Results) -> String {
     }
 }
 
-fn tiles(report: &BenchReport) -> String {
-    let slower = behind::slower(&report.results);
+fn tiles(report: &BenchReport, workloads: &Results) -> String {
+    let slower = behind::slower(workloads);
     let peers = slower.iter().filter(|s| !s.volatile).count();
     let count = |verdict| report.papers.iter().filter(|row| row.verdict == verdict).count();
     let mut tiles = vec![
         (report.results.measurements.len(), "measurements"),
-        (peers, "of them in which a store with the same promise is ahead of an index"),
+        (peers, "times that a store with the same promise is ahead of an index"),
     ];
     if report.tests_papers {
         let not = count(Verdict::DoesNotHold) + count(Verdict::Partly);
