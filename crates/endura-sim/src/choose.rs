@@ -1,5 +1,7 @@
 //! How the contents of open lines are chosen when somebody reads them.
 
+use endura_variants::random::splitmix;
+
 /// Numbers that look random; the same seed gives the same ones.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
@@ -8,12 +10,8 @@ impl Random {
     /// Numbers from a seed.
     pub fn new(seed: u64) -> Self {
         // Seeds that differ in one bit must not give numbers that look alike (SplitMix64).
-        let mut x = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        x ^= x >> 31;
         // Zero is the one state that a xorshift never leaves.
-        Self(if x == 0 { 1 } else { x })
+        Self(splitmix(seed).max(1))
     }
 
     /// A number below `n` (0 if `n` is 0).

@@ -57,11 +57,8 @@ fn one_writer_or_many_readers() {
     }
 }
 
-/// Runs `work` in a forked child and says whether it found what it should.
-fn in_child(work: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child runs on with the one thread that it has, and leaves without unwinding into
-    // what belongs to its parent.
-    let child = unsafe { libc::fork() };
+/// In the child (0): runs `work` and exits with what it says. In the parent: what the child said.
+fn told_by(child: i32, work: impl FnOnce() -> bool) -> bool {
     if child == 0 {
         let fine = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(false);
         // SAFETY: ends the child at once.
@@ -71,6 +68,14 @@ fn in_child(work: impl FnOnce() -> bool) -> bool {
     // SAFETY: waits for the child just made.
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+}
+
+/// Runs `work` in a forked child and says whether it found what it should.
+fn in_child(work: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child runs on with the one thread that it has, and leaves without unwinding into
+    // what belongs to its parent.
+    let child = unsafe { libc::fork() };
+    told_by(child, work)
 }
 
 /// The threads of a pool are not in the child. Dropped there, its handle must not meet threads of the
@@ -159,15 +164,7 @@ fn a_child_keeps_its_hands_off() {
 fn in_raw_child(work: impl FnOnce() -> bool) -> bool {
     // SAFETY: as in `in_child`; the child has memory and descriptors of its own, as that of a fork.
     let child = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) } as i32;
-    if child == 0 {
-        let fine = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(false);
-        // SAFETY: ends the child at once.
-        unsafe { libc::_exit(i32::from(!fine)) };
-    }
-    let mut status = -1;
-    // SAFETY: waits for the child just made.
-    unsafe { libc::waitpid(child, &raw mut status, 0) };
-    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+    told_by(child, work)
 }
 
 /// A lock belongs to what parent and child share: who is not the parent must not unlock.

@@ -8,10 +8,14 @@
 //! | [`fast_fair`] | searches from the left and by halves, the steps of the protocol | figure 3 of the paper, stopped threads |
 //! | [`nbtree`] | leaves of one layer, leaves with locks, the steps of the protocol | figures 6 and 8 of the paper, stopped threads |
 //! | [`handles`] | the operations of a map over one index on any medium | tests of all trees, the explorer |
+//! | [`random`] | numbers that look random | tests of all trees, the explorer |
 //! | [`roart`] | trees without one of the paper's techniques each, and a tiny one | figure 16 of the paper, the explorer |
+//! | [`sessions`] | sessions of a pool on any medium, without a file | all of these |
 
 pub mod fast_fair;
 pub mod handles;
 pub mod media;
 pub mod nbtree;
+pub mod random;
 pub mod roart;
+pub mod sessions;

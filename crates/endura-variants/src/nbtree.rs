@@ -115,22 +115,18 @@ impl Design for LockedReaders {
 #[allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 mod tests {
     use std::collections::BTreeMap;
-    use std::sync::Arc;
     use std::thread;
 
     use endura_engine::media::Heap;
-    use endura_engine::space::{Session, Space};
     use endura_engine::tree::nbtree::{Tree, TwoLayers};
 
     use super::*;
     use crate::handles::WordMap;
+    use crate::sessions;
 
     /// A map with so few entries in a node that all changes of shape happen soon.
     fn tiny<D: Design>() -> WordMap<Tree<Heap, 8, 4, D>> {
-        let medium = Heap::new(32 << 20);
-        Space::format(&medium).expect("a pool");
-        let session = Session { generation: 1, clean: true, read_only: false };
-        let space = Arc::new(Space::mount(medium, session).expect("a pool"));
+        let space = sessions::first(Heap::new(32 << 20)).expect("a pool");
         WordMap::over(Tree::open_as(&space, "ablation").expect("a map"))
     }
 

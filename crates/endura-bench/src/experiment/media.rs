@@ -2,20 +2,11 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
 
-use endura_engine::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
-use endura_engine::space::{self, Space};
+use endura_engine::media::{Domain, FlushInstruction, Mapped, Mapping, Reservation};
 
 use crate::store::Shape;
 use crate::{Error, Result};
-
-/// A fresh pool on a medium.
-pub fn space<M: Media>(medium: M) -> Result<Arc<Space<M>>> {
-    Space::format(&medium)?;
-    let session = space::Session { generation: 1, clean: true, read_only: false };
-    Ok(Arc::new(Space::mount(medium, session)?))
-}
 
 /// Bytes of a medium that holds so many entries of this shape with room to spare.
 pub fn room(entries: u64, shape: Shape) -> u64 {

@@ -5,5 +5,5 @@ mod media;
 mod subject;
 
 pub use drive::{OperationMix, Rate, Work, drive, load, median};
-pub use media::{adr, mapped, page_cache, room, space};
+pub use media::{adr, mapped, page_cache, room};
 pub use subject::Subject;

@@ -15,8 +15,8 @@ use endura_engine::tree::nbtree::{Design, TwoLayers};
 use endura_engine::tree::roart::Techniques;
 use endura_engine::tree::{Index, fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
+use endura_variants::sessions;
 
-use super::media::space;
 use crate::Result;
 use crate::store::{Client, Numbers, RoartClient, Shape, measured_pool, temporary};
 
@@ -93,7 +93,7 @@ impl Subject {
     pub fn fast_fair_of<M: Media, const WORDS: usize, S: fast_fair::Search>(
         medium: M,
     ) -> Result<Self> {
-        let space = space(medium)?;
+        let space = sessions::first(medium)?;
         let map = WordMap::over(fast_fair::Tree::<_, WORDS, WORDS, S>::open(&space, "subject")?);
         Ok(Self::over("FastFair", &space, map))
     }
@@ -105,7 +105,7 @@ impl Subject {
 
     /// An NBTree of another design.
     pub fn nbtree_of<M: Media, D: Design>(medium: M) -> Result<Self> {
-        let space = space(medium)?;
+        let space = sessions::first(medium)?;
         let map = WordMap::over(nbtree::Tree::<_, 128, 64, D>::open_as(&space, "subject")?);
         let tree = map.clone();
         let dram_bytes = Box::new(move || tree.index().stats().metadata_bytes);
@@ -115,7 +115,7 @@ impl Subject {
     /// A ROART over any medium, with keys and values of this shape and these techniques.
     pub fn roart<M: Media, T: Techniques>(medium: M, shape: Shape) -> Result<Self> {
         shape.check()?;
-        let space = space(medium)?;
+        let space = sessions::first(medium)?;
         let map = ByteMap::over(roart::Tree::<M, T>::open(&space, "subject")?);
         Ok(Self {
             name: "Roart".into(),

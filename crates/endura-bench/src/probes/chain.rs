@@ -220,9 +220,9 @@ mod tests {
     use endura_engine::index::NbTree;
     use endura_engine::media::Heap;
     use endura_engine::tree::{Change, Index};
+    use endura_variants::sessions;
 
     use super::*;
-    use crate::experiment::space;
 
     /// 40,000 keys take two levels of bodies, a million takes three.
     #[test]
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn the_nodes_take_no_more_memory_than_those_of_a_tree() {
         const KEYS: u64 = 60_000;
-        let space = space(Arc::new(Heap::new(64 << 20))).expect("a space");
+        let space = sessions::first(Arc::new(Heap::new(64 << 20))).expect("a space");
         let tree = NbTree::open(&space, "numbers").expect("a tree");
         for i in 0..KEYS {
             tree.apply(key(i), |_| Change::Put(i)).expect("an insert");

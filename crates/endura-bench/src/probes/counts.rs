@@ -11,8 +11,9 @@ use endura_engine::tree::roart;
 use endura_variants::fast_fair::Paper;
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::media::{Counting, Counts};
+use endura_variants::sessions;
 
-use crate::experiment::{room, space};
+use crate::experiment::room;
 use crate::keys::{key, value};
 use crate::store::{Client, RoartClient, Shape};
 use crate::{Error, Result};
@@ -78,7 +79,7 @@ pub fn counts(counted: CountSetup) -> Result<Vec<PerOperation>> {
         Domain::Adr => Heap::adr(room(keys, shape)),
         _ => Heap::new(room(keys, shape)),
     };
-    let space = space(Counting::by_line(heap))?;
+    let space = sessions::first(Counting::by_line(heap))?;
     let count = Counter { keys, domain: counted.domain, medium: space.media() };
     match counted.kind {
         Kind::NbTree => count.rows(&mut WordMap::over(NbTree::open(&space, "counts")?)),

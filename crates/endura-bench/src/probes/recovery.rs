@@ -9,6 +9,7 @@ use endura_engine::media::Media;
 use endura_engine::space::{self, LeakRecoverer, Space};
 use endura_engine::tree::roart::Tree;
 use endura_variants::handles::ByteMap;
+use endura_variants::sessions;
 
 use crate::keys::{key, value};
 use crate::store::{Client, RoartClient, Shape};
@@ -64,8 +65,7 @@ pub struct Restart {
 
 fn mount<M: Media>(medium: &Arc<M>, generation: u64) -> Result<Arc<Space<Arc<M>>>> {
     // The first session begins on a fresh pool; the second finds that it was not closed.
-    let session = space::Session { generation, clean: generation == 1, read_only: false };
-    Ok(Arc::new(Space::mount(Arc::clone(medium), session)?))
+    Ok(sessions::begin(Arc::clone(medium), generation, generation == 1)?)
 }
 
 fn open<M: Media>(space: &Arc<Space<Arc<M>>>) -> Result<Tree<Arc<M>>> {

@@ -34,8 +34,8 @@ pub trait ByteClient {
         Ok(found)
     }
 
-    /// Shows up to `count` entries from `from` upwards to `each`.
-    fn scan(&mut self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<()>;
+    /// Shows up to `count` entries from `from` upwards to `see`.
+    fn scan(&mut self, from: &[u8], count: usize, see: impl FnMut(&[u8], &[u8])) -> Result<()>;
 
     /// The same with keys and values that the caller keeps.
     #[inline]
@@ -43,9 +43,9 @@ pub trait ByteClient {
         &mut self,
         from: &[u8],
         count: usize,
-        mut each: impl FnMut(Vec<u8>, Vec<u8>),
+        mut see: impl FnMut(Vec<u8>, Vec<u8>),
     ) -> Result<()> {
-        self.scan(from, count, |key, value| each(key.to_vec(), value.to_vec()))
+        self.scan(from, count, |key, value| see(key.to_vec(), value.to_vec()))
     }
 }
 

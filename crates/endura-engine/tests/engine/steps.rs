@@ -9,12 +9,13 @@ use std::sync::Arc;
 use endura::Pool;
 use endura_engine::Error;
 use endura_engine::media::{Heap, Media, Ordering, Region};
-use endura_engine::space::{PAGE, Session, Space};
+use endura_engine::space::{PAGE, Space};
 use endura_engine::tree::fast_fair::LineBinary;
 use endura_engine::tree::roart::{Full, Techniques};
 use endura_engine::tree::{ByteIndex, Entry, Index, fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::roart::{Tiny, WithoutArrays};
+use endura_variants::sessions;
 
 use crate::support::watched::{Watched, interrupted};
 
@@ -117,10 +118,7 @@ impl World {
         open: impl Fn(&Arc<Space<Watched>>, &str) -> E,
         locks: bool,
     ) -> Rc<Self> {
-        let medium = Watched::new(Heap::new(64 * PAGE), locks);
-        Space::format(&medium).unwrap();
-        let session = Session { generation: 1, clean: true, read_only: false };
-        let space = Arc::new(Space::mount(medium, session).unwrap());
+        let space = sessions::first(Watched::new(Heap::new(64 * PAGE), locks)).unwrap();
         let (map, other) = (open(&space, "map"), open(&space, "other"));
         Rc::new(Self { space, map: Box::new(map), other: Box::new(other) })
     }

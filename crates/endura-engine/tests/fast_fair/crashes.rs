@@ -1,26 +1,16 @@
 //! The process ends between two stores of an operation: what the next session finds.
 
-use crate::support::crashes::{crash_everywhere, many_crashes, tens};
+use crate::support::crashes::{crash_an_update, crash_inserts, crash_removals, many_crashes};
 use crate::support::stage::ends;
-use crate::support::world::{Cap3, Cap4, Cap8, MapOf, Shape};
+use crate::support::world::{Cap3, Cap4, Cap8, Shape};
 
 /// F2. The published insert at slot 0 first stores the terminator there: a crash leaves a node
 /// that seems empty.
 #[test]
 fn an_insert_into_any_slot_is_whole_or_absent() {
-    fn run<S: Shape>() {
-        for n in 1..S::CAPACITY as u64 {
-            let before = tens(1..n + 1);
-            for slot in 0..=n {
-                let key = 10 * slot + 3;
-                let insert = |map: &MapOf<S>| assert_eq!(map.insert(key, 7).unwrap(), None);
-                crash_everywhere::<S>(&before, insert, |model| _ = model.insert(key, 7));
-            }
-        }
-    }
     ends("insert crash", || {
-        run::<Cap4>();
-        run::<Cap8>();
+        crash_inserts::<Cap4>(1..Cap4::CAPACITY as u64);
+        crash_inserts::<Cap8>(1..Cap8::CAPACITY as u64);
     });
 }
 
@@ -28,64 +18,34 @@ fn an_insert_into_any_slot_is_whole_or_absent() {
 /// not skip: other keys vanish, and this one comes back.
 #[test]
 fn a_remove_from_any_slot_is_whole_or_absent() {
-    fn run<S: Shape>() {
-        for n in 1..=S::CAPACITY as u64 {
-            let before = tens(1..n + 1);
-            for key in before.keys().copied() {
-                let remove = |map: &MapOf<S>| _ = map.remove(key).unwrap();
-                crash_everywhere::<S>(&before, remove, |model| _ = model.remove(&key));
-            }
-        }
-    }
     ends("remove crash", || {
-        run::<Cap4>();
-        run::<Cap8>();
+        crash_removals::<Cap4>(1..=Cap4::CAPACITY as u64);
+        crash_removals::<Cap8>(1..=Cap8::CAPACITY as u64);
     });
 }
 
 /// An update is one store.
 #[test]
 fn an_update_has_the_old_or_the_new_value() {
-    let before = tens(1..9);
-    let update = |map: &MapOf<Cap4>| _ = map.update(40, 7).unwrap();
-    crash_everywhere::<Cap4>(&before, update, |model| _ = model.insert(40, 7));
+    crash_an_update::<Cap4>();
 }
 
 /// F6, F7. Splits of leaves and inner nodes, the growth of the root, and the new separators. The
 /// published tree forgets the separator after a crash and copies truncated entries a second time.
 #[test]
 fn a_split_at_any_place_is_whole_or_absent() {
-    fn run<S: Shape>(sizes: impl IntoIterator<Item = u64>) {
-        for n in sizes {
-            let before = tens(1..n + 1);
-            for slot in 0..=n {
-                let key = 10 * slot + 3;
-                let insert = |map: &MapOf<S>| assert_eq!(map.insert(key, 7).unwrap(), None);
-                crash_everywhere::<S>(&before, insert, |model| _ = model.insert(key, 7));
-            }
-        }
-    }
     ends("split crash", || {
-        run::<Cap3>([3, 5, 7, 8, 12]);
-        run::<Cap4>([4, 7, 10, 13]);
+        crash_inserts::<Cap3>([3, 5, 7, 8, 12]);
+        crash_inserts::<Cap4>([4, 7, 10, 13]);
     });
 }
 
 /// F15, F17. Merges of leaves and inner nodes after removes, and the root that loses its levels.
 #[test]
 fn a_merge_at_any_place_is_whole_or_absent() {
-    fn run<S: Shape>(sizes: impl IntoIterator<Item = u64>) {
-        for n in sizes {
-            for key in tens(1..n + 1).into_keys() {
-                let remove = |map: &MapOf<S>| _ = map.remove(key).unwrap();
-                let before = tens(1..n + 1);
-                crash_everywhere::<S>(&before, remove, |model| _ = model.remove(&key));
-            }
-        }
-    }
     ends("merge crash", || {
-        run::<Cap3>([4, 5, 6, 9]);
-        run::<Cap4>([5, 6, 9]);
+        crash_removals::<Cap3>([4, 5, 6, 9]);
+        crash_removals::<Cap4>([5, 6, 9]);
     });
 }
 

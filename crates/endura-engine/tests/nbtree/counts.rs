@@ -3,20 +3,18 @@
 use std::sync::Arc;
 
 use endura_engine::media::Heap;
-use endura_engine::space::{PAGE, Session, Space};
+use endura_engine::space::{PAGE, Space};
 use endura_engine::tree::nbtree::Tree;
 use endura_variants::handles::WordMap;
 use endura_variants::media::{Counting, Counts};
+use endura_variants::sessions;
 
 use crate::support::ops::scatter;
 
 type Nb = Tree<Counting<Heap>, 128, 64>;
 
 fn map_on(heap: Heap) -> (Arc<Space<Counting<Heap>>>, WordMap<Nb>) {
-    let medium = Counting::new(heap);
-    Space::format(&medium).unwrap();
-    let session = Session { generation: 1, clean: true, read_only: false };
-    let space = Arc::new(Space::mount(medium, session).unwrap());
+    let space = sessions::first(Counting::new(heap)).unwrap();
     let map = WordMap::over(Nb::open(&space, "map").unwrap());
     (space, map)
 }

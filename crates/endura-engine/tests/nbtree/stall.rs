@@ -38,7 +38,7 @@ fn given() -> Option<u64> {
 /// stands inside an operation: room for all that the others replace meanwhile.
 fn world_for(operations: u64) -> World<Slots3> {
     const BYTES_AN_OPERATION: u64 = 128;
-    let world = World::of_pages(64 + OTHERS * operations * BYTES_AN_OPERATION / PAGE);
+    let world = World::<Slots3>::of_pages(64 + OTHERS * operations * BYTES_AN_OPERATION / PAGE);
     (0..40).for_each(|key| _ = world.map().insert(2 * key, key).unwrap());
     world.killed()
 }

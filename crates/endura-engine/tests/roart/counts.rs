@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use endura_engine::media::Heap;
-use endura_engine::space::{PAGE, Session, Space};
+use endura_engine::space::PAGE;
 use endura_engine::tree::TreeCheck;
 use endura_engine::tree::roart::{Full, Techniques, Tree};
 use endura_variants::handles::ByteMap;
 use endura_variants::media::{Counting, Counts};
 use endura_variants::roart::Tiny;
+use endura_variants::sessions;
 
 type Medium = Arc<Counting<Heap>>;
 
@@ -20,9 +21,7 @@ pub(crate) struct Counted<T: Techniques> {
 impl<T: Techniques> Counted<T> {
     pub(crate) fn new() -> Self {
         let medium = Arc::new(Counting::new(Heap::adr(256 * PAGE)));
-        Space::format(&medium).unwrap();
-        let session = Session { generation: 1, clean: true, read_only: false };
-        let space = Arc::new(Space::mount(Arc::clone(&medium), session).unwrap());
+        let space = sessions::first(Arc::clone(&medium)).unwrap();
         // A page for every size of chunk that is used below: taking one costs flushes of its own.
         let guard = space.pin_mut().unwrap();
         // All of them before one is given back: a page with nothing in it goes to the next size.

@@ -7,14 +7,15 @@ use endura_engine::tree::roart::Techniques;
 use endura_variants::media::Stop;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
-use crate::races::{at_every, stopped};
+use crate::races::at_every;
+use crate::stage::stopped;
 use crate::world::{MapOf, World};
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Uses whatever a crash left: puts everything in, takes everything out.
 fn use_up<T: Techniques>(world: World<T>, entries: &Entries) {
-    let (check, _) = world.verify();
+    let (check, _) = world.verify_owners();
     assert_eq!(check.entries, entries.len() as u64);
     for key in entries.keys() {
         assert_eq!(world.map().get(key).unwrap().as_ref(), entries.get(key));
@@ -24,11 +25,11 @@ fn use_up<T: Techniques>(world: World<T>, entries: &Entries) {
     for key in &keys {
         world.map().insert(key, "again").unwrap();
     }
-    world.verify();
+    world.verify_owners();
     for key in &keys {
         assert!(world.map().remove(key).unwrap().is_some(), "{}", key.escape_ascii());
     }
-    assert_eq!(world.verify().0.entries, 0);
+    assert_eq!(world.verify_owners().0.entries, 0);
 }
 
 pub(crate) fn crash_everywhere<T: Techniques>(keys: &[&[u8]], act: impl Fn(&MapOf<T>) + Sync) {
@@ -56,7 +57,7 @@ fn crash_after<T: Techniques>(keys: &[&[u8]], gone: &[&[u8]], act: impl Fn(&MapO
             assert!(found == before || found == after, "{found:?}");
             use_up(next, &found);
         };
-        stopped(world.stage(), stop, || act(world.map()), crash)
+        stopped(&world, stop, |map| act(map), crash)
     });
     assert!(stops > 3, "the operation stores something");
 }
@@ -113,7 +114,7 @@ fn r9_nodes_are_written_to_after_restarts() {
             for n in (0..count).filter(|&n| n != hole) {
                 assert_eq!(world.map().get(key(n)).unwrap(), Some(key(n)));
             }
-            world.verify();
+            world.verify_owners();
             world = world.killed();
             assert!(world.map().remove(key(hole)).unwrap().is_some());
             if count < 256 {
@@ -150,6 +151,6 @@ fn entries_are_counted_after_a_crash() {
             std::thread::yield_now();
         }
         assert_eq!(world.map().len().unwrap(), endura_engine::tree::Len::Exact(expected));
-        assert_eq!(world.verify().0.entries, expected);
+        assert_eq!(world.verify_owners().0.entries, expected);
     }
 }

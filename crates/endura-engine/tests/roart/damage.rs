@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use endura_engine::Error;
 use endura_engine::media::{Heap, Media, Region};
-use endura_engine::space::{LeakRecoverer, PAGE, Session, Space};
+use endura_engine::space::{LeakRecoverer, PAGE};
 use endura_engine::tree::roart::Tree;
-use endura_engine::{Error, Result};
 use endura_variants::handles::ByteMap;
+use endura_variants::random::mix;
 use endura_variants::roart::Tiny;
+use endura_variants::sessions;
 
 type Map = ByteMap<Tree<Arc<Heap>, Tiny>>;
 
@@ -26,9 +28,7 @@ struct Random(u64);
 impl Random {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let n = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let n = (n ^ n >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        n ^ n >> 31
+        mix(self.0)
     }
 
     fn below(&mut self, n: u64) -> u64 {
@@ -46,16 +46,10 @@ fn key(n: u64) -> Vec<u8> {
     }
 }
 
-fn mounted(heap: &Arc<Heap>, generation: u64, clean: bool) -> Result<Arc<Space<Arc<Heap>>>> {
-    let session = Session { generation, clean, read_only: false };
-    Space::mount(Arc::clone(heap), session).map(Arc::new)
-}
-
 /// The words of a pool that are not zero, with their numbers.
 fn image(closed: bool) -> Vec<(usize, u64)> {
     let heap = Arc::new(Heap::new(ROOM));
-    Space::format(&heap).unwrap();
-    let space = mounted(&heap, 1, true).unwrap();
+    let space = sessions::first(Arc::clone(&heap)).unwrap();
     fill(&ByteMap::over(Tree::open(&space, "one").unwrap()));
     fill(&ByteMap::over(Tree::open(&space, "other").unwrap()));
     if closed {
@@ -135,7 +129,7 @@ fn every_operation(map: &Map, random: &mut Random) {
 fn trial(image: &[(usize, u64)], seed: u64) {
     let mut random = Random(seed);
     let heap = damaged(image, &mut random);
-    let Ok(space) = mounted(&heap, 2, random.below(2) == 0) else { return };
+    let Ok(space) = sessions::begin(Arc::clone(&heap), 2, random.below(2) == 0) else { return };
     let trees: Vec<Tree<_, Tiny>> =
         ["one", "other"].into_iter().filter_map(|name| Tree::open(&space, name).ok()).collect();
     let walks = trees.iter().map(|tree| tree.marking()).collect();
@@ -152,8 +146,7 @@ fn trial(image: &[(usize, u64)], seed: u64) {
 #[test]
 fn no_operation_takes_a_damaged_root_for_an_empty_map() {
     let heap = Arc::new(Heap::new(ROOM));
-    Space::format(&heap).unwrap();
-    let space = mounted(&heap, 1, true).unwrap();
+    let space = sessions::first(Arc::clone(&heap)).unwrap();
     let map: Map = ByteMap::over(Tree::open(&space, "one").unwrap());
     map.insert("key", "value").unwrap();
     let words = Region::new(&*heap, 0, heap.len() as usize / 8).unwrap();
@@ -189,8 +182,7 @@ fn a_remove_below_a_node_that_was_replaced_ends() {
         [0, 1].into_iter().try_for_each(|last| map.remove(key(byte, last)).map(drop))
     };
     let heap = Arc::new(Heap::new(ROOM));
-    Space::format(&heap).unwrap();
-    let space = mounted(&heap, 1, true).unwrap();
+    let space = sessions::first(Arc::clone(&heap)).unwrap();
     let map: Map = ByteMap::over(Tree::open(&space, "one").unwrap());
     map.insert("b", "").unwrap();
     for byte in 0..20 {

@@ -1,16 +1,15 @@
 //! Keys and values at the edges of what is allowed, and where the original loses them. The numbers
 //! are those of the list of scenarios in `docs/trees.md`.
 
-use std::sync::Arc;
-
 use endura_engine::media::{Heap, Media};
-use endura_engine::space::{PAGE, Session, Space};
+use endura_engine::space::PAGE;
 use endura_engine::tree::roart::{Full, Techniques, Tree};
 use endura_engine::tree::{LONGEST_KEY, LONGEST_VALUE};
 use endura_engine::{Error, Result};
 use endura_variants::handles::ByteMap;
 use endura_variants::media::Counting;
 use endura_variants::roart::{Tiny, WithoutArrays};
+use endura_variants::sessions;
 
 use crate::world::World;
 
@@ -263,9 +262,7 @@ fn r16_values_are_compared_whole() {
 /// Values of all lengths up to 32, seen where they lie, behind keys of all lengths up to 8: they begin anywhere in
 /// a word.
 fn first_bytes_of_values<M: Media>(medium: M) -> Result<()> {
-    Space::format(&medium)?;
-    let session = Session { generation: 1, clean: true, read_only: false };
-    let space = Arc::new(Space::mount(medium, session)?);
+    let space = sessions::first(medium)?;
     let map = ByteMap::over(Tree::<_>::open(&space, "map")?);
     let all: [u8; 32] = std::array::from_fn(|at| at as u8 + 1);
     for key in (0..=8).map(|len| &b"12345678"[..len]) {

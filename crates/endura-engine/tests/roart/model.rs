@@ -160,7 +160,7 @@ impl<T: Techniques> Pair<T> {
     }
 
     fn verify(&self) {
-        let (check, _) = self.world.verify();
+        let (check, _) = self.world.verify_owners();
         assert_eq!((check.repairs.dirty, check.repairs.barren), (0, 0));
         assert_eq!(check.entries, self.reference.len() as u64);
         if self.whole {

@@ -3,54 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::thread::{self, Builder, ScopedJoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use endura_engine::media::Heap;
 use endura_engine::tree::Bytes;
 use endura_engine::tree::roart::{Full, Techniques};
-use endura_variants::media::{Halt, Staged, Stop};
+use endura_variants::media::Stop;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
+use crate::stage::{raced, stopped};
 use crate::world::{MapOf, World};
-
-/// How long another thread may take for a few operations before it counts as blocked by a lock
-/// that the stopped thread holds.
-const PATIENCE: Duration = Duration::from_millis(1);
-
-/// Runs `work` in a thread of its own and `meanwhile` while that thread stands at `stop`, then
-/// lets it go on. Whether it was stopped: `false` if `work` ended before it came to `stop`.
-pub(crate) fn stopped(
-    stage: &Staged<Heap>,
-    stop: Stop,
-    work: impl FnOnce() + Send,
-    meanwhile: impl FnOnce(),
-) -> bool {
-    let halt = stage.halt("stopped", stop);
-    thread::scope(|scope| {
-        let thread = Builder::new().name("stopped".into()).spawn_scoped(scope, work).unwrap();
-        let stands = stands(&halt, &thread);
-        if stands {
-            meanwhile();
-        }
-        halt.release();
-        if let Err(panic) = thread.join() {
-            std::panic::resume_unwind(panic);
-        }
-        stands
-    })
-}
-
-fn stands(halt: &Halt<'_>, thread: &ScopedJoinHandle<'_, ()>) -> bool {
-    loop {
-        if halt.reached_within(Duration::from_micros(200)) {
-            return true;
-        }
-        if thread.is_finished() {
-            return halt.is_reached();
-        }
-    }
-}
 
 /// Calls `run` with every stop of a kind until the thread under test no longer comes so far; how
 /// many there were. Behind the first 80 every ninth: there a node of 256 children is looked through.
@@ -157,7 +119,7 @@ fn race_from<T: Techniques>(start: Start, keys: &[&str], one: Op, other: &[Op]) 
                 allowed.contains(&found),
                 "{stop:?}, {one:?} and {other:?} on {keys:?}: {found:?}"
             );
-            let check = world.check();
+            let check = world.verify();
             assert_eq!(check.entries, found.2.len() as u64);
             if !restart {
                 assert_eq!((check.repairs.dirty, check.repairs.barren), (0, 0), "{check:?}");
@@ -174,21 +136,10 @@ fn race_from<T: Techniques>(start: Start, keys: &[&str], one: Op, other: &[Op]) 
 
 /// One run of [`race`]: the answers of both, what they leave, and whether the first was stopped.
 fn both<T: Techniques>(world: &World<T>, stop: Stop, one: Op, other: &[Op]) -> (Outcome, bool) {
-    let (mut ours, mut theirs, mut stood) = (Vec::new(), Vec::new(), false);
-    let halt = world.stage().halt("stopped", stop);
-    thread::scope(|scope| {
-        let one = || ours.push(one.apply(world.map(), "one"));
-        let one = Builder::new().name("stopped".into()).spawn_scoped(scope, one).unwrap();
-        stood = stands(&halt, &one);
-        let other = scope.spawn(|| {
-            theirs.extend(other.iter().map(|op| op.apply(world.map(), "other")));
-        });
-        let end = Instant::now() + PATIENCE;
-        while stood && !other.is_finished() && Instant::now() < end {
-            thread::sleep(Duration::from_micros(50));
-        }
-        halt.release();
-    });
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let one = |map: &MapOf<T>| ours.push(one.apply(map, "one"));
+    let other = |map: &MapOf<T>| theirs.extend(other.iter().map(|op| op.apply(map, "other")));
+    let stood = raced(world, stop, one, other);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     let entries = world.entries().into_iter().map(|(key, value)| (text(key), text(value)));
     ((ours, theirs, entries.collect()), stood)
@@ -257,14 +208,19 @@ fn scan_stopped_at(load: u64, other: &str, up: bool) -> bool {
         map.insert(other, other).unwrap();
     };
     let stood = thread::scope(|scope| {
-        stopped(world.stage(), Stop::at_load(load), scan, || {
-            // It may have to wait for a lock of the scan's.
-            let mover = scope.spawn(moves);
-            let deadline = Instant::now() + 10 * PATIENCE;
-            while !mover.is_finished() && Instant::now() < deadline {
-                thread::yield_now();
-            }
-        })
+        stopped(
+            &world,
+            Stop::at_load(load),
+            |_| scan(),
+            || {
+                // It may have to wait for a lock of the scan's.
+                let mover = scope.spawn(moves);
+                let deadline = Instant::now() + Duration::from_millis(10);
+                while !mover.is_finished() && Instant::now() < deadline {
+                    thread::yield_now();
+                }
+            },
+        )
     });
     if !up {
         seen.reverse();

@@ -1,6 +1,7 @@
 //! Growth and shrinkage of nodes and arrays, and what they cost in space.
 
 use endura_engine::tree::roart::{Full, Techniques};
+use endura_variants::random::splitmix;
 use endura_variants::roart::Tiny;
 
 use crate::world::World;
@@ -132,12 +133,9 @@ fn bytes_for_each(entries: u64, entry: impl Fn(u64) -> (Vec<u8>, Vec<u8>)) -> [f
     [in_use, before.bytes_in_use].map(|bytes| bytes as f64 / entries as f64)
 }
 
-/// Eight bytes that look random (the finalizer of splitmix64).
+/// Eight bytes that look random.
 fn scattered(n: u64) -> [u8; 8] {
-    let mut x = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (x ^ (x >> 31)).to_be_bytes()
+    splitmix(n).to_be_bytes()
 }
 
 fn small(n: u64) -> (Vec<u8>, Vec<u8>) {

@@ -11,8 +11,9 @@ use endura_engine::{Error, Result};
 use endura_engine::space::{LeakRecoverer, PAGE};
 use endura_variants::media::Stop;
 
-use crate::races::{at_every, stopped};
-use crate::world::World;
+use crate::races::at_every;
+use crate::stage::stopped;
+use crate::world::{MapOf, World};
 
 /// Byte `i` of the value that is written.
 fn byte(i: usize) -> u8 {
@@ -112,14 +113,15 @@ fn a_writer_that_is_killed_leaves_nothing_but_work_for_the_leak_recovery() {
     const LEN: usize = 3_000;
     let stops = at_every(Stop::at_store, |stop| {
         let world = World::<Full>::of_pages(24).with(["key", "other"]);
-        let write = || world.map().insert_from("key", LEN, |out| pour(out, LEN, 100)).unwrap();
-        stopped(world.stage(), stop, write, || {
+        let write =
+            |map: &MapOf<Full>| map.insert_from("key", LEN, |out| pour(out, LEN, 100)).unwrap();
+        stopped(&world, stop, write, || {
             let next = world.crashed();
             let value = next.map().get("key").unwrap().unwrap();
             assert!(value == b"key" || is_whole(&next, "key", LEN));
             let walks = vec![next.map().index().marking()];
             assert!(LeakRecoverer::new(next.space(), walks, 64).finish().unwrap());
-            assert_eq!(next.verify().1.leaked, 0);
+            assert_eq!(next.verify_owners().1.leaked, 0);
             assert_eq!(next.keys(), [&b"key"[..], b"other"]);
         })
     });

@@ -12,13 +12,13 @@ use crate::support::world::{MapOf, Shape, World};
 
 pub(crate) type Entries = BTreeMap<u64, u64>;
 
-pub(crate) fn tens(range: std::ops::Range<u64>) -> Entries {
+fn tens(range: std::ops::Range<u64>) -> Entries {
     range.map(|n| (10 * n, n)).collect()
 }
 
 /// Crashes before every store of `act` on a map that holds `before`. The next session must find
 /// either the map before or the map after it, and be able to work on.
-pub(crate) fn crash_everywhere<S: Shape>(
+fn crash_everywhere<S: Shape>(
     before: &Entries,
     act: impl Fn(&MapOf<S>) + Sync,
     change: impl Fn(&mut Entries),
@@ -40,8 +40,37 @@ pub(crate) fn crash_everywhere<S: Shape>(
     });
 }
 
+/// Crashes the insert of a key between any two of `n` keys, before all and after all, for each of these `n`.
+pub(crate) fn crash_inserts<S: Shape>(sizes: impl IntoIterator<Item = u64>) {
+    for n in sizes {
+        let before = tens(1..n + 1);
+        for slot in 0..=n {
+            let key = 10 * slot + 3;
+            let insert = |map: &MapOf<S>| assert_eq!(map.insert(key, 7).unwrap(), None);
+            crash_everywhere::<S>(&before, insert, |model| _ = model.insert(key, 7));
+        }
+    }
+}
+
+/// Crashes the removal of any of `n` keys, for each of these `n`.
+pub(crate) fn crash_removals<S: Shape>(sizes: impl IntoIterator<Item = u64>) {
+    for n in sizes {
+        let before = tens(1..n + 1);
+        for key in before.keys().copied() {
+            let remove = |map: &MapOf<S>| _ = map.remove(key).unwrap();
+            crash_everywhere::<S>(&before, remove, |model| _ = model.remove(&key));
+        }
+    }
+}
+
+/// Crashes the update of a key among others.
+pub(crate) fn crash_an_update<S: Shape>() {
+    let update = |map: &MapOf<S>| _ = map.update(40, 7).unwrap();
+    crash_everywhere::<S>(&tens(1..9), update, |model| _ = model.insert(40, 7));
+}
+
 /// A lookup of everything passes on many broken structures; using them does not.
-pub(crate) fn recovered_is_usable<S: Shape>(world: World<S>, mut model: Entries) {
+fn recovered_is_usable<S: Shape>(world: World<S>, mut model: Entries) {
     let check = |world: &World<S>, model: &Entries| {
         let found: Entries = world.entries().into_iter().collect();
         assert_eq!(found, *model);

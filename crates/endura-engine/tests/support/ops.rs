@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::map::Bounds;
 
+pub(crate) use endura_variants::random::mix as scatter;
+
 /// Which keys a run uses. Operations carry small numbers and the space turns them into keys:
 /// shrinking a number then stays in the space.
 #[derive(Debug, Clone, Copy)]
@@ -33,13 +35,6 @@ pub(crate) const EDGES: [u64; 12] = [
     u64::MAX - 1,
     u64::MAX,
 ];
-
-/// A number that looks random (the finaliser of splitmix64), and is never the same for two inputs.
-pub(crate) fn scatter(n: u64) -> u64 {
-    let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ n >> 31
-}
 
 impl Keys {
     pub(crate) fn key(self, pick: u16) -> u64 {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use endura_variants::media::{Halt, Stop};
 
-use super::world::{MapOf, Shape, World};
+use super::sessions::{Contents, World};
 
 /// How long another thread may take for a few operations before it counts as blocked by a lock
 /// that the stopped thread holds.
@@ -42,10 +42,10 @@ pub(crate) fn ends(name: &str, test: impl FnOnce()) {
 
 /// Runs `work` in a thread of its own and `meanwhile` while that thread stands at `stop`, then
 /// lets it go on. Whether it was stopped: `false` if `work` ended before it came to `stop`.
-pub(crate) fn stopped<S: Shape>(
-    world: &World<S>,
+pub(crate) fn stopped<C: Contents>(
+    world: &World<C>,
     stop: Stop,
-    work: impl FnOnce(&MapOf<S>) + Send,
+    work: impl FnOnce(&C::Map) + Send,
     meanwhile: impl FnOnce(),
 ) -> bool {
     let halt = world.stage().halt("stopped", stop);
@@ -63,11 +63,11 @@ pub(crate) fn stopped<S: Shape>(
 
 /// As [`stopped`], for work that may have to wait for a lock of the stopped thread: it runs in a
 /// thread as well and goes on behind the first where it cannot go before it.
-pub(crate) fn raced<S: Shape>(
-    world: &World<S>,
+pub(crate) fn raced<C: Contents>(
+    world: &World<C>,
     stop: Stop,
-    first: impl FnOnce(&MapOf<S>) + Send,
-    second: impl FnOnce(&MapOf<S>) + Send,
+    first: impl FnOnce(&C::Map) + Send,
+    second: impl FnOnce(&C::Map) + Send,
 ) -> bool {
     let halt = world.stage().halt("stopped", stop);
     thread::scope(|scope| {

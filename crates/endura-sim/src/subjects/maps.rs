@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use endura_engine::space::{Session, Space};
+use endura_engine::space::Space;
 use endura_engine::tree::{Change, Index, Popped};
+use endura_variants::sessions;
 
 use super::leak_recovery::Recovery;
 use super::op::{Key, MapOp};
@@ -19,8 +20,7 @@ pub(super) fn told<T, E: Debug>(result: Result<T, E>) -> Result<T, Finding> {
 
 /// Opens the pool on a medium for the `session`-th time.
 pub(super) fn mounted(medium: Sim, session: u64) -> Result<Arc<Space<Sim>>, Finding> {
-    let session = Session { generation: session, clean: false, read_only: false };
-    told(Space::mount(medium, session)).map(Arc::new)
+    told(sessions::begin(medium, session, false))
 }
 
 /// Gives the entry that it put out.

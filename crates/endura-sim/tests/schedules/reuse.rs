@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use endura_engine::media::{Ordering, Region};
-use endura_engine::space::{PAGE, Session, Space, Worker};
+use endura_engine::space::{PAGE, Space, Worker};
 use endura_engine::tree::fast_fair::{Cursor, LineBinary, Tree};
 use endura_engine::tree::{Change, Index};
 use endura_sim::model::Model;
 use endura_sim::schedule::{Strategy, Thread, pause, run};
 use endura_sim::sim::Sim;
+use endura_variants::sessions;
 
 type Flat = Tree<Sim, 22, 14, LineBinary>;
 /// Bytes of a leaf's chunk.
@@ -17,9 +18,7 @@ const LEAF: u64 = 128;
 
 fn space() -> Arc<Space<Sim>> {
     let medium = Sim::new(Model::WEAKEST_ADR, 4 * PAGE).with_pause(pause());
-    Space::format(&medium).unwrap();
-    let session = Session { generation: 1, clean: true, read_only: false };
-    Arc::new(Space::mount(medium, session).unwrap())
+    sessions::first(medium).unwrap()
 }
 
 fn put(tree: &Flat, key: u64, value: u64) {

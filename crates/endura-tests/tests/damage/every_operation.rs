@@ -14,6 +14,7 @@ use endura_engine::space::{PAGE, Session, Space, superblock};
 use endura_engine::tree::fast_fair::LineBinary;
 use endura_engine::tree::{Index, fast_fair, nbtree};
 use endura_variants::handles::WordMap;
+use endura_variants::sessions;
 
 use crate::choices::{Choices, EXTREMES};
 use crate::killed_file::leave_as_killed;
@@ -138,11 +139,10 @@ impl Image {
 }
 
 fn mounted(heap: Arc<Heap>, generation: u64) -> Damaged {
-    if generation == 1 {
-        Space::format(&heap).unwrap();
+    match generation {
+        1 => sessions::first(heap).unwrap(),
+        _ => sessions::begin(heap, generation, true).unwrap(),
     }
-    let session = Session { generation, clean: true, read_only: false };
-    Arc::new(Space::mount(heap, session).unwrap())
 }
 
 /// Enough to split often, and some removes, which leave merged nodes and free chunks.

@@ -27,6 +27,7 @@ use checkpoints::backup::damaged_backup;
 use checkpoints::superblock::damaged_superblock;
 use checkpoints::torn::damaged_checkpoint;
 use endura::Kind;
+use endura_variants::random::mix;
 use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
 
 /// Bytes that once led to a panic or a hang, in hexadecimal.
@@ -78,9 +79,7 @@ fn random(seed: u64) -> Vec<u8> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let n = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (n ^ n >> 31) as u8
+        mix(state) as u8
     };
     (0..96).map(|_| next()).collect()
 }

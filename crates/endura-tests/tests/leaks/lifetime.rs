@@ -282,10 +282,8 @@ fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u
     let heap = std::sync::Arc::new(endura_engine::media::Heap::new(1_000 * PAGE));
     endura_engine::space::Space::format(&heap).unwrap();
     let mount = |generation, clean| {
-        let session = endura_engine::space::Session { generation, clean, read_only: false };
-        let space =
-            endura_engine::space::Space::mount(std::sync::Arc::clone(&heap), session).unwrap();
-        let space = std::sync::Arc::new(space);
+        let heap = std::sync::Arc::clone(&heap);
+        let space = endura_variants::sessions::begin(heap, generation, clean).unwrap();
         let tree = endura_engine::tree::roart::Tree::<_>::open(&space, "m").unwrap();
         (space, tree)
     };

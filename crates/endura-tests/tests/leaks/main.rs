@@ -14,10 +14,11 @@ mod together;
 use std::sync::Arc;
 
 use endura_engine::media::Heap;
-use endura_engine::space::{LeakRecoverer, LeakWalk, PAGE, Session, Shares, Space};
+use endura_engine::space::{LeakRecoverer, LeakWalk, PAGE, Shares, Space};
 use endura_engine::tree::{fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::roart::Tiny;
+use endura_variants::sessions;
 
 /// Trees of tiny nodes, so that a few entries make many chunks.
 pub(crate) type FastFair = fast_fair::Tree<Arc<Heap>, 14, 14, fast_fair::LineBinary>;
@@ -36,13 +37,14 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(pages: u64) -> Self {
         let heap = Arc::new(Heap::new(pages * PAGE));
-        Space::format(&heap).unwrap();
-        Self::mounted(heap, 1, true)
+        Self::of(sessions::first(Arc::clone(&heap)).unwrap(), heap)
     }
 
     pub(crate) fn mounted(heap: Arc<Heap>, generation: u64, clean: bool) -> Self {
-        let session = Session { generation, clean, read_only: false };
-        let space = Arc::new(Space::mount(Arc::clone(&heap), session).unwrap());
+        Self::of(sessions::begin(Arc::clone(&heap), generation, clean).unwrap(), heap)
+    }
+
+    fn of(space: Arc<Space<Arc<Heap>>>, heap: Arc<Heap>) -> Self {
         let fast_fair = fast_fair::Tree::open(&space, "fast_fair").unwrap();
         let nbtree = nbtree::Tree::open(&space, "nbtree").unwrap();
         let roart = roart::Tree::open(&space, "roart").unwrap();

@@ -3,23 +3,26 @@
 use std::sync::Arc;
 
 use endura_engine::media::Heap;
-use endura_engine::space::{LeakRecoverer, LeakRecoveryState, LeakStep, PAGE, Session, Space};
+use endura_engine::space::{LeakRecoverer, LeakRecoveryState, LeakStep, PAGE, Space};
 use endura_engine::tree::roart;
 use endura_variants::handles::ByteMap;
 use endura_variants::roart::{Tiny, WithoutArrays};
+use endura_variants::sessions;
 
 type Tree = roart::Tree<Arc<Heap>>;
 
-fn mount(heap: &Arc<Heap>, generation: u64, clean: bool) -> Arc<Space<Arc<Heap>>> {
-    let session = Session { generation, clean, read_only: false };
-    Arc::new(Space::mount(Arc::clone(heap), session).unwrap())
+fn first(heap: &Arc<Heap>) -> Arc<Space<Arc<Heap>>> {
+    sessions::first(Arc::clone(heap)).unwrap()
+}
+
+fn after_a_kill(heap: &Arc<Heap>) -> Arc<Space<Arc<Heap>>> {
+    sessions::begin(Arc::clone(heap), 2, false).unwrap()
 }
 
 /// How many steps the marking of `depth` nested nodes takes, at most `most`.
 fn marked_in(depth: usize, bite: usize, moves: bool, most: usize) -> (usize, LeakRecoveryState) {
     let heap = Arc::new(Heap::new(64 * PAGE));
-    Space::format(&heap).unwrap();
-    let space = mount(&heap, 1, true);
+    let space = first(&heap);
     let map = ByteMap::over(Tree::open(&space, "nested").unwrap());
     map.insert(b"A", b"before").unwrap();
     for i in 0..depth {
@@ -27,7 +30,7 @@ fn marked_in(depth: usize, bite: usize, moves: bool, most: usize) -> (usize, Lea
         map.insert(&key, b"x").unwrap();
     }
     drop((map, space));
-    let space = mount(&heap, 2, false);
+    let space = after_a_kill(&heap);
     let tree = Tree::open(&space, "nested").unwrap();
     let recoverer = LeakRecoverer::new(&space, vec![tree.marking()], bite);
     for step in 1..=most {
@@ -82,14 +85,13 @@ fn how_long_a_step_is() {
     use std::time::Instant;
     for depth in [500, 2_000, 8_000] {
         let heap = Arc::new(Heap::new(256 * PAGE));
-        Space::format(&heap).unwrap();
-        let space = mount(&heap, 1, true);
+        let space = first(&heap);
         let map = ByteMap::over(Tree::open(&space, "nested").unwrap());
         for i in 0..depth {
             map.insert([&vec![b'a'; i][..], b"b"].concat(), b"x").unwrap();
         }
         drop((map, space));
-        let space = mount(&heap, 2, false);
+        let space = after_a_kill(&heap);
         let tree = Tree::open(&space, "nested").unwrap();
         let recoverer = LeakRecoverer::new(&space, vec![tree.marking()], 512);
         let mut longest = std::time::Duration::ZERO;
@@ -114,13 +116,12 @@ fn how_long_a_step_is() {
 #[test]
 fn a_map_is_made_where_only_stranded_space_is_left() {
     let heap = Arc::new(Heap::new(4 * PAGE));
-    Space::format(&heap).unwrap();
-    let space = mount(&heap, 1, true);
+    let space = first(&heap);
     let first = ByteMap::over(Tree::open(&space, "first").unwrap());
     first.insert(b"k", b"v").unwrap();
     while space.pin_mut().unwrap().alloc(32 << 10).is_ok() {}
     drop((first, space));
-    let space = mount(&heap, 2, false);
+    let space = after_a_kill(&heap);
     let first = Tree::open(&space, "first").unwrap();
     let _recoverer = LeakRecoverer::new(&space, vec![first.marking()], 512);
     // A write has it collected; this should as well.
@@ -134,8 +135,7 @@ fn a_map_is_made_where_only_stranded_space_is_left() {
 fn a_directory_span_that_was_never_linked_does_not_spoil_the_list() {
     use endura_engine::media::{Ordering, Region};
     let heap = Arc::new(Heap::new(16 * PAGE));
-    Space::format(&heap).unwrap();
-    let space = mount(&heap, 1, true);
+    let space = first(&heap);
     let map = ByteMap::over(Tree::open(&space, "m").unwrap());
     map.insert(b"k", b"v").unwrap();
     // What `take_directory_span` leaves: a span with this header, which nothing leads to.
@@ -145,12 +145,12 @@ fn a_directory_span_that_was_never_linked_does_not_spoil_the_list() {
     header.store(0, header.load(0, Ordering::Acquire) + 4, Ordering::Release);
     header.flush(0, 1);
     drop((map, space));
-    let space = mount(&heap, 2, false);
+    let space = after_a_kill(&heap);
     let tree = Tree::open(&space, "m").unwrap();
     assert!(LeakRecoverer::new(&space, vec![tree.marking()], 512).finish().unwrap());
     space.save().unwrap();
     for generation in 3..6 {
-        let space = mount(&heap, generation, true);
+        let space = sessions::begin(Arc::clone(&heap), generation, true).unwrap();
         let found = space.leak_recovery();
         println!("{generation}: {found:?}");
         assert_eq!(found.state, LeakRecoveryState::NotNeeded, "generation {generation}");
@@ -162,8 +162,7 @@ fn a_directory_span_that_was_never_linked_does_not_spoil_the_list() {
 /// walk that has to find its way again most of the time.
 fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest: u64) {
     let heap = Arc::new(Heap::new(64 * PAGE));
-    Space::format(&heap).unwrap();
-    let space = mount(&heap, 1, true);
+    let space = first(&heap);
     let open = |space: &_| roart::Tree::<Arc<Heap>, T>::open(space, "m").unwrap();
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = move |n: u64| {
@@ -186,7 +185,7 @@ fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest:
         map.remove(key(&mut next)).unwrap();
     }
     drop((map, space));
-    let space = mount(&heap, 2, false);
+    let space = after_a_kill(&heap);
     let tree = open(&space);
     let map = ByteMap::over(tree.clone());
     let recoverer = LeakRecoverer::new(&space, vec![tree.marking()], 1 + seed as usize % 5);

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use super::byte_range::{ByteEntry, ByteRange};
 use endura_engine::Result;
-use endura_engine::tree::byte_range::behind;
+use endura_engine::tree::byte_range::{self, behind};
 use endura_engine::tree::{ByteChange, ByteIndex, Bytes, Len, Popped};
 
-/// A map from byte strings to byte strings, sorted as `memcmp` sorts, over any index: what a `Map` is
-/// over the trees of a pool, and with its promises. Cheap to clone; the caller keeps the pool open.
+/// A map from byte strings to byte strings over any index, sorted as `memcmp` sorts. Its methods do what the methods of
+/// a `Map` with the same purpose do, by the same primitives of the index, and keep the same promises. Cheap to clone;
+/// the caller keeps the pool open.
 ///
 /// What closures are shown is worth nothing in a process that they fork: who forks uses a `Map`.
 pub struct ByteMap<I> {
@@ -35,13 +36,12 @@ impl<I: ByteIndex> ByteMap<I> {
         &self.index
     }
 
-    /// The value of `key`. Never waits for a writer.
+    /// A copy of the value of `key`.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         self.index().get_with(key.as_ref(), |value| value.to_vec())
     }
 
-    /// What `read` makes of the value of `key`, without a copy of it. Never waits for a writer. What
-    /// other threads free while `read` runs waits for its end.
+    /// What `read` makes of the value of `key`, without a copy of it.
     #[inline]
     pub fn get_with<R>(
         &self,
@@ -51,9 +51,7 @@ impl<I: ByteIndex> ByteMap<I> {
         self.index().get_with(key.as_ref(), read)
     }
 
-    /// The values of `keys`, in their order. The lookups take turns, so that their cache misses overlap:
-    /// faster than one after the other where the map is larger than the caches. Each stands for itself:
-    /// the batch is not one moment in time.
+    /// The values of `keys`, in their order.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Vec<u8>>>> {
         let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         self.index().get_many(&keys)
@@ -80,7 +78,7 @@ impl<I: ByteIndex> ByteMap<I> {
         Ok(old)
     }
 
-    /// Gives `key` this value, whether it is in the map or not; returns the value it had.
+    /// Inserts or replaces the value of `key`; returns the value it had.
     pub fn insert(
         &self,
         key: impl AsRef<[u8]>,
@@ -90,10 +88,8 @@ impl<I: ByteIndex> ByteMap<I> {
         self.modify(key.as_ref(), |_| ByteChange::Put(Cow::Borrowed(value)))
     }
 
-    /// Gives `key` a value of `len` bytes that `write` appends piece by piece, straight to where
-    /// they will lie: for values of which there should be no second copy in memory. What `write`
-    /// leaves out is zeros, and what is too much is not taken. It runs again where the operation ran
-    /// out of space.
+    /// Gives `key` a value of `len` bytes, which `write` appends where they will lie. What `write` leaves out is zeros.
+    /// It runs again if the operation ran out of space.
     pub fn insert_from(
         &self,
         key: impl AsRef<[u8]>,
@@ -103,7 +99,7 @@ impl<I: ByteIndex> ByteMap<I> {
         self.index().insert_from(key.as_ref(), len, write)
     }
 
-    /// Enters `key` if it is not in the map; returns whether it was not.
+    /// Inserts the value if `key` is not in the map; returns whether it was not.
     pub fn insert_new(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<bool> {
         let (value, mut is_new) = (value.as_ref(), false);
         self.index().apply(key.as_ref(), |old| {
@@ -113,7 +109,7 @@ impl<I: ByteIndex> ByteMap<I> {
         Ok(is_new)
     }
 
-    /// Replaces the value of `key` if it is in the map; returns the value it had.
+    /// Replaces the value if `key` is in the map; returns the value it had.
     pub fn update(
         &self,
         key: impl AsRef<[u8]>,
@@ -126,13 +122,13 @@ impl<I: ByteIndex> ByteMap<I> {
         })
     }
 
-    /// Takes `key` out of the map; returns the value it had.
+    /// Removes `key`; returns the value it had.
     pub fn remove(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         self.modify(key.as_ref(), |_| ByteChange::Remove)
     }
 
-    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out).
-    /// Else changes nothing and returns what was found as the inner error. What it compares is not copied.
+    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: removes it). Otherwise changes
+    /// nothing and returns what it found as the inner error. What it compares is not copied.
     pub fn compare_exchange(
         &self,
         key: impl AsRef<[u8]>,
@@ -158,9 +154,7 @@ impl<I: ByteIndex> ByteMap<I> {
         Ok(outcome)
     }
 
-    /// Replaces the value of `key` (`None`: absent) by what `update` makes of it, in one step;
-    /// returns the value it had. `update` runs outside any lock, again whenever another thread was
-    /// faster, and may call the map.
+    /// Replaces the value of `key` (`None`: absent) by what `update` makes of it; returns the value it had.
     pub fn fetch_update(
         &self,
         key: impl AsRef<[u8]>,
@@ -177,20 +171,13 @@ impl<I: ByteIndex> ByteMap<I> {
         }
     }
 
-    /// The entries with keys in `keys`, in order, from both ends.
-    ///
-    /// The range is live: it takes no snapshot and holds nothing back. Each entry was in the map at
-    /// some moment of the call to `next` that returned it; keys come in order and none twice; a key
-    /// that stays in the map for as long as the range lasts is not passed over. An empty or inverted
-    /// range yields nothing. For all entries see [`iter`](Self::iter).
+    /// Copies of the entries with keys in `keys`, in order, from both ends.
     pub fn range<K: AsRef<[u8]>>(&self, keys: impl RangeBounds<K>) -> ByteRange<I> {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
         ByteRange::new(Arc::clone(&self.index), own(keys.start_bound()), own(keys.end_bound()))
     }
 
-    /// Shows `visit` the entries with keys in `keys`, in order, where they lie, until it breaks: what a
-    /// [`range`](Self::range) gives, without copies. What other threads free while `visit` runs waits
-    /// for its end.
+    /// Shows `visit` the entries with keys in `keys` from the smallest key up, where they lie, until it breaks.
     pub fn range_with<K: AsRef<[u8]>>(
         &self,
         keys: impl RangeBounds<K>,
@@ -208,40 +195,34 @@ impl<I: ByteIndex> ByteMap<I> {
         self.index().scan_down(&mut I::Cursor::default(), slices(&keys), visit)
     }
 
-    /// The entries whose keys begin with `prefix`, as a [`range`](Self::range).
+    /// The entries whose keys begin with `prefix`.
     pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> ByteRange<I> {
         let from = prefix.as_ref().to_vec();
         let to = behind(&from).map_or(Bound::Unbounded, Bound::Excluded);
         ByteRange::new(Arc::clone(&self.index), Bound::Included(from), to)
     }
 
-    /// All entries, as a [`range`](Self::range).
+    /// All entries.
     pub fn iter(&self) -> ByteRange<I> {
         ByteRange::new(Arc::clone(&self.index), Bound::Unbounded, Bound::Unbounded)
     }
 
-    /// The entry with the smallest key. Never waits for a writer, and looks again only where one has
-    /// changed what the answer rests on.
+    /// The entry with the smallest key.
     pub fn first(&self) -> Result<Option<ByteEntry>> {
         self.index().first(|key, value| (key.to_vec(), value.to_vec()))
     }
 
-    /// The entry with the largest key, as [`first`](Self::first).
+    /// The entry with the largest key.
     pub fn last(&self) -> Result<Option<ByteEntry>> {
         self.index().last(|key, value| (key.to_vec(), value.to_vec()))
     }
 
-    /// Takes out the first entry, at one moment of the call: it has the smallest key then, and nobody sees a smaller
-    /// one while it is still there. `None` says that there was a moment of the call without entries.
-    ///
-    /// It chooses again where another operation has taken this entry out, changed its value, or entered a smaller key
-    /// (which waits for no choice, only while the entry is taken out). Pops of one map take turns. The value is copied
-    /// once for each choice.
+    /// Removes the entry with the smallest key.
     pub fn pop_first(&self) -> Result<Option<ByteEntry>> {
         self.pop(true)
     }
 
-    /// Takes out the last entry, as [`pop_first`](Self::pop_first) does the first.
+    /// Removes the entry with the largest key.
     pub fn pop_last(&self) -> Result<Option<ByteEntry>> {
         self.pop(false)
     }
@@ -260,76 +241,58 @@ impl<I: ByteIndex> ByteMap<I> {
         Ok(None)
     }
 
-    /// How many entries there are: O(1). Exact when no operation is under way; beside writers off by no
-    /// more than the operations that were under way while it counted. After an unclean close the first call sets a count going
-    /// in the background and says [`Len::AtLeast`] until that is done.
+    /// How many entries there are.
     pub fn len(&self) -> Result<Len> {
         self.index().len()
     }
 
-    /// Whether there is no entry, at one moment of the call. Counts nothing.
+    /// Whether there is no entry.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.index().first(|_, _| ())?.is_none())
     }
 
-    /// Takes all entries out, one after the other: O(n), and entries that others put in meanwhile
-    /// may stay. Copies no value. To be rid of a map at once, drop it.
+    /// Removes all entries, one after the other.
     pub fn clear(&self) -> Result<()> {
         self.remove_range::<&[u8]>(..).map(drop)
     }
 
-    /// Takes the entries with keys in `keys` out, one after the other; returns how many. Copies no value.
+    /// Removes the entries with keys in `keys`, one after the other, without a copy of a value; returns how many.
     pub fn remove_range<K: AsRef<[u8]>>(&self, keys: impl RangeBounds<K>) -> Result<u64> {
-        let (first, last) = slices(&keys);
-        let (mut cursor, mut removed) = (I::Cursor::default(), 0);
-        let mut key: Option<Vec<u8>> = None;
-        loop {
-            let first = key.as_deref().map_or(first, Bound::Excluded);
-            let mut next = None;
-            self.index().scan_up(&mut cursor, (first, last), |key, _| {
-                next = Some(key.to_vec());
-                ControlFlow::Break(())
-            })?;
-            let Some(next) = next else { return Ok(removed) };
+        let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        let mut entries =
+            byte_range::ByteRange::new(own(keys.start_bound()), own(keys.end_bound()));
+        let mut removed = 0;
+        while let Some(entry) = entries.next(self.index(), true, false)? {
             let mut was_there = false;
-            self.index().apply(&next, |old| {
+            self.index().apply(entry.key(), |old| {
                 was_there = old.is_some();
                 ByteChange::Remove
             })?;
             removed += u64::from(was_there);
-            key = Some(next);
         }
+        Ok(removed)
     }
 
-    /// Takes out the entries for which `keep` says no, one after the other; returns how many. Copies each
-    /// value once, for `keep` to see. `keep` runs outside any lock, again if the value changed meanwhile, and may call the map.
-    pub fn retain(&self, keep: impl FnMut(&[u8], &[u8]) -> bool) -> Result<u64> {
-        take_out(self, self.iter(), keep)
-    }
-}
-
-fn take_out<I: ByteIndex>(
-    map: &ByteMap<I>,
-    entries: ByteRange<I>,
-    mut keep: impl FnMut(&[u8], &[u8]) -> bool,
-) -> Result<u64> {
-    let mut removed = 0;
-    for entry in entries {
-        let (key, value) = entry?;
-        let mut present = Some(value);
-        while let Some(value) = &present
-            && !keep(&key, value)
-        {
-            match map.compare_exchange(&key, Some(value), None)? {
-                Ok(()) => {
-                    removed += 1;
-                    break;
+    /// Removes the entries for which `keep` returns false, one after the other; returns how many.
+    pub fn retain(&self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) -> Result<u64> {
+        let mut removed = 0;
+        for entry in self.iter() {
+            let (key, value) = entry?;
+            let mut present = Some(value);
+            while let Some(value) = &present
+                && !keep(&key, value)
+            {
+                match self.compare_exchange(&key, Some(value), None)? {
+                    Ok(()) => {
+                        removed += 1;
+                        break;
+                    }
+                    Err(found) => present = found,
                 }
-                Err(found) => present = found,
             }
         }
+        Ok(removed)
     }
-    Ok(removed)
 }
 
 fn slices<'k, K: AsRef<[u8]> + 'k>(

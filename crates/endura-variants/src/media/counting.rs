@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use endura_engine::Result;
-use endura_engine::media::{LINE, Mark, Media, Ordering};
+use endura_engine::media::{LINE, Media, Ordering};
+
+use crate::pass_on;
 
 /// What a [`Counting`] medium has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -147,17 +149,7 @@ fn add(counter: &AtomicU64, n: u64) {
 
 // SAFETY: every access goes to the inner medium, which keeps the contract; counting adds nothing.
 unsafe impl<M: Media> Media for Counting<M> {
-    fn len(&self) -> u64 {
-        self.inner.len()
-    }
-
-    fn grow(&self, len: u64) -> Result<()> {
-        self.inner.grow(len)
-    }
-
-    fn cut(&self, len: u64) -> Result<()> {
-        self.inner.cut(len)
-    }
+    pass_on!(inner: len, grow, cut, needs_flush, hears_flushes, prefetch, mark, sync);
 
     unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
         add(&self.loads, 1);
@@ -222,30 +214,10 @@ unsafe impl<M: Media> Media for Counting<M> {
         self.inner.drain();
     }
 
-    fn needs_flush(&self) -> bool {
-        self.inner.needs_flush()
-    }
-
-    fn hears_flushes(&self) -> bool {
-        self.inner.hears_flushes()
-    }
-
-    fn prefetch(&self, at: u64, len: u64) {
-        self.inner.prefetch(at, len);
-    }
-
     fn grant(&self) -> bool {
         let granted = self.inner.grant();
         add(&self.allocations, u64::from(granted));
         granted
-    }
-
-    fn mark(&self, mark: Mark) {
-        self.inner.mark(mark);
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.inner.sync()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod counting;
 mod emulated;
+mod pass_on;
 mod staged;
 
 pub use counting::{Counting, Counts};

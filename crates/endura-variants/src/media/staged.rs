@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use endura_engine::Result;
 use endura_engine::media::{Mark, Media, Ordering, Region};
 
+use crate::pass_on;
+
 /// Passes everything on to the medium inside, and stops a thread where the test wants it to stand.
 ///
 /// A thread is known by its name ([`std::thread::Builder::name`]). It stands *before* what it was
@@ -316,13 +318,7 @@ impl<M> Staged<M> {
 // SAFETY: every access goes to the inner medium, which keeps the contract; standing still adds
 // nothing.
 unsafe impl<M: Media> Media for Staged<M> {
-    fn len(&self) -> u64 {
-        self.inner.len()
-    }
-
-    fn grow(&self, len: u64) -> Result<()> {
-        self.inner.grow(len)
-    }
+    pass_on!(inner: len, grow, flush, fence, needs_flush, hears_flushes, prefetch, sync);
 
     unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
         self.event(Event::Load);
@@ -353,35 +349,14 @@ unsafe impl<M: Media> Media for Staged<M> {
         unsafe { self.inner.compare_exchange_pair(at, old, new) }
     }
 
-    unsafe fn flush(&self, at: u64, len: u64) {
-        // SAFETY: the caller's promise, passed on.
-        unsafe { self.inner.flush(at, len) }
-    }
-
     unsafe fn stream(&self, at: u64, value: u64) {
         self.event(Event::Store);
         // SAFETY: the caller's promise, passed on.
         unsafe { self.inner.stream(at, value) }
     }
 
-    fn fence(&self) {
-        self.inner.fence();
-    }
-
     fn drain(&self) {
         self.inner.drain();
-    }
-
-    fn needs_flush(&self) -> bool {
-        self.inner.needs_flush()
-    }
-
-    fn hears_flushes(&self) -> bool {
-        self.inner.hears_flushes()
-    }
-
-    fn prefetch(&self, at: u64, len: u64) {
-        self.inner.prefetch(at, len);
     }
 
     fn grant(&self) -> bool {
@@ -411,10 +386,6 @@ unsafe impl<M: Media> Media for Staged<M> {
             }
         }
         self.inner.mark(mark);
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.inner.sync()
     }
 }
 

@@ -5,9 +5,9 @@ use endura_engine::tree::roart::{Full, Techniques, Tree};
 use endura_variants::handles::ByteMap;
 use endura_variants::media::Counting;
 use endura_variants::roart::WithoutArrays;
+use endura_variants::sessions;
 
 use crate::Result;
-use crate::experiment::space;
 use crate::figures::list;
 use crate::paper::row::{Check, Finding};
 use crate::paper::scale::PaperScale;
@@ -16,7 +16,7 @@ use crate::results::plotting::{costs, exact, groups, series};
 
 /// Line flushes and fences of each of these inserts, in their order.
 fn inserts<T: Techniques>(keys: &[Vec<u8>]) -> Result<Vec<[f64; 2]>> {
-    let space = space(Counting::by_line(Heap::adr(64 << 20)))?;
+    let space = sessions::first(Counting::by_line(Heap::adr(64 << 20)))?;
     let map = ByteMap::over(Tree::<Counting<Heap>, T>::open(&space, "table 4")?);
     let mut counts = Vec::new();
     for key in keys {

@@ -131,15 +131,10 @@ impl ByteClient for &BTreeBytes {
     }
 
     #[inline]
-    fn scan(
-        &mut self,
-        from: &[u8],
-        count: usize,
-        mut each: impl FnMut(&[u8], &[u8]),
-    ) -> Result<()> {
+    fn scan(&mut self, from: &[u8], count: usize, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
         let map = read(&self.map);
         let range = (std::ops::Bound::Included(from), std::ops::Bound::Unbounded);
-        map.range::<[u8], _>(range).take(count).for_each(|(key, value)| each(key, value));
+        map.range::<[u8], _>(range).take(count).for_each(|(key, value)| see(key, value));
         Ok(())
     }
 }

@@ -41,15 +41,10 @@ impl ByteClient for Map<[u8], [u8]> {
     }
 
     #[inline]
-    fn scan(
-        &mut self,
-        from: &[u8],
-        count: usize,
-        mut each: impl FnMut(&[u8], &[u8]),
-    ) -> Result<()> {
+    fn scan(&mut self, from: &[u8], count: usize, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
         let mut seen = 0;
         let all = self.range_with(from.., |key, value| {
-            each(key, value);
+            see(key, value);
             seen += 1;
             if seen < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
@@ -61,11 +56,11 @@ impl ByteClient for Map<[u8], [u8]> {
         &mut self,
         from: &[u8],
         count: usize,
-        mut each: impl FnMut(Vec<u8>, Vec<u8>),
+        mut see: impl FnMut(Vec<u8>, Vec<u8>),
     ) -> Result<()> {
         for entry in self.range(from..).take(count) {
             let (key, value) = entry?;
-            each(key, value);
+            see(key, value);
         }
         Ok(())
     }

@@ -81,15 +81,10 @@ impl ByteClient for &Keyspace {
     }
 
     #[inline]
-    fn scan(
-        &mut self,
-        from: &[u8],
-        count: usize,
-        mut each: impl FnMut(&[u8], &[u8]),
-    ) -> Result<()> {
+    fn scan(&mut self, from: &[u8], count: usize, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
         for entry in self.range(from..).take(count) {
             let (key, value) = entry.into_inner().map_err(refused)?;
-            each(&key, &value);
+            see(&key, &value);
         }
         Ok(())
     }

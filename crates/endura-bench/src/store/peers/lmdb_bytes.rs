@@ -92,16 +92,11 @@ impl ByteClient for LmdbBytesClient<'_> {
     }
 
     #[inline]
-    fn scan(
-        &mut self,
-        from: &[u8],
-        count: usize,
-        mut each: impl FnMut(&[u8], &[u8]),
-    ) -> Result<()> {
+    fn scan(&mut self, from: &[u8], count: usize, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
         let (map, range) = (self.map, (Bound::Included(from), Bound::Unbounded));
         for entry in map.range(self.transactions.reading()?, &range)?.take(count) {
             let (key, value) = entry?;
-            each(key, value);
+            see(key, value);
         }
         Ok(())
     }

@@ -2,12 +2,12 @@
 //! do elsewhere in it; and what others do on the way is not taken for damage.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
 use endura_engine::media::Heap;
-use endura_engine::space::{PAGE, Session, Space};
+use endura_engine::space::PAGE;
 use endura_engine::tree::roart::Tree;
 use endura_variants::handles::ByteMap;
+use endura_variants::sessions;
 
 use crate::support::watched::{Watched, interrupted};
 
@@ -22,10 +22,7 @@ fn key(byte: u8, len: usize) -> Vec<u8> {
 }
 
 fn deep(bytes: &[u8]) -> ByteMap<Tree<Watched>> {
-    let medium = Watched::new(Heap::new(64 * PAGE), true);
-    Space::format(&medium).unwrap();
-    let session = Session { generation: 1, clean: true, read_only: false };
-    let space = Arc::new(Space::mount(medium, session).unwrap());
+    let space = sessions::first(Watched::new(Heap::new(64 * PAGE), true)).unwrap();
     let map = ByteMap::over(Tree::<_>::open(&space, "m").unwrap());
     for len in 0..DEEP {
         bytes.iter().for_each(|&byte| _ = map.insert(key(byte, len), "v").unwrap());

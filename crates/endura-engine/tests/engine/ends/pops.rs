@@ -7,25 +7,20 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use endura_engine::media::{Heap, Media, Ordering, Region};
-use endura_engine::space::{PAGE, Session, Space};
+use endura_engine::space::PAGE;
 use endura_engine::tree::fast_fair::LineBinary;
 use endura_engine::tree::{
     ByteChange, ByteIndex, Bytes, Change, Entry, Index, Len, Popped, fast_fair, nbtree, roart,
 };
 use endura_engine::{Error, Result};
 use endura_variants::handles::{ByteMap, WordMap};
+use endura_variants::sessions;
 
 use crate::support::patience::ends;
 use crate::support::watched::{Watched, epochs_of};
 
 /// More often than once was called damage.
 const TIMES: u64 = 100_100;
-
-fn space<M: Media + 'static>(medium: M) -> Arc<Space<M>> {
-    Space::format(&medium).unwrap();
-    let session = Session { generation: 1, clean: true, read_only: false };
-    Arc::new(Space::mount(medium, session).unwrap())
-}
 
 /// An index beside a rival that takes out each first entry before the one who chose it does, and then enters
 /// it again.
@@ -206,7 +201,7 @@ impl<I: ByteIndex> ByteIndex for Beside<I> {
 #[test]
 fn a_rival_that_takes_each_first_entry_is_no_damage() {
     ends("pops beside a faster one", || {
-        let medium = || space(Heap::new(16 * PAGE));
+        let medium = || sessions::first(Heap::new(16 * PAGE)).unwrap();
         let map = WordMap::over(Beside::new(
             fast_fair::Tree::<_, 64, 64, LineBinary>::open(&medium(), "m").unwrap(),
         ));
@@ -241,8 +236,8 @@ fn is_lost<T: std::fmt::Debug>(popped: Result<T>) {
 fn what_only_scans_find_is_damage() {
     ends("pops of what no search finds", || {
         let medium = Arc::new(Heap::new(16 * PAGE));
-        let tree = fast_fair::Tree::<_, 64, 64, LineBinary>::open(&space(Arc::clone(&medium)), "m")
-            .unwrap();
+        let pool = sessions::first(Arc::clone(&medium)).unwrap();
+        let tree = fast_fair::Tree::<_, 64, 64, LineBinary>::open(&pool, "m").unwrap();
         let map = WordMap::over(tree.clone());
         let keys = [0x1111_1111, 0x2222_2222, 0x3333_3333, 0x4444_4444];
         keys.iter().for_each(|&key| _ = map.insert(key, 5).unwrap());
@@ -259,7 +254,8 @@ fn what_only_scans_find_is_damage() {
 
         // The first byte of the least key is changed in the record.
         let medium = Arc::new(Heap::new(16 * PAGE));
-        let tree = roart::Tree::<_>::open(&space(Arc::clone(&medium)), "m").unwrap();
+        let pool = sessions::first(Arc::clone(&medium)).unwrap();
+        let tree = roart::Tree::<_>::open(&pool, "m").unwrap();
         let map = ByteMap::over(tree.clone());
         for key in [b"aaaaaaaa", b"bbbbbbbb", b"cccccccc"] {
             map.insert(key, "value").unwrap();
@@ -285,7 +281,7 @@ fn a_look_past_many_empty_leaves_gives_its_pin_up() {
         assert!(epochs > 4, "{what}: the epoch went on {epochs} times");
     };
     let medium = Arc::new(Watched::new(Heap::new(64 * PAGE), true));
-    let pool = space(Arc::clone(&medium));
+    let pool = sessions::first(Arc::clone(&medium)).unwrap();
     let tree = fast_fair::Tree::<_, 128, 64, LineBinary>::open(&pool, "m").unwrap();
     let map = WordMap::over(tree.clone());
     (0..KEYS).for_each(|key| _ = map.insert(key, 0).unwrap());
@@ -305,7 +301,7 @@ fn a_look_past_many_empty_leaves_gives_its_pin_up() {
 
     // Where merges find no room.
     let medium = Arc::new(Watched::new(Heap::new(64 * PAGE), false));
-    let pool = space(Arc::clone(&medium));
+    let pool = sessions::first(Arc::clone(&medium)).unwrap();
     let map = WordMap::over(nbtree::Tree::<_, 64, 64>::open(&pool, "m").unwrap());
     (0..KEYS).for_each(|key| _ = map.insert(key, 0).unwrap());
     medium.refuse(true);
@@ -319,7 +315,7 @@ fn a_look_past_many_empty_leaves_gives_its_pin_up() {
 
     // Words that lead to a record lead nowhere.
     let medium = Arc::new(Watched::new(Heap::new(64 * PAGE), true));
-    let pool = space(Arc::clone(&medium));
+    let pool = sessions::first(Arc::clone(&medium)).unwrap();
     let tree = roart::Tree::<_>::open(&pool, "m").unwrap();
     let map = ByteMap::over(tree.clone());
     let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
@@ -350,7 +346,7 @@ fn a_look_past_many_empty_leaves_gives_its_pin_up() {
 fn a_write_beside_faster_ones_gives_its_pin_up() {
     const TIMES: u64 = 3_000;
     ends("a write beside a faster one", || {
-        let pool = space(Heap::new(16 * PAGE));
+        let pool = sessions::first(Heap::new(16 * PAGE)).unwrap();
         let (mut tries, mut epochs) = (0, BTreeSet::new());
         let mut next = || {
             tries += 1;

@@ -60,7 +60,7 @@ pub(crate) enum Around {
 }
 
 /// Runs an operation of a world that calls the closure.
-type Run = fn(&World, &mut dyn FnMut()) -> Outcome;
+pub(crate) type Run = fn(&World, &mut dyn FnMut()) -> Outcome;
 
 pub(crate) const CLOSURES: [(&str, Around, Run); 33] = [
     ("roart.get_with", Around::Method, |world, nested| {

@@ -1,6 +1,7 @@
 //! Every operation inside every closure, on the same map, on another one, and in another pool, beside
 //! writers: each goes through, or says that it is inside an operation. The table is in `docs/testing.md`.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -131,62 +132,60 @@ fn every_operation_inside_every_closure() {
     }
 }
 
+/// Tests each closure with a folder of its own.
+fn for_each_closure(test: fn(&'static str, &Path, Run)) {
+    for (name, _, run) in CLOSURES {
+        ends(name, move || test(name, tempfile::tempdir().unwrap().path(), run));
+    }
+}
+
+fn all_say_inside(outcomes: &[Result<(), Error>]) -> bool {
+    let is_inside = |outcome: &_| matches!(outcome, Err(Error::InsideOperation));
+    !outcomes.is_empty() && outcomes.iter().all(is_inside)
+}
+
 #[test]
 fn close_inside_every_closure() {
-    for (name, _, run) in CLOSURES {
-        ends(name, move || {
-            let folder = tempfile::tempdir().unwrap();
-            let world = World::new(folder.path(), "pool");
-            let mut outcomes = Vec::new();
-            let whole = run(&world, &mut || {
-                outcomes.push(world.pool.close().map(drop));
-                outcomes.push(world.pool.verify().map(drop));
-            });
-            let stays = |outcome: &_| matches!(outcome, Err(Error::InsideOperation));
-            assert!(outcomes.len() >= 2 && outcomes.iter().all(stays), "{name}: {outcomes:?}");
-            whole.unwrap();
-            world.pool.verify().unwrap();
-            world.pool.close().unwrap();
+    for_each_closure(|name, folder, run| {
+        let world = World::new(folder, "pool");
+        let mut outcomes = Vec::new();
+        let whole = run(&world, &mut || {
+            outcomes.push(world.pool.close().map(drop));
+            outcomes.push(world.pool.verify().map(drop));
         });
-    }
+        assert!(all_say_inside(&outcomes), "{name}: {outcomes:?}");
+        whole.unwrap();
+        world.pool.verify().unwrap();
+        world.pool.close().unwrap();
+    });
 }
 
 #[test]
 fn a_closure_closes_another_pool() {
-    for (name, _, run) in CLOSURES {
-        ends(name, move || {
-            let folder = tempfile::tempdir().unwrap();
-            let (own, other) =
-                (World::new(folder.path(), "own"), World::new(folder.path(), "other"));
-            let mut outcomes = Vec::new();
-            let whole = run(&own, &mut || outcomes.push(other.pool.close().map(drop)));
-            assert!(matches!(outcomes[0], Ok(())), "{name}: {outcomes:?}");
-            whole.unwrap();
-            own.pool.close().unwrap();
-        });
-    }
+    for_each_closure(|name, folder, run| {
+        let (own, other) = (World::new(folder, "own"), World::new(folder, "other"));
+        let mut outcomes = Vec::new();
+        let whole = run(&own, &mut || outcomes.push(other.pool.close().map(drop)));
+        assert!(matches!(outcomes[0], Ok(())), "{name}: {outcomes:?}");
+        whole.unwrap();
+        own.pool.close().unwrap();
+    });
 }
 
 /// Also where an operation of another pool lies in between.
 #[test]
 fn close_inside_two_closures() {
-    for (name, _, run) in CLOSURES {
-        ends(name, move || {
-            let folder = tempfile::tempdir().unwrap();
-            let (own, other) =
-                (World::new(folder.path(), "own"), World::new(folder.path(), "other"));
-            let mut outcomes = Vec::new();
-            let whole = run(&own, &mut || {
-                let inner =
-                    other.nbtree.get_with(KEY, |_| outcomes.push(own.pool.close().map(drop)));
-                inner.unwrap();
-            });
-            let stays = |outcome: &_| matches!(outcome, Err(Error::InsideOperation));
-            assert!(!outcomes.is_empty() && outcomes.iter().all(stays), "{name}: {outcomes:?}");
-            whole.unwrap();
-            own.pool.close().unwrap();
+    for_each_closure(|name, folder, run| {
+        let (own, other) = (World::new(folder, "own"), World::new(folder, "other"));
+        let mut outcomes = Vec::new();
+        let whole = run(&own, &mut || {
+            let inner = other.nbtree.get_with(KEY, |_| outcomes.push(own.pool.close().map(drop)));
+            inner.unwrap();
         });
-    }
+        assert!(all_say_inside(&outcomes), "{name}: {outcomes:?}");
+        whole.unwrap();
+        own.pool.close().unwrap();
+    });
 }
 
 /// A panic in a closure ends the operation: the pool can be closed.

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use endura_engine::media::{
     DIRTY_GRAIN, Domain, FlushInstruction, Heap, Mapped, Mapping, Media, Region, Reservation, STEP,
 };
-use endura_engine::space::{PAGE, Session, Space};
+use endura_engine::space::{PAGE, Space};
 use endura_engine::tree::fast_fair::LineBinary;
 use endura_engine::tree::{ByteChange, ByteIndex, fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
+use endura_variants::sessions;
 
 use crate::support::patience::ends;
 use crate::support::words::Random;
@@ -102,8 +103,7 @@ fn contents_of(copy: &[u64], generation: u64) -> Contents {
     for (i, &word) in copy.iter().enumerate().filter(|(_, word)| **word != 0) {
         Region::new(&media, 8 * i as u64, 1).unwrap().store(0, word, Ordering::Relaxed);
     }
-    let session = Session { generation, clean: false, read_only: false };
-    let space = Arc::new(Space::mount(media, session).unwrap());
+    let space = sessions::begin(media, generation, false).unwrap();
     let maps = Maps::of(&space);
     let contents = maps.contents();
     let mut random = Random(generation);
@@ -113,10 +113,7 @@ fn contents_of(copy: &[u64], generation: u64) -> Contents {
 }
 
 fn world(domain: Domain) -> (Arc<Space<Mapped>>, Maps<Mapped>) {
-    let media = medium(domain);
-    Space::format(&media).unwrap();
-    let session = Session { generation: 1, clean: true, read_only: false };
-    let space = Arc::new(Space::mount(media, session).unwrap());
+    let space = sessions::first(medium(domain)).unwrap();
     space.let_writers_park();
     let maps = Maps::of(&space);
     (space, maps)

@@ -4,12 +4,14 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use endura_engine::Error;
 use endura_engine::media::Heap;
-use endura_engine::space::{Hold, PAGE, Session, Space};
+use endura_engine::space::{Hold, PAGE, Space};
 use endura_engine::tree::{ByteChange, ByteIndex, roart};
+use endura_variants::sessions;
 
 use crate::support::patience::ends;
 
@@ -23,10 +25,7 @@ const HELD_FOR: Duration = Duration::from_millis(1);
 const A_WHILE: Duration = Duration::from_millis(50);
 
 fn world() -> (Arc<Space<Heap>>, Arc<Tree>) {
-    let medium = Heap::new(64 * PAGE);
-    Space::format(&medium).unwrap();
-    let session = Session { generation: 1, clean: true, read_only: false };
-    let space = Arc::new(Space::mount(medium, session).unwrap());
+    let space = sessions::first(Heap::new(64 * PAGE)).unwrap();
     space.let_writers_park();
     let tree = Arc::new(Tree::open(&space, "t").unwrap());
     (space, tree)
@@ -59,11 +58,24 @@ struct Stay {
     leave: Receiver<()>,
 }
 
+/// Such a thread, when it is there, and how it is told to leave.
+fn stay() -> (Stay, Receiver<()>, Sender<()>) {
+    let ((is_in, told), (leave, told_to)) = (channel(), channel());
+    (Stay { is_in, leave: told_to }, told, leave)
+}
+
 impl Stay {
     fn here(&self) {
         self.is_in.send(()).unwrap();
         self.leave.recv().unwrap();
     }
+}
+
+fn leave_after_a_while<'s>(scope: &'s Scope<'s, '_>, leave: Sender<()>) {
+    scope.spawn(move || {
+        std::thread::sleep(A_WHILE);
+        leave.send(()).unwrap();
+    });
 }
 
 /// Lets `work` stay in a closure, calls `while_held` with the pool held and the closure left, and then `afterwards`.
@@ -75,9 +87,9 @@ fn stays(
 ) {
     ends(what, || {
         let (space, tree) = world();
-        let ((is_in, told), (leave, told_to)) = (channel(), channel());
+        let (stay, told, leave) = stay();
         std::thread::scope(|scope| {
-            let worker = scope.spawn(|| work(&tree, Stay { is_in, leave: told_to }));
+            let worker = scope.spawn(|| work(&tree, stay));
             told.recv().unwrap();
             let held = hold(&space);
             leave.send(()).unwrap();
@@ -193,13 +205,12 @@ fn a_panic_in_a_closure_ends_its_parking() {
 fn a_hold_gives_up_and_lets_writers_go_on() {
     ends("a hold in vain", || {
         let (space, tree) = world();
-        let ((is_in, told), (leave, told_to)) = (channel(), channel::<()>());
+        let (stay, told, leave) = stay();
         std::thread::scope(|scope| {
             let space = &space;
             scope.spawn(move || {
                 let guard = space.pin_mut().unwrap();
-                is_in.send(()).unwrap();
-                told_to.recv().unwrap();
+                stay.here();
                 drop(guard);
             });
             told.recv().unwrap();
@@ -222,21 +233,17 @@ fn a_hold_gives_up_and_lets_writers_go_on() {
 fn a_pool_that_is_poisoned_during_the_wait_is_not_held() {
     ends("a hold beside a panic", || {
         let (space, _tree) = world();
-        let ((is_in, told), (leave, told_to)) = (channel(), channel::<()>());
+        let (stay, told, leave) = stay();
         std::thread::scope(|scope| {
             let space = &space;
             scope.spawn(move || {
                 let guard = space.pin_mut().unwrap();
-                is_in.send(()).unwrap();
-                told_to.recv().unwrap();
+                stay.here();
                 space.poison();
                 drop(guard);
             });
             told.recv().unwrap();
-            scope.spawn(move || {
-                std::thread::sleep(A_WHILE);
-                leave.send(()).unwrap();
-            });
+            leave_after_a_while(scope, leave);
             assert!(matches!(space.hold(PATIENCE).map(|_| ()), Err(Error::Poisoned)));
         });
     });
@@ -247,23 +254,19 @@ fn a_pool_that_is_poisoned_during_the_wait_is_not_held() {
 fn a_write_in_a_closure_that_is_waited_for_does_not_wait() {
     ends("a write in a change in a change", || {
         let (space, tree) = world();
-        let ((is_in, told), (leave, told_to)) = (channel(), channel::<()>());
+        let (stay, told, leave) = stay();
         std::thread::scope(|scope| {
             let tree = &tree;
             scope.spawn(move || {
                 change(tree, b"key", || {
                     change(tree, b"inner", || {
-                        is_in.send(()).unwrap();
-                        told_to.recv().unwrap();
+                        stay.here();
                         put(tree, b"innermost");
                     });
                 });
             });
             told.recv().unwrap();
-            scope.spawn(move || {
-                std::thread::sleep(A_WHILE);
-                leave.send(()).unwrap();
-            });
+            leave_after_a_while(scope, leave);
             let held = hold(&space);
             std::thread::sleep(A_WHILE);
             assert!(has(tree, b"innermost") && has(tree, b"inner") && !has(tree, b"key"));
@@ -316,23 +319,19 @@ fn holds_do_not_starve_writers() {
 fn a_verification_waits_for_what_is_parked() {
     ends("a verification", || {
         let (space, tree) = world();
-        let ((is_in, told), (leave, told_to)) = (channel(), channel::<()>());
+        let (stay, told, leave) = stay();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let (tree, done) = (&tree, &done);
             scope.spawn(move || {
                 change(tree, b"key", || {
-                    is_in.send(()).unwrap();
-                    told_to.recv().unwrap();
+                    stay.here();
                     put(tree, b"inner");
                 });
                 done.store(true, Ordering::Release);
             });
             told.recv().unwrap();
-            scope.spawn(move || {
-                std::thread::sleep(A_WHILE);
-                leave.send(()).unwrap();
-            });
+            leave_after_a_while(scope, leave);
             let quiet = space.quiesce().unwrap();
             assert!(has(tree, b"inner") && has(tree, b"key"));
             drop(quiet);

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use endura::{MapOptions, Pool};
 use endura_engine::media::Heap;
-use endura_engine::space::{LeakRecoverer, LeakRecoveryState, LeakWalk, PAGE, Session, Space};
+use endura_engine::space::{LeakRecoverer, LeakRecoveryState, LeakWalk, PAGE, Space};
 use endura_engine::tree::fast_fair::LineBinary;
 use endura_engine::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
+use endura_variants::sessions;
 
 use crate::support::patience::ends;
 use crate::support::pools::pool;
@@ -100,8 +101,7 @@ type Memory = Arc<Watched>;
 
 /// The pool in this memory, in a session after one that was killed, or in its first.
 fn session(memory: &Memory, generation: u64) -> Arc<Space<Memory>> {
-    let session = Session { generation, clean: generation == 1, read_only: false };
-    Arc::new(Space::mount(Arc::clone(memory), session).unwrap())
+    sessions::begin(Arc::clone(memory), generation, generation == 1).unwrap()
 }
 
 /// What `work` does in a session after a kill with a tree that `fill` has filled, and the least number of epochs.

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use endura_engine::Result;
 use endura_engine::media::{Heap, Media};
-use endura_engine::space::{Guard, LeakRecoverer, LeakWalk, PAGE, Session, Space};
+use endura_engine::space::{Guard, LeakRecoverer, LeakWalk, PAGE};
 use endura_engine::tree::roart;
+use endura_variants::sessions;
 
 use crate::support::patience::ends;
 
@@ -28,15 +29,11 @@ impl<M: Media> LeakWalk<M> for Endless {
 #[test]
 fn a_leak_recovery_whose_walk_never_ends_is_given_up_for_the_moment() {
     ends("a leak recovery whose walk never ends", || {
-        let medium = Heap::new(16 * PAGE);
-        Space::format(&medium).unwrap();
-        let medium = Arc::new(medium);
-        let session = |generation, clean| {
-            let session = Session { generation, clean, read_only: false };
-            Arc::new(Space::mount(Arc::clone(&medium), session).unwrap())
-        };
-        roart::Tree::<_>::open(&session(1, true), "m").unwrap();
-        let space = session(2, false);
+        let medium = Arc::new(Heap::new(16 * PAGE));
+        let first = sessions::first(Arc::clone(&medium)).unwrap();
+        roart::Tree::<_>::open(&first, "m").unwrap();
+        drop(first);
+        let space = sessions::begin(medium, 2, false).unwrap();
         let steps = Arc::new(AtomicU64::new(0));
         let recoverer = LeakRecoverer::new(&space, vec![Box::new(Endless(Arc::clone(&steps)))], 64);
         assert!(!recoverer.finish().unwrap());

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use endura::Pool;
 use endura_engine::media::{Heap, Media};
-use endura_engine::space::{PAGE, Session, Space};
+use endura_engine::space::PAGE;
 use endura_engine::tree::roart::Tree;
 use endura_engine::tree::{ByteChange, ByteIndex};
 use endura_variants::handles::ByteMap;
 use endura_variants::media::{Counting, Staged, Stop};
+use endura_variants::sessions;
 
 use crate::support::patience::ends;
 use crate::support::pools::{killed, pool};
@@ -30,10 +31,7 @@ fn key(n: u64) -> String {
 
 /// A tree on a medium that is asked what it does.
 fn tree<M: Media + 'static>(medium: M) -> ByteMap<Tree<M>> {
-    Space::format(&medium).unwrap();
-    let session = Session { generation: 1, clean: true, read_only: false };
-    let space = Arc::new(Space::mount(medium, session).unwrap());
-    ByteMap::over(Tree::open(&space, "m").unwrap())
+    ByteMap::over(Tree::open(&sessions::first(medium).unwrap(), "m").unwrap())
 }
 
 /// A write whose rival changes, or takes out and enters, the same key each time before it gets to it.

@@ -1,15 +1,15 @@
 //! Maps of all kinds, with numbers as keys.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use endura::{Map, MapOptions, PoolOptions};
 use endura_engine::Kind;
 use endura_engine::media::Heap;
-use endura_engine::space::{PAGE, Session, Space};
+use endura_engine::space::PAGE;
 use endura_engine::tree::fast_fair::LineBinary;
 use endura_engine::tree::{ByteIndex, Bytes, Index, Len, fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteEntry, ByteMap, WordMap};
+use endura_variants::sessions;
 
 use crate::support::watched::Watched;
 
@@ -37,38 +37,45 @@ pub(crate) trait Numbers: Send + Sync {
     fn len(&self) -> Len;
 }
 
+/// The methods that maps of numbers have under the same names, and two whose names differ.
+macro_rules! numbers {
+    ($first:ident, $last:ident) => {
+        fn replace(&self, key: u64, value: u64) -> Option<u64> {
+            self.insert(key, value).unwrap()
+        }
+
+        fn remove(&self, key: u64) -> Option<u64> {
+            self.remove(key).unwrap()
+        }
+
+        fn get(&self, key: u64) -> Option<u64> {
+            self.get(key).unwrap()
+        }
+
+        fn first(&self) -> Option<(u64, u64)> {
+            self.$first().unwrap()
+        }
+
+        fn last(&self) -> Option<(u64, u64)> {
+            self.$last().unwrap()
+        }
+
+        fn is_empty(&self) -> bool {
+            self.is_empty().unwrap()
+        }
+
+        fn pop_first(&self) -> Option<(u64, u64)> {
+            self.pop_first().unwrap()
+        }
+
+        fn pop_last(&self) -> Option<(u64, u64)> {
+            self.pop_last().unwrap()
+        }
+    };
+}
+
 impl Numbers for Map<u64, u64> {
-    fn replace(&self, key: u64, value: u64) -> Option<u64> {
-        self.insert(key, value).unwrap()
-    }
-
-    fn remove(&self, key: u64) -> Option<u64> {
-        self.remove(key).unwrap()
-    }
-
-    fn get(&self, key: u64) -> Option<u64> {
-        self.get(key).unwrap()
-    }
-
-    fn first(&self) -> Option<(u64, u64)> {
-        self.first_key_value().unwrap()
-    }
-
-    fn last(&self) -> Option<(u64, u64)> {
-        self.last_key_value().unwrap()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.is_empty().unwrap()
-    }
-
-    fn pop_first(&self) -> Option<(u64, u64)> {
-        self.pop_first().unwrap()
-    }
-
-    fn pop_last(&self) -> Option<(u64, u64)> {
-        self.pop_last().unwrap()
-    }
+    numbers!(first_key_value, last_key_value);
 
     /// Too little where it is not counted: nothing here asks for that.
     fn len(&self) -> Len {
@@ -77,37 +84,7 @@ impl Numbers for Map<u64, u64> {
 }
 
 impl<I: Index> Numbers for WordMap<I> {
-    fn replace(&self, key: u64, value: u64) -> Option<u64> {
-        self.insert(key, value).unwrap()
-    }
-
-    fn remove(&self, key: u64) -> Option<u64> {
-        self.remove(key).unwrap()
-    }
-
-    fn get(&self, key: u64) -> Option<u64> {
-        self.get(key).unwrap()
-    }
-
-    fn first(&self) -> Option<(u64, u64)> {
-        self.first().unwrap()
-    }
-
-    fn last(&self) -> Option<(u64, u64)> {
-        self.last().unwrap()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.is_empty().unwrap()
-    }
-
-    fn pop_first(&self) -> Option<(u64, u64)> {
-        self.pop_first().unwrap()
-    }
-
-    fn pop_last(&self) -> Option<(u64, u64)> {
-        self.pop_last().unwrap()
-    }
+    numbers!(first, last);
 
     fn len(&self) -> Len {
         self.len().unwrap()
@@ -175,10 +152,7 @@ pub(crate) fn each_kind(options: PoolOptions, work: impl Fn(&str, &dyn Numbers))
 pub(crate) fn watched(needs_flush: bool) -> [(&'static str, Rc<dyn Numbers>); 4] {
     let space = |has_locks| {
         let heap = if needs_flush { Heap::adr } else { Heap::new };
-        let medium = Watched::new(heap(16 * PAGE), has_locks);
-        Space::format(&medium).unwrap();
-        let session = Session { generation: 1, clean: true, read_only: false };
-        Arc::new(Space::mount(medium, session).unwrap())
+        sessions::first(Watched::new(heap(16 * PAGE), has_locks)).unwrap()
     };
     let small = fast_fair::Tree::<_, 14, 14, LineBinary>::open(&space(true), "m").unwrap();
     let wide = fast_fair::Tree::<_, 256, 128, LineBinary>::open(&space(true), "m").unwrap();

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use endura_engine::Result;
 use endura_engine::media::{Heap, LINE, Media, Ordering};
 use endura_engine::space::{PAGE, Space};
+use endura_variants::pass_on;
 
 thread_local! {
     /// Where the calling thread has stored since its last exchange.
@@ -108,9 +109,7 @@ impl Watched {
 
 // SAFETY: every access goes to the inner medium, which keeps the contract.
 unsafe impl Media for Watched {
-    fn len(&self) -> u64 {
-        self.memory.len()
-    }
+    pass_on!(memory: len, flush, fence, needs_flush);
 
     unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
         come_between();
@@ -148,19 +147,6 @@ unsafe impl Media for Watched {
         let result = unsafe { self.memory.compare_exchange_pair(at, old, new) };
         self.exchanged(at, result.is_ok());
         result
-    }
-
-    unsafe fn flush(&self, at: u64, len: u64) {
-        // SAFETY: the caller's promise, passed on.
-        unsafe { self.memory.flush(at, len) }
-    }
-
-    fn fence(&self) {
-        self.memory.fence();
-    }
-
-    fn needs_flush(&self) -> bool {
-        self.memory.needs_flush()
     }
 
     fn grant(&self) -> bool {

@@ -31,7 +31,9 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use endura_engine::Result;
-use endura_engine::media::{LINE, Mark, Media, Ordering};
+use endura_engine::media::{LINE, Media, Ordering};
+
+use crate::pass_on;
 
 use super::cache::{Cache, Found};
 use super::clock::{Clock, Pace};
@@ -300,17 +302,7 @@ impl<M: Media> Emulated<M> {
 
 // SAFETY: every access goes to the inner medium, which keeps the contract; the model only waits.
 unsafe impl<M: Media> Media for Emulated<M> {
-    fn len(&self) -> u64 {
-        self.inner.len()
-    }
-
-    fn grow(&self, len: u64) -> Result<()> {
-        self.inner.grow(len)
-    }
-
-    fn cut(&self, len: u64) -> Result<()> {
-        self.inner.cut(len)
-    }
+    pass_on!(inner: len, grow, cut, needs_flush, hears_flushes, mark, sync);
 
     unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
         self.touch(at, false);
@@ -372,14 +364,6 @@ unsafe impl<M: Media> Media for Emulated<M> {
         self.wait_for_writes();
     }
 
-    fn needs_flush(&self) -> bool {
-        self.inner.needs_flush()
-    }
-
-    fn hears_flushes(&self) -> bool {
-        self.inner.hears_flushes()
-    }
-
     fn prefetch(&self, at: u64, len: u64) {
         let end = at.saturating_add(len).min(self.inner.len());
         let thread = self.threads.mine();
@@ -394,13 +378,5 @@ unsafe impl<M: Media> Media for Emulated<M> {
 
     fn grant(&self) -> bool {
         self.inner.grant()
-    }
-
-    fn mark(&self, mark: Mark) {
-        self.inner.mark(mark);
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.inner.sync()
     }
 }

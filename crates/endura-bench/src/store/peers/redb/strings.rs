@@ -63,16 +63,11 @@ impl ByteClient for Transactions<'_, Bytes, Bytes> {
     }
 
     #[inline]
-    fn scan(
-        &mut self,
-        from: &[u8],
-        count: usize,
-        mut each: impl FnMut(&[u8], &[u8]),
-    ) -> Result<()> {
+    fn scan(&mut self, from: &[u8], count: usize, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
         let entries = self.reading()?.range::<&[u8]>(from..).map_err(refused)?;
         for entry in entries.take(count) {
             let (key, value) = entry.map_err(refused)?;
-            each(key.value(), value.value());
+            see(key.value(), value.value());
         }
         Ok(())
     }

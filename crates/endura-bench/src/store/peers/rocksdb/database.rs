@@ -110,7 +110,7 @@ impl ByteClient for &RocksDbStore {
     }
 
     #[inline]
-    fn scan(&mut self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<()> {
-        self.db.scan(from, count, each)
+    fn scan(&mut self, from: &[u8], count: usize, see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+        self.db.scan(from, count, see)
     }
 }
