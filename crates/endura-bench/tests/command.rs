@@ -66,11 +66,11 @@ fn ycsb_measures_every_workload_on_every_store() {
     let (code, out, err) = code_and_texts(&output);
     assert_eq!(code, Some(0), "{out}{err}");
     for part in
-        ["roart", "LMDB", "survives SIGKILL", "volatile", "A latest 0.99", "p99.99", "B/key"]
+        ["Roart", "LMDB", "survives SIGKILL", "volatile", "A latest 0.99", "p99.99", "B/key"]
     {
         assert!(out.contains(part), "{part}: {out}");
     }
-    assert!(!out.contains("nbtree"), "{out}");
+    assert!(!out.contains("NbTree"), "{out}");
 }
 
 /// At 2,000 operations a second 400 of them take 0.2 seconds, whatever the store could do.
@@ -265,11 +265,11 @@ fn ratios_tell_a_slower_index_from_a_slower_machine() {
         let (code, out, err) = code_and_texts(&output);
         (code, format!("{out}{err}"))
     };
-    let both = ["fast-fair", "LMDB"];
+    let both = ["FastFair", "LMDB"];
     assert_eq!(compare(&both, &[]).0, Some(1));
     let (code, text) = compare(&both, &["--ratios"]);
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("fast-fair : LMDB") && text.contains("the farthest by 0.0 %"), "{text}");
+    assert!(text.contains("FastFair : LMDB") && text.contains("the farthest by 0.0 %"), "{text}");
     let (code, text) = compare(&both[..1], &["--ratios"]);
     assert!(code == Some(1) && text.contains("0.50x"), "{text}");
 }
@@ -366,7 +366,7 @@ fn bench_measures_both_stores() {
     let (code, out, err) = code_and_texts(&output);
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("uniform keys of 24 bytes, values of 100 bytes, 5,000 entries"), "{out}");
-    assert!(out.contains("roart") && out.contains("LMDB"), "{out}");
+    assert!(out.contains("Roart") && out.contains("LMDB"), "{out}");
     assert_eq!(dir.path().read_dir().expect("a folder").count(), 0, "files are left");
 }
 
@@ -461,4 +461,25 @@ fn the_crate_of_a_stranger_has_all_its_dependencies() {
         .filter(uses)
         .collect();
     assert!(used.len() > 4 && used.iter().all(|name| has.contains(name)), "{used:?} {has:?}");
+}
+
+/// The first call that people try has no options; the help names the folder that it writes.
+#[test]
+fn a_report_has_a_default_folder() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+    let output = command.args(["report", "--help"]).output().expect("the command runs");
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("[default: endura-report]"), "{out}");
+    assert!(out.contains("two idle cores"), "{out}");
+
+    // A file in its place: refused before anything is measured.
+    std::fs::write(dir.path().join("endura-report"), "").expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+    let output = command.args(["report", "--quick"]).current_dir(dir.path()).output();
+    let output = output.expect("the command runs");
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(3), "{out}{err}");
+    assert!(err.contains("endura-report"), "{err}");
 }

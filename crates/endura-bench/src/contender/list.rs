@@ -15,7 +15,7 @@ use crate::{Error, Result};
 /// What is known of a contender.
 #[derive(Clone, Copy)]
 struct Listing {
-    /// The name in tables, as its [`Store`] has it.
+    /// The name in tables, as its [`Store`] has it; an index has that of its [`Kind`].
     name: &'static str,
     /// The name on a command line.
     argument: &'static str,
@@ -42,8 +42,8 @@ impl Listing {
         Self { name, argument, role, promise, kind, feature, only_words, colour, open }
     }
 
-    const fn ours(name: &'static str, kind: Kind, colour: usize) -> Self {
-        Self { role: Role::Ours, kind: Some(kind), ..Self::peer(name, name, colour) }
+    const fn ours(name: &'static str, argument: &'static str, kind: Kind, colour: usize) -> Self {
+        Self { role: Role::Ours, kind: Some(kind), ..Self::peer(name, argument, colour) }
     }
 
     const fn bound(name: &'static str, argument: &'static str, colour: usize) -> Self {
@@ -92,17 +92,17 @@ contenders! {
     /// endura's FAST & FAIR.
     FastFair = Listing {
         only_words: true,
-        ..Listing::ours("fast-fair", Kind::FastFair, 0)
+        ..Listing::ours("FastFair", "fast-fair", Kind::FastFair, 0)
             .always(|it, options| it.words(Kind::FastFair, options))
     },
     /// endura's NBTree.
     NbTree = Listing {
         only_words: true,
-        ..Listing::ours("nbtree", Kind::NbTree, 1)
+        ..Listing::ours("NbTree", "nbtree", Kind::NbTree, 1)
             .always(|it, options| it.words(Kind::NbTree, options))
     },
     /// endura's ROART.
-    Roart = Listing::ours("roart", Kind::Roart, 2)
+    Roart = Listing::ours("Roart", "roart", Kind::Roart, 2)
         .always(|it, options| it.pool(EnduraStore::strings(it.name(), options)?)),
     /// LMDB.
     Lmdb = Listing::peer("LMDB", "lmdb", 3).always(|it, options| {
@@ -241,5 +241,18 @@ impl Contender {
             promise: self.promise(),
             setting: maps.first().map(Store::settings).unwrap_or_default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_has_the_name_that_the_library_gives_it() {
+        for ours in Contender::ours() {
+            assert_eq!(Some(ours.name()), ours.kind().map(Kind::name));
+        }
+        assert_eq!(Contender::ours().count(), Kind::all().count());
     }
 }

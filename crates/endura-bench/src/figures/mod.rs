@@ -11,4 +11,4 @@ pub(crate) use clock::{empty_histogram, thread_cpu_time, thread_time_in_line, ti
 pub use latency::Latency;
 pub use median::Median;
 pub(crate) use neighbour::{is_shared, probe};
-pub(crate) use text::{figure, grouped, list, short, threads};
+pub(crate) use text::{figure, grouped, in_unit, is_time, list, short, threads};

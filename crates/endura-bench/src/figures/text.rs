@@ -39,6 +39,37 @@ pub(crate) fn short(value: f64) -> String {
     format!("{text}{suffix}")
 }
 
+/// The nanoseconds of a unit of time, none of other units.
+fn nanoseconds(unit: &str) -> Option<f64> {
+    match unit {
+        "ns" => Some(1.0),
+        "µs" => Some(1e3),
+        "ms" => Some(1e6),
+        "s" => Some(1e9),
+        _ => None,
+    }
+}
+
+/// Whether [`in_unit`] writes the unit beside each figure.
+pub(crate) fn is_time(unit: &str) -> bool {
+    nanoseconds(unit).is_some()
+}
+
+/// A figure as short as it can be read. A time has the unit in which it is shortest: `850 ns`, `12.5 µs`, `3 s`.
+/// Other figures are as [`short`] writes them, without their unit.
+pub(crate) fn in_unit(value: f64, unit: &str) -> String {
+    let Some(one) = nanoseconds(unit) else { return short(value) };
+    let ns = value * one;
+    let (scaled, unit) = match ns.abs() {
+        0.0 => return short(0.0),
+        v if v >= 999.5e6 => (ns / 1e9, "s"),
+        v if v >= 999.5e3 => (ns / 1e6, "ms"),
+        v if v >= 999.5 => (ns / 1e3, "µs"),
+        _ => (ns, "ns"),
+    };
+    format!("{} {unit}", short(scaled))
+}
+
 /// Figures as text: `1.20, 3.40`.
 pub(crate) fn list(values: &[f64]) -> String {
     let texts: Vec<String> = values.iter().map(|&value| figure(value)).collect();
@@ -73,6 +104,24 @@ mod tests {
         {
             assert_eq!(short(value), text);
         }
+    }
+
+    #[test]
+    fn times_have_the_unit_in_which_they_are_short() {
+        let cases = [
+            (0.0, "ns", "0"),
+            (850.0, "ns", "850 ns"),
+            (999.7, "ns", "1 µs"),
+            (12_500.0, "ns", "12.5 µs"),
+            (100e6, "ns", "100 ms"),
+            (0.25, "ms", "250 µs"),
+            (20_000.0, "ms", "20 s"),
+            (3e6, "B/key", "3M"),
+        ];
+        for (value, unit, text) in cases {
+            assert_eq!(in_unit(value, unit), text);
+        }
+        assert!(is_time("µs") && !is_time("Mop/s"));
     }
 
     #[test]

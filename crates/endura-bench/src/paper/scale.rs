@@ -21,6 +21,9 @@ pub struct PaperScale {
     pub seed: u64,
 }
 
+/// Keys of a full run: more than the caches hold.
+const MANY: u64 = 700_000;
+
 impl PaperScale {
     /// Seconds per row.
     pub fn quick(dir: PathBuf) -> Self {
@@ -30,7 +33,12 @@ impl PaperScale {
     /// A minute or less per row, beyond the caches.
     pub fn full(dir: PathBuf) -> Self {
         let threads = vec![1, 2, 4, 8];
-        Self { keys: 700_000, operations: 200_000, rounds: 3, threads, dir, seed: 1 }
+        Self { keys: MANY, operations: 200_000, rounds: 3, threads, dir, seed: 1 }
+    }
+
+    /// Whether what the papers claim of large indexes can show: at least as many keys as in a full run.
+    pub fn is_large(&self) -> bool {
+        self.keys >= MANY
     }
 
     /// The most of these threads that have a processor each.

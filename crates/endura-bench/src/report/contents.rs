@@ -31,7 +31,9 @@ pub struct BenchReport {
     pub scales: Vec<String>,
     /// The papers' figures.
     pub papers: Vec<Rerun>,
-    /// What we have set ourselves, and what was reached.
+    /// Whether the papers' claims show at these sizes: see [`PaperScale::is_large`](crate::paper::PaperScale::is_large).
+    pub tests_papers: bool,
+    /// What we have set ourselves, and what was reached; empty if the goals did not run.
     pub goals: Vec<Judged>,
     /// Exact counts.
     pub counts: Vec<CountTable>,
@@ -43,7 +45,7 @@ pub struct BenchReport {
     pub chases: Vec<Chase>,
     /// Requests through a crash, with its plan in a sentence.
     pub timeline: (Timeline, String),
-    /// How long each part took, in seconds.
+    /// How long each part took that ran, in seconds.
     pub took: Vec<(&'static str, f64)>,
 }
 

@@ -31,7 +31,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Less than three minutes on two cores.
+    /// Less than three minutes on two idle cores.
     pub fn quick(dir: PathBuf) -> Self {
         let papers = PaperScale::quick(dir.clone());
         let threads = vec![1, 2];
@@ -49,7 +49,7 @@ impl Extent {
         }
     }
 
-    /// Less than forty.
+    /// Less than forty minutes on two idle cores.
     pub fn full(dir: PathBuf) -> Self {
         let papers = PaperScale::full(dir.clone());
         let threads = vec![1, 2, 4];
@@ -91,7 +91,8 @@ impl Extent {
             ),
             format!("counts: {} keys", grouped(self.counted)),
             match self.goal_rounds {
-                0 => "goals: left out; they have sizes of their own".into(),
+                0 => "goals: left out, because they have two to ten million keys; endura bench goals runs \
+                  them alone".into(),
                 rounds => format!("goals: as many keys as they say, {rounds} rounds"),
             },
         ]

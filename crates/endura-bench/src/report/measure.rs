@@ -46,7 +46,9 @@ pub fn measure(
     took.part("a crash");
     let instructions =
         instructions(&mut |what| observe(WORKLOADS, &format!("instructions of {what}")))?;
-    took.part("instructions");
+    if let InstructionCounts::Stepped { .. } = &instructions {
+        took.part("instructions");
+    }
     let mut papers = Vec::new();
     let rows: Vec<_> = paper::rows().collect();
     for (number, row) in rows.iter().enumerate() {
@@ -58,11 +60,14 @@ pub fn measure(
     }
     took.part("papers");
     let goals = goals(extent, whole)?;
-    took.part("goals");
+    if extent.goal_rounds > 0 {
+        took.part("goals");
+    }
     Ok(BenchReport {
         results,
         scales: extent.describe(),
         papers,
+        tests_papers: extent.papers.is_large(),
         goals,
         counts,
         instructions,
@@ -177,6 +182,9 @@ mod tests {
         assert!(told > 50 && last > 0.9);
         assert_eq!(report.papers.len(), paper::rows().count());
         assert!(!report.results.measurements.is_empty() && report.counts.len() == 12);
+        let ran: Vec<_> = report.took.iter().map(|(part, _)| *part).collect();
+        assert_eq!(ran, ["workloads", "floor and chases", "counts", "a crash", "papers"]);
+        assert!(!report.tests_papers);
         let files = report.write(dir.path()).expect("files");
         let html = std::fs::read_to_string(files.html).expect("a page");
         assert!(html.matches("<svg").count() > 40);

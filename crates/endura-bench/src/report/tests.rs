@@ -14,7 +14,7 @@ use crate::results::{Better, Measurement, Parameter, Promise, Quantity, Results,
 pub(super) fn results() -> Results {
     let mut results = Results::new("endura bench report --quick <test>".into(), 1);
     for (name, role, promise) in
-        [("nbtree", Role::Ours, Promise::Sigkill), ("LMDB", Role::Peer, Promise::Sigkill)]
+        [("NbTree", Role::Ours, Promise::Sigkill), ("LMDB", Role::Peer, Promise::Sigkill)]
     {
         results.stores.push(StoreInfo {
             name: name.into(),
@@ -35,7 +35,7 @@ pub(super) fn results() -> Results {
                 p999: ns,
                 p9999: ns,
                 max: ns,
-                samples: 9,
+                samples: 150,
             });
             results.measurements.push(one);
         }
@@ -55,7 +55,7 @@ pub(super) fn results() -> Results {
 
 fn judged(median: f64) -> Judged {
     Judged {
-        race: "nbtree beside LMDB".into(),
+        race: "NbTree beside LMDB".into(),
         goal: "get, times LMDB".into(),
         better: Better::Higher,
         asked: 3.0,
@@ -84,8 +84,9 @@ fn report(papers: Vec<Rerun>) -> BenchReport {
         results: results(),
         scales: vec!["a few keys".into()],
         papers,
+        tests_papers: true,
         goals: [2.0, 3.5].map(judged).to_vec(),
-        counts: vec![CountTable { index: "nbtree".into(), domain: "ADR".into(), rows: vec![row] }],
+        counts: vec![CountTable { index: "NbTree".into(), domain: "ADR".into(), rows: vec![row] }],
         instructions: InstructionCounts::None("no tool".into()),
         floor: Floor {
             bytes: 1 << 20,
@@ -146,6 +147,10 @@ fn every_section_stands_in_the_page_and_says_what_is_behind() {
     assert!(html.contains("3 s: workloads 1 s, papers 2 s"), "how long it took");
     assert!(html.contains("ROART table 4") && html.contains("WORT"), "rows, and what is missing");
     assert!(html.contains("1 of 2 goals are reached") && html.contains("falls short"));
+    assert!(
+        html.contains("nav .in{display:flex;flex-wrap:wrap"),
+        "links that a narrow screen cuts off"
+    );
     assert!(html.contains("get, times LMDB 2.00: two nodes that no cache holds."));
     let behind = &html[html.find("<section id=\"behind\">").expect("behind")..];
     assert!(behind.contains("LMDB") && behind.contains("2.00"), "how far ahead LMDB is");
@@ -160,6 +165,31 @@ fn every_section_stands_in_the_page_and_says_what_is_behind() {
             html.matches(&format!("<{tag}>")).count() + html.matches(&format!("<{tag} ")).count();
         assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "{tag}");
     }
+}
+
+/// Claims on large indexes are neither confirmed nor refuted by small ones, and what did not run has no place.
+#[test]
+fn a_small_report_counts_no_claims_and_lists_no_goals() {
+    let large = report(Vec::new());
+    assert!(large.html().contains("claims of the papers that this run confirms"));
+    let small = BenchReport { tests_papers: false, goals: Vec::new(), ..large };
+    let html = small.html();
+    assert!(!html.contains("claims of the papers that this run confirms"), "{html}");
+    assert!(!html.contains("#goals") && !html.contains("<section id=\"goals\">"), "{html}");
+}
+
+/// A spread without its measurement tells nobody what to look at.
+#[test]
+fn the_widest_spread_has_its_measurement() {
+    let mut report = report(Vec::new());
+    let lmdb = report.results.measurements.iter_mut().find(|m| m.store == "LMDB").expect("LMDB");
+    lmdb.median.spread_percent = 704.0;
+    let html = report.html();
+    assert!(
+        html.contains("The widest spread: 704 % (LMDB, ycsb: A (throughput, 1 thread))"),
+        "{html}"
+    );
+    assert!(!html.contains("at worst"), "{html}");
 }
 
 #[test]

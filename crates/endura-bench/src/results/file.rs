@@ -96,7 +96,7 @@ mod tests {
     fn results() -> Results {
         let mut results = Results::new("endura bench ycsb".into(), 7);
         let rounds = Quantity::throughput(vec![1.0, 3.0, 2.0]);
-        let mut measurement = Measurement::new("ycsb", "A", "fast-fair", rounds);
+        let mut measurement = Measurement::new("ycsb", "A", "FastFair", rounds);
         measurement.parameter =
             Some(Parameter { name: "skew".into(), unit: String::new(), value: 0.99 });
         results.measurements.push(measurement);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{Latency, Median};
+use crate::figures::{Latency, Median, short, threads};
 
 /// The unit of exact counts: two runs of the same code must agree on them.
 pub const EXACT_UNIT: &str = "per operation";
@@ -93,6 +93,15 @@ impl Measurement {
             shared: Vec::new(),
             latency_ns: None,
         }
+    }
+
+    /// What it is of but for the store, in a row: `ycsb: A zipfian 0.99 (throughput, 1 thread)`.
+    pub(crate) fn place(&self) -> String {
+        let at = self.parameter.as_ref().map_or(String::new(), |p| {
+            format!(", {} {} {}", p.name, short(p.value), p.unit).trim_end().into()
+        });
+        let threads = threads(self.threads);
+        format!("{}: {} ({}, {threads}{at})", self.suite, self.workload, self.quantity)
     }
 
     /// What two runs must agree on for their measurements to be of the same thing.

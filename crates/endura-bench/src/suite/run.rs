@@ -238,12 +238,12 @@ mod tests {
             found.map(|m| (m.store.as_str(), m.threads)).collect::<Vec<_>>()
         };
         // Of the load and of the stage; the second one with one thread only.
-        let all = [("nbtree", 1), ("BTreeMap", 1)].repeat(2);
-        let all = [all, [("nbtree", 2)].repeat(2)].concat();
+        let all = [("NbTree", 1), ("BTreeMap", 1)].repeat(2);
+        let all = [all, [("NbTree", 2)].repeat(2)].concat();
         for quantity in ["throughput", "cpu time", WALL_TIME, TAIL] {
             assert_eq!(of(quantity), all, "{quantity}");
         }
-        assert_eq!(of("file"), [("nbtree", 1), ("nbtree", 2)]);
+        assert_eq!(of("file"), [("NbTree", 1), ("NbTree", 2)]);
         assert!(results.measurements.iter().all(|m| m.rounds.len() == 3));
     }
 }

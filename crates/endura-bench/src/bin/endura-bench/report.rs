@@ -9,16 +9,16 @@ use endura_bench::workload::plain::Sizes;
 
 use crate::args::flags::{self, command_line};
 use crate::instructions;
-use endura_console::outcome::{Answer, Result};
+use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::parse_number;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder that the page and its figures are written to
-    #[arg(long)]
+    /// The folder of the page and its figures; files of an earlier report in it are replaced
+    #[arg(long, default_value = "endura-report")]
     out: PathBuf,
-    /// Small scales: less than three minutes on two cores, in place of less than forty
+    /// Small scales: less than three minutes on two idle cores, instead of less than forty
     #[arg(long)]
     quick: bool,
     /// Keys of all workloads and rows; leaves the goals out [default: as the page says]
@@ -55,7 +55,12 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result {
     let extent = args.extent();
     // Before an hour goes by for a page that cannot be written.
-    std::fs::create_dir_all(&args.out)?;
+    std::fs::create_dir_all(&args.out).map_err(|error| {
+        let folder = args.out.display();
+        Failure::Message(format!(
+            "cannot create the folder {folder}: {error}; name another with --out"
+        ))
+    })?;
     let bar = progress::bar(1000, "‰");
     let operations = if args.quick { 10 } else { 100 }.min(extent.counted);
     let counted = Sizes { keys: extent.counted, operations };

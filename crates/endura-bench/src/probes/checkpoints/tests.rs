@@ -126,7 +126,7 @@ fn peers_take_turns() {
     let plan = PeersPlan { keys: 2_000, threads: 2, rounds: 2, turn };
     let found = peers(dir.path(), plan, &|_| ()).expect("turns");
     let names: Vec<_> = found.stores.iter().map(|peer| peer.store).collect();
-    assert!(names.starts_with(&["fast-fair"]) && names.contains(&"LMDB"), "{names:?}");
+    assert!(names.starts_with(&["FastFair"]) && names.contains(&"LMDB"), "{names:?}");
     for (n, peer) in found.stores.iter().enumerate() {
         assert!(peer.millions.len() == 2 && peer.millions.iter().all(|&m| m > 0.0), "{peer:?}");
         assert!(found.ratio(n).median > 0.0);

@@ -6,13 +6,14 @@ use plotters::style::text_anchor::{HPos, VPos};
 use super::axis::Axis;
 use super::canvas::{Area, Chart, Drawn, style};
 use super::colours::{COLOURS, INK, MUTED, colours};
-use crate::figures::short;
+use crate::figures::in_unit;
 use crate::results::Plot;
 
 /// Whether a figure on each bar has room, on bars so far apart.
 fn has_room(plot: &Plot, apart: f64) -> bool {
     let points = plot.series.iter().flat_map(|series| &series.points);
-    let letters = points.filter(|p| p.y.is_finite()).map(|p| short(p.y).chars().count()).max();
+    let letters =
+        points.filter(|p| p.y.is_finite()).map(|p| in_unit(p.y, &plot.unit).chars().count()).max();
     !plot.stacked && 7.5 * letters.unwrap_or(0) as f64 <= apart
 }
 
@@ -58,7 +59,7 @@ pub(super) fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: 
             if labelled {
                 let (x, y) = chart.backend_coord(&(middle, top));
                 area.draw_text(
-                    &short(point.y),
+                    &in_unit(point.y, &plot.unit),
                     &style(14, MUTED, HPos::Center, VPos::Bottom),
                     (x, y - 2),
                 )?;

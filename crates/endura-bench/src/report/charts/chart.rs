@@ -8,7 +8,7 @@ use super::bars::bars;
 use super::canvas::{Area, Chart, Drawn, style};
 use super::colours::{GRID, INK, MUTED};
 use super::curves::{curves, named_at_ends};
-use crate::figures::short;
+use crate::figures::{in_unit, is_time, short};
 use crate::results::{Across, Better, Plot, Series};
 
 /// Widths of a plot in the SVG's own units, in one column of the page and in both; the page scales it.
@@ -120,9 +120,11 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
         Better::Higher => "higher is better",
         Better::Lower => "lower is better",
     };
-    let steps = if up.log { "; steps of ten times" } else { "" };
+    let steps = if up.log { "; log scale" } else { "" };
+    // A time has its unit at each mark.
+    let unit = if is_time(&plot.unit) { String::new() } else { format!(" ({})", plot.unit) };
     area.draw_text(
-        &format!("{} ({}), {arrow}{steps}", plot.quantity, plot.unit),
+        &format!("{}{unit}, {arrow}{steps}", plot.quantity),
         &style(16, MUTED, HPos::Left, VPos::Top),
         (8, 6),
     )?;
@@ -133,7 +135,7 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
         .x_label_area_size(bottom)
         .y_label_area_size(56)
         .build_cartesian_2d(across.from..across.to, up.from..up.to)?;
-    mark_up(area, &mut chart, &across, &up)?;
+    mark_up(area, &mut chart, &plot.unit, (&across, &up))?;
     mark_across(area, &chart, plot, (&across, &up), rotated(plot, look))?;
     moments(area, &mut chart, look.moments, &across, &up)?;
     if lines {
@@ -144,14 +146,19 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
 }
 
 /// Lines across at the marks of the vertical axis, and its figures.
-fn mark_up(area: &Area<'_>, chart: &mut Chart<'_, '_>, across: &Axis, up: &Axis) -> Drawn {
+fn mark_up(
+    area: &Area<'_>,
+    chart: &mut Chart<'_, '_>,
+    unit: &str,
+    (across, up): (&Axis, &Axis),
+) -> Drawn {
     for &mark in &up.marks {
         let y = up.place_up(mark);
         let colour = if y == up.from { MUTED } else { GRID };
         chart.draw_series([PathElement::new([(across.from, y), (across.to, y)], colour)])?;
         let at = chart.backend_coord(&(across.from, y));
         area.draw_text(
-            &short(mark),
+            &in_unit(mark, unit),
             &style(16, MUTED, HPos::Right, VPos::Center),
             (at.0 - 8, at.1),
         )?;
@@ -279,7 +286,8 @@ mod tests {
             let svg =
                 svg(&plot, Look { moments: &[(1.0, "now")], ..Look::default() }).expect("an SVG");
             assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-            assert!(svg.contains("time (ns), lower is better") && svg.contains("now"));
+            assert!(svg.contains("time, lower is better") && svg.contains("now"));
+            assert!(svg.contains(" ns"), "a mark without its unit: {svg}");
             match plot.across {
                 Across::Number { .. } => {
                     assert!(svg.contains("size (bytes)") && svg.contains("first &lt;&amp;&gt;"));
@@ -295,12 +303,25 @@ mod tests {
     fn bars_carry_figures_only_where_these_have_room() {
         let groups = |n: usize| Across::Groups((0..n).map(|n| n.to_string()).collect());
         let mut plot = plot(groups(3), false);
-        let figures = |plot: &Plot| svg(plot, Look::default()).expect("an SVG").contains("1.23");
+        let figures = |plot: &Plot| svg(plot, Look::default()).expect("an SVG").contains("1.23 ns");
         plot.series[0].points[0].y = 1.234;
         assert!(figures(&plot));
         let series = plot.series[0].clone();
         plot.series.extend((0..6).map(|_| series.clone()));
         assert!(!figures(&plot));
+    }
+
+    #[test]
+    fn marks_of_times_have_units_that_keep_them_short() {
+        let mut plot = plot(Across::Groups(["one", "two"].map(String::from).to_vec()), false);
+        plot.series.iter_mut().flat_map(|s| &mut s.points).for_each(|p| p.y *= 1e7);
+        plot.series[0].points[0].y = 800.0;
+        let look = Look { log_up: true, joined: true, ..Look::default() };
+        let svg = svg(&plot, look).expect("an SVG");
+        for mark in ["100 ns", "1 µs", "100 µs", "10 ms", "100 ms", "log scale"] {
+            assert!(svg.contains(mark), "{mark}: {svg}");
+        }
+        assert!(!svg.contains("100M"), "{svg}");
     }
 
     #[test]

@@ -26,11 +26,9 @@ pub(super) const COLOURS: [RGBColor; 9] = [
 
 /// Which colour each series has: a store has one and the same in every plot, others take what is left.
 pub(crate) fn colours(plot: &Plot) -> Vec<usize> {
-    let is = |contender: &Contender, name: &str| {
-        contender.name() == name || contender.kind().is_some_and(|kind| kind.name() == name)
-    };
     let known = |name: &str| {
-        Contender::ALL.into_iter().find(|contender| is(contender, name)).map(Contender::colour)
+        let named = Contender::ALL.into_iter().find(|contender| contender.name() == name);
+        named.map(Contender::colour)
     };
     let mut taken: Vec<usize> = plot.series.iter().filter_map(|s| known(&s.name)).collect();
     let mut of = |series: &Series| {

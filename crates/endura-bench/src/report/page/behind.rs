@@ -1,7 +1,7 @@
 //! Ours beside the others: ratios, round by round, and where endura is behind.
 
 use super::html::table;
-use crate::figures::{Median, grouped, short, threads};
+use crate::figures::{Median, grouped, in_unit, is_time};
 use crate::results::{Measurement, Results, pairs, rounds, times_as_good};
 
 /// An index of ours and somebody else, at the same work.
@@ -49,45 +49,45 @@ fn ratio(ours: &Measurement, theirs: &Measurement, volatile: bool) -> Option<Rat
     let rounds = rounds(theirs, ours);
     let spread_percent = (rounds.len() > 1).then(|| Median::of(rounds).spread_percent);
     let apart = ours.median.spread_percent + theirs.median.spread_percent;
-    let at = ours.parameter.as_ref();
-    let at = at.map_or(String::new(), |p| {
-        format!(", {} {} {}", p.name, short(p.value), p.unit).trim_end().into()
-    });
-    let (suite, workload) = (&ours.suite, &ours.workload);
-    let (quantity, threads) = (&ours.quantity, threads(ours.threads));
     Some(Ratio {
-        what: format!("{suite}: {workload} ({quantity}, {threads}{at})"),
+        what: ours.place(),
         ours: ours.store.clone(),
         other: theirs.store.clone(),
         volatile,
-        figures: format!(
-            "{} to {} {}",
-            short(ours.median.median),
-            short(theirs.median.median),
-            ours.unit
-        ),
+        figures: both(ours, theirs),
         times,
         spread_percent,
         within_spread: (times.max(1.0 / times) - 1.0) * 100.0 <= spread_percent.unwrap_or(apart),
     })
 }
 
-/// How far the ratios of a run differ between its rounds, in a sentence.
+/// Ours and theirs with the unit.
+fn both(ours: &Measurement, theirs: &Measurement) -> String {
+    let unit = ours.unit.as_str();
+    let [ours, theirs] = [ours, theirs].map(|one| in_unit(one.median.median, unit));
+    if is_time(unit) { format!("{ours} to {theirs}") } else { format!("{ours} to {theirs} {unit}") }
+}
+
+/// How far the ratios of a run differ between its rounds, in sentences.
 pub(super) fn spread(results: &Results) -> String {
-    let all = ratios(results);
-    let mut spreads: Vec<f64> = all.iter().filter_map(|ratio| ratio.spread_percent).collect();
-    spreads.sort_by(f64::total_cmp);
-    match spreads[..] {
-        [] => "every ratio was measured once: no spread is known".into(),
-        _ => format!(
-            "ours to the others', round by round: {:.0} % in the middle of {} ratios, nine in ten within {:.0} %, \
-             {:.0} % at worst",
-            spreads[spreads.len() / 2],
-            grouped(spreads.len() as u64),
-            spreads[spreads.len() * 9 / 10],
-            spreads[spreads.len() - 1]
-        ),
-    }
+    let mut spreads: Vec<(f64, Ratio)> = ratios(results)
+        .into_iter()
+        .filter_map(|ratio| Some((ratio.spread_percent?, ratio)))
+        .collect();
+    spreads.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((widest, ratio)) = spreads.last() else {
+        return "every ratio was measured once: no spread is known".into();
+    };
+    format!(
+        "of an index to another store, round by round. Half of the {} ratios spread by at most {:.0} %, nine in ten by \
+         at most {:.0} %. The widest spread: {widest:.0} % ({} beside {}, {})",
+        grouped(spreads.len() as u64),
+        spreads[spreads.len() / 2].0,
+        spreads[spreads.len() * 9 / 10].0,
+        ratio.ours,
+        ratio.other,
+        ratio.what
+    )
 }
 
 fn rows<'r>(ratios: impl Iterator<Item = &'r Ratio>) -> Vec<Vec<String>> {
@@ -166,7 +166,9 @@ mod tests {
         // 1.8 / 1, 2.2 / 1.1 and 2 / 0.9.
         let expected = 50.0 * (2.0 / 0.9 - 1.8) / 2.0;
         assert!((shaken.spread_percent.expect("rounds") - expected).abs() < 1e-9);
-        assert!(spread(&results).contains("% at worst"));
+        let told = spread(&results);
+        let widest = "The widest spread: 11 % (NbTree beside LMDB, ycsb: A (throughput, 1 thread))";
+        assert!(told.contains(widest), "{told}");
         results.measurements.iter_mut().for_each(|m| m.rounds.truncate(1));
         assert!(spread(&results).contains("no spread"));
     }

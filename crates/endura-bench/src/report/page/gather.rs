@@ -3,6 +3,7 @@
 use crate::figures::{Latency, threads};
 use crate::results::plotting::{costs, groups, number, series};
 use crate::results::{Across, Measurement, Plot, Results, Series, plotting};
+use crate::workload::{Action, Workload, ycsb};
 
 /// Measurements that share axes.
 struct Group<'r> {
@@ -42,10 +43,14 @@ fn plot(title: String, across: Across, like: &Measurement, series: Vec<Series>) 
     Plot { title, across, quantity, unit, better, stacked: false, series }
 }
 
-/// Bars by workload: one plot per suite, number of threads and quantity. Points of sweeps are left out.
+/// Bars by workload: one plot per suite, number of threads and quantity; scans, which take many times as long as
+/// other operations, have a plot of their own. Points of sweeps are left out.
 pub(super) fn bars(results: &Results, wanted: impl Fn(&Measurement) -> bool) -> Vec<Plot> {
     let measurements = results.measurements.iter().filter(|m| m.parameter.is_none() && wanted(m));
-    let title = |m: &Measurement| format!("{}, {}", m.suite, threads(m.threads));
+    let title = |m: &Measurement| {
+        let scans = if scans(&m.workload) { ", scans" } else { "" };
+        format!("{}{scans}, {}", m.suite, threads(m.threads))
+    };
     let key = |m: &Measurement| format!("{}\u{1}{}\u{1}{}", title(m), m.quantity, m.unit);
     group(measurements, key)
         .into_iter()
@@ -63,6 +68,13 @@ pub(super) fn bars(results: &Results, wanted: impl Fn(&Measurement) -> bool) -> 
             plot(title(group.of[0]), Across::Groups(workloads.clone()), group.of[0], series)
         })
         .collect()
+}
+
+/// Whether most of a workload's operations are scans.
+fn scans(workload: &str) -> bool {
+    let all = |w: &Workload| w.mix.iter().map(|&(_, weight)| weight).sum::<u32>();
+    let mostly = |w: &Workload| 2 * w.weight(Action::Scan) > all(w);
+    workload.starts_with("scan") || ycsb::all().iter().any(|w| mostly(w) && w.name == workload)
 }
 
 /// Curves along what was varied: one plot per suite, workload and number of threads.
@@ -142,10 +154,9 @@ pub(super) fn by_suite(results: &Results, title: &str, quantity: &str) -> Option
     Some(plot(title.into(), Across::Groups(suites.clone()), of.first()?, series))
 }
 
-/// Latency by percentile: one plot per workload of the suites that vary nothing.
+/// Latency by percentile: one plot per workload of the suites that vary nothing. Percentiles that no store has
+/// [enough samples](Latency::known) for have no place in a plot.
 pub(super) fn latencies(results: &Results) -> Vec<Plot> {
-    const NAMES: [&str; 6] = ["p50", "p90", "p99", "p99.9", "p99.99", "max"];
-    let of = |l: &Latency| [l.p50, l.p90, l.p99, l.p999, l.p9999, l.max].map(|ns| ns as f64);
     let least = results.measurements.iter().map(|m| m.threads).min().unwrap_or(1);
     let wanted = plain(results);
     let timed = results.measurements.iter().filter(|m| m.latency_ns.is_some());
@@ -153,21 +164,50 @@ pub(super) fn latencies(results: &Results) -> Vec<Plot> {
     let timed = timed.filter(|m| m.parameter.is_none() && m.threads == least);
     group(timed, |m| format!("{}: {}", m.suite, m.workload))
         .into_iter()
-        .map(|group| {
-            let of = |m: &&Measurement| {
-                let heights = of(m.latency_ns.as_ref()?).map(plotting::exact);
-                Some(series(&m.store, (0..).map(f64::from).zip(heights)))
-            };
-            let curves = group.of.iter().filter_map(of).collect();
-            costs(&group.title, groups(NAMES), "latency", "ns", curves)
-        })
+        .filter_map(|group| by_percentile(&group))
         .collect()
+}
+
+/// None where not even a median is known.
+fn by_percentile(group: &Group<'_>) -> Option<Plot> {
+    let known = |m: &Measurement| m.latency_ns.as_ref().map(Latency::known);
+    let all: Vec<_> = group.of.iter().filter_map(|m| Some((m.store.as_str(), known(m)?))).collect();
+    let has = |n: usize| all.iter().any(|(_, known)| known[n].1.is_some());
+    let names = all.first()?.1.map(|(name, _)| name);
+    let shown: Vec<usize> = (0..names.len()).filter(|&n| has(n)).collect();
+    let curve = |(store, known): &(&str, [(&str, Option<u64>); 6])| {
+        let point =
+            |(x, &n): (usize, &usize)| Some((x as f64, plotting::exact(known[n].1? as f64)));
+        series(*store, shown.iter().enumerate().filter_map(point))
+    };
+    let across = groups(shown.iter().map(|&n| names[n]));
+    let curves = all.iter().map(curve).collect();
+    (shown.len() > 1).then(|| costs(&group.title, across, "latency", "ns", curves))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::tests::results;
+    use crate::results::Quantity;
+
+    /// A bar of a scan is not seen beside those of single operations.
+    #[test]
+    fn scans_have_a_plot_of_their_own() {
+        let mut results = results();
+        for workload in ["scan 100", "E zipfian 0.99"] {
+            let rate = Quantity::throughput(vec![0.01]);
+            results.measurements.push(Measurement::new("ycsb", workload, "LMDB", rate));
+        }
+        let plots = bars(&results, |m| m.quantity == "throughput" && m.threads == 1);
+        let [points, scans] = &plots[..] else { panic!("{plots:?}") };
+        assert_eq!(
+            (points.title.as_str(), &points.across),
+            ("ycsb, 1 thread", &groups(["A", "B"]))
+        );
+        assert_eq!(scans.title, "ycsb, scans, 1 thread");
+        assert_eq!(scans.across, groups(["scan 100", "E zipfian 0.99"]));
+    }
 
     #[test]
     fn measurements_fall_into_plots_by_what_they_share() {
@@ -180,7 +220,9 @@ mod tests {
         assert_eq!(scaling.len(), 1, "only A ran with two numbers of threads");
         assert_eq!(scaling[0].series[0].places(), [1.0, 2.0]);
         let latencies = latencies(&results);
-        assert_eq!(latencies[0].series[0].points.len(), 6);
+        // A hundred and fifty samples: two in the slowest hundredth.
+        assert_eq!(latencies[0].across, groups(["p50", "p90", "max"]));
+        assert_eq!(latencies[0].series[0].places(), [0.0, 1.0, 2.0]);
         let sweeps = sweeps(&results, |_| true);
         assert_eq!(sweeps[0].series[0].places(), [10.0, 100.0]);
     }

@@ -1,6 +1,6 @@
 //! Pieces of a page.
 
-use crate::figures::short;
+use crate::figures::{in_unit, short};
 use crate::report::charts::{Look, colours, svg};
 use crate::results::{Across, Plot, Series};
 
@@ -94,8 +94,8 @@ fn figures(plot: &Plot) -> String {
             let of = |series: &Series| {
                 let point = series.points.iter().find(|point| point.x == x);
                 point.map_or(String::new(), |p| match p.spread_percent {
-                    0.0 => short(p.y),
-                    spread => format!("{} ±{spread:.0}%", short(p.y)),
+                    0.0 => in_unit(p.y, &plot.unit),
+                    spread => format!("{} ±{spread:.0}%", in_unit(p.y, &plot.unit)),
                 })
             };
             std::iter::once(name(x)).chain(plot.series.iter().map(of)).collect()

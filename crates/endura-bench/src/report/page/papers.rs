@@ -3,6 +3,7 @@
 use super::html::{escape, grid, table};
 use crate::paper::{Check, Rerun, Verdict};
 use crate::report::charts::Look;
+use crate::report::contents::BenchReport;
 
 fn class(verdict: Verdict) -> &'static str {
     match verdict {
@@ -20,7 +21,8 @@ fn anchor(row: &Rerun) -> String {
         .collect()
 }
 
-pub(super) fn section(rows: &[Rerun]) -> String {
+pub(super) fn section(report: &BenchReport) -> String {
+    let rows = &report.papers[..];
     if rows.is_empty() {
         return "<p>No row was run.</p>".into();
     }
@@ -28,6 +30,14 @@ pub(super) fn section(rows: &[Rerun]) -> String {
                  words; the checks under it are computed from this run. Where a shape does not hold, the reason as far \
                  as we know it stands beside. Structures that a paper compares with and that do not stand here are \
                  named.</p>";
+    let small = match report.tests_papers {
+        true => "",
+        false => {
+            "<p>This run is too small to confirm or to refute a claim: most of an index fits into the processor's \
+             caches. <code>endura bench report</code> without <code>--quick</code> and <code>--keys</code> has larger \
+             ones.</p>"
+        }
+    };
     let list: String = rows
         .iter()
         .map(|row| {
@@ -44,7 +54,7 @@ pub(super) fn section(rows: &[Rerun]) -> String {
         .collect();
     let list = format!("<div class=\"scroll\"><table><tbody>{list}</tbody></table></div>");
     let all: String = rows.iter().map(article).collect();
-    format!("{intro}{list}{}{all}", missing(rows))
+    format!("{intro}{small}{list}{}{all}", missing(rows))
 }
 
 /// What does not stand here, with the rows that miss it.

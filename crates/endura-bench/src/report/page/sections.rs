@@ -7,7 +7,7 @@ use crate::paper::{Verdict, rows};
 use crate::report::charts::Look;
 use crate::report::contents::BenchReport;
 use crate::results::plotting::{number, rates, series};
-use crate::results::{Promise, Results, Role, plotting};
+use crate::results::{Measurement, Promise, Results, Role, plotting};
 
 /// Identifier, name in the bar, heading, contents.
 struct Section {
@@ -34,14 +34,14 @@ pub(crate) fn page(report: &BenchReport) -> String {
          <title>endura: benchmark report</title><style>{}</style></head><body>{}\
          <nav><div class=\"in\">{links}</div></nav><main>{bodies}</main>{}</body></html>\n",
         include_str!("../style.css"),
-        head(report),
+        head(report, &workloads),
         foot(report)
     )
 }
 
 fn sections(report: &BenchReport, workloads: &Results) -> Vec<Section> {
     let section = |id, name, heading, body| Section { id, name, heading, body };
-    vec![
+    let mut all = vec![
         section("throughput", "Throughput", "Throughput", throughput(workloads)),
         section("latency", "Latency", "Latency", latency(workloads)),
         section("scaling", "Scaling", "Threads, lengths and sizes", scaling(workloads)),
@@ -55,13 +55,16 @@ fn sections(report: &BenchReport, workloads: &Results) -> Vec<Section> {
             exact::chases(report),
         ),
         section("goals", "Goals", "What we have set ourselves", goals::section(&report.goals)),
-        section("papers", "Papers", "The papers, row by row", papers::section(&report.papers)),
+        section("papers", "Papers", "The papers, row by row", papers::section(report)),
         section("behind", "Behind", "Where endura is behind", behind::section(workloads)),
         section("settings", "Settings", "Who ran, and how", settings(report)),
-    ]
+    ];
+    // The scale in the head says why.
+    all.retain(|section| section.id != "goals" || !report.goals.is_empty());
+    all
 }
 
-fn head(report: &BenchReport) -> String {
+fn head(report: &BenchReport, workloads: &Results) -> String {
     let (results, machine) = (&report.results, &report.results.machine);
     let facts = [
         ("command", format!("<code>{}</code>", escape(&results.command))),
@@ -78,7 +81,7 @@ fn head(report: &BenchReport) -> String {
         ),
         ("scale", report.scales.iter().map(|scale| escape(scale)).collect::<Vec<_>>().join("<br>")),
         ("spread", spread(report)),
-        ("ratios", behind::spread(&report.results)),
+        ("ratios", escape(&behind::spread(workloads))),
         ("neighbours", neighbours(results)),
         ("took", took(report)),
     ];
@@ -88,7 +91,7 @@ fn head(report: &BenchReport) -> String {
         "<header class=\"top\"><h1>endura, measured</h1><p class=\"lead\">Three persistent indexes beside the \
          stores that people would use instead, and the claims of the papers they come from, rerun in one go.</p>\
          {}<dl class=\"facts\">{facts}</dl></header>",
-        tiles(report)
+        tiles(report, workloads)
     )
 }
 
@@ -99,32 +102,34 @@ fn took(report: &BenchReport) -> String {
 }
 
 fn spread(report: &BenchReport) -> String {
-    let mut spreads: Vec<f64> = report
+    let mut all: Vec<&Measurement> = report
         .results
         .measurements
         .iter()
         .filter(|m| m.rounds.len() > 1 || m.median.spread_percent > 0.0)
-        .map(|m| m.median.spread_percent)
         .collect();
-    spreads.sort_by(f64::total_cmp);
-    match spreads[..] {
-        [] => "every time was measured once: no spread is known".into(),
-        _ => format!(
-            "half the distance between the least and the greatest round, in percent of the median: {:.0} % in the \
-             middle, {:.0} % at worst; ± and the whiskers of the plots show it{}",
-            spreads[spreads.len() / 2],
-            spreads[spreads.len() - 1],
-            once(&report.results)
-        ),
-    }
+    let of = |m: &Measurement| m.median.spread_percent;
+    all.sort_by(|a, b| of(a).total_cmp(&of(b)));
+    let Some(widest) = all.last() else {
+        return "every time was measured once: no spread is known".into();
+    };
+    format!(
+        "half the distance between the least and the greatest round, in percent of the median; ± and the whiskers of \
+         the plots show it. Half of the {} figures spread by at most {:.0} %. The widest spread: {:.0} % ({}){}",
+        grouped(all.len() as u64),
+        of(all[all.len() / 2]),
+        of(widest),
+        escape(&format!("{}, {}", widest.store, widest.place())),
+        once(&report.results)
+    )
 }
 
 fn neighbours(results: &Results) -> String {
     match results.shared_rounds() {
-        (0, _) => "no round ran on a core that somebody else used as well".into(),
+        (0, _) => "no round shared its core with another tenant".into(),
         (shared, all) => format!(
-            "{} of {} rounds of workloads ran on a core that somebody else used as well, which slows down most what \
-             is fast; more rounds help (endura bench ycsb --rounds 15)",
+            "{} of {} rounds of workloads shared their core with another tenant, which slows the fastest stores most; \
+             more rounds help (endura bench ycsb --rounds 15)",
             grouped(shared),
             grouped(all)
         ),
@@ -146,32 +151,36 @@ fn once(results: &Results) -> String {
     }
 }
 
-fn tiles(report: &BenchReport) -> String {
-    let slower = behind::slower(&report.results);
+fn tiles(report: &BenchReport, workloads: &Results) -> String {
+    let slower = behind::slower(workloads);
     let peers = slower.iter().filter(|s| !s.volatile).count();
     let count = |verdict| report.papers.iter().filter(|row| row.verdict == verdict).count();
-    let not = count(Verdict::DoesNotHold) + count(Verdict::Partly);
-    let tiles = [
+    let mut tiles = vec![
         (report.results.measurements.len(), "measurements"),
-        (peers, "times behind a peer that survives SIGKILL"),
-        (count(Verdict::Holds), "rows of the papers whose shape holds"),
-        (not, "rows that hold in part or not at all"),
-        (count(Verdict::CannotTell), "rows that this machine cannot tell"),
+        (peers, "times that a store with the same promise is ahead of an index"),
     ];
+    if report.tests_papers {
+        let not = count(Verdict::DoesNotHold) + count(Verdict::Partly);
+        tiles.extend([
+            (count(Verdict::Holds), "claims of the papers that this run confirms"),
+            (not, "claims that it confirms in part or not at all"),
+            (count(Verdict::CannotTell), "claims that this machine cannot test"),
+        ]);
+    }
     let tile = |(n, what): (usize, &str)| {
         format!("<div class=\"tile\"><b>{n}</b><span>{what}</span></div>")
     };
-    format!("<div class=\"tiles\">{}</div>", tiles.map(tile).concat())
+    format!("<div class=\"tiles\">{}</div>", tiles.into_iter().map(tile).collect::<String>())
 }
 
 fn throughput(results: &Results) -> String {
     let wanted = gather::plain(results);
     let plots = gather::bars(results, |m| m.quantity == "throughput" && wanted.contains(&m.suite));
     format!(
-        "<p>Operations per second, medians over rounds in which the stores take turns. Time in which the machine had \
-         given a thread's processor to somebody else does not count, but for more threads than processors. All of them \
-         promise that an operation which returned survives SIGKILL, but for maps in DRAM, which promise nothing \
-         and are there as a bound.</p>{}",
+        "<p>Operations per second, medians over rounds in which the stores take turns. Time that a thread spends \
+         runnable but not scheduled does not count, except with more threads than processors. An operation that \
+         returned survives SIGKILL in all stores except the maps in DRAM, which promise nothing and are shown as a \
+         bound.</p>{}",
         grid(&plots, Look::default())
     )
 }
@@ -179,9 +188,10 @@ fn throughput(results: &Results) -> String {
 fn latency(results: &Results) -> String {
     let plots = gather::latencies(results);
     format!(
-        "<p>What single operations took, all rounds together. Mind the scale: equal steps multiply. An operation is \
-         timed by itself once in a while, so that the clock does not distort the throughput; the last percentiles \
-         of a short run are those of the machine as much as of the store.</p>{}",
+        "<p>What single operations took, all rounds together. Log scale. An operation is timed by itself once in a \
+         while, so that the clock does not distort the throughput. A percentile is shown where at least ten of the \
+         timed operations were slower; max is the slowest of them. The last percentiles of a short run are those of \
+         the machine as much as of the store.</p>{}",
         grid(&plots, Look { log_up: true, joined: true, ..Look::default() })
     )
 }
@@ -209,7 +219,7 @@ fn space(results: &Results) -> String {
     };
     format!(
         "<p>Bytes of the pages in use after the load, per key; and the time from opening the store to the first \
-         answer. Equal steps of the second multiply.</p><div class=\"grid\">{}{}</div>",
+         answer, on a log scale.</p><div class=\"grid\">{}{}</div>",
         plot("Space", "space", false),
         plot("Reopening after a close", "reopen time", true)
     )
