@@ -1,7 +1,6 @@
 //! Copies of whole pools, and restores by hand.
 
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -123,7 +122,7 @@ impl ByHand<'_> {
     fn checkpoint(&self) -> Result<Beside> {
         let path = self.checkpoint_path();
         let found = Beside::open(&path, u32::MAX, (true, beside::PATIENCE))?;
-        found.ok_or_else(|| Error::opening(&path, io::Error::from(io::ErrorKind::NotFound)))
+        found.ok_or_else(|| Error::no_checkpoint(&path))
     }
 
     /// Fails unless the checkpoint may be used for a pool that records `said`.

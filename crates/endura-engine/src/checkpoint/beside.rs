@@ -22,34 +22,43 @@ use crate::os::own_file::{self, OwnFile};
 use crate::os::whereabouts;
 use crate::space::Base;
 use crate::space::Superblock;
-use crate::{Error, Result};
+use crate::{CheckpointProblem, Error, Result};
 
 /// Why a checkpoint cannot be used, in words.
 pub(crate) const FOREIGN: &str =
-    "it is of another pool; move it away, or give the pool another file for its checkpoints";
-pub(crate) const STALE: &str = "it is of another time of this pool, as if one of the two had been put back from a backup: to have the pool as the \
-     checkpoint is, move the pool away and open it; else move the checkpoint away";
-pub(crate) const OLDER: &str = "the pool has made a newer one than this, as if this one had been put back from a backup: put the newest back; to have the \
-     pool as this checkpoint is, move the pool away and open it; else move this one away";
-pub(crate) const LAGS: &str = "the pool was closed after it was made, and what was written before that close is not in it: restore a backup, or, to have \
-     the pool as the checkpoint is, move the pool away and open it";
-pub(crate) const OF_NO_POOL: &str = "it is of a pool that is not there: open that, which makes it anew from the checkpoint, or remove the checkpoint";
-pub(crate) const DAMAGE: &str = "it stays as it is, because this session met damage in the pool, and a newer one would hold that too: see with \
+    "it is of another pool: move it away, or give the pool another file for its checkpoints";
+pub(crate) const STALE: &str = "the pool and this checkpoint are from different points in time (was one of them restored from a backup, or is \
+     this another hard link of the pool?). To keep the checkpoint's contents, move the pool file away and open the pool \
+     again; to keep the pool's, move the checkpoint away";
+pub(crate) const OLDER: &str = "the pool has made a newer checkpoint, which is missing (was this one restored from a backup?). Put the newest back. \
+     Without it: to keep this checkpoint's contents, move the pool file away and open the pool again; to keep the \
+     pool's, move this checkpoint away";
+pub(crate) const LAGS: &str = "the pool's last close could not make a checkpoint, so this one lacks what was written before that close: restore a \
+     backup, or, to keep this checkpoint's contents, move the pool file away and open the pool again";
+pub(crate) const OF_NO_POOL: &str = "its pool does not exist. Open the pool to restore it from this checkpoint, or remove the checkpoint";
+pub(crate) const DAMAGE: &str = "it stays as it is, because this session met damage in the pool, and a newer one would have the damage too: see with \
      `endura check` what is damaged, and take the pool back to this checkpoint with `endura restore`";
 pub(crate) const UNKNOWN: &str = "it stays as it is, because the pool was not closed before, and has a map of a kind that this build does not know, \
      so that it cannot be verified: open it with the version that made that map";
-pub(crate) const UNVERIFIED: &str = "it stays as it is until the pool, which was not closed before, is verified: other threads \
-     write faster than that goes on; it is tried again";
-pub(crate) const OF_A_REMOVED_POOL: &str = "the pool was removed or moved while it is open, or another file was put in its place, and it gets no more checkpoints, \
-     for one would bring it back there: put it back, or close it";
-pub(crate) const OF_ANOTHER_NAME: &str = "it is of a pool at another path, which is not there, and nothing is made of it: give each pool a file of its own; if it is \
-     this pool that was moved or renamed, make it by `endura restore POOL --from CHECKPOINT` (`Pool::restore`)";
-pub(crate) const OF_AN_EMPTY_FILE: &str = "the pool that it is of is an empty file now, as if it had been cut, or a copy had failed: move the empty file away and open \
-     its path, which makes the pool anew from this checkpoint";
-pub(crate) const EMPTY: &str = "it holds no checkpoint, and nothing is written to it, for it may be another program's: give another path, or move it \
+pub(crate) const UNVERIFIED: &str = "it stays as it is until the pool, which was not closed before, is verified, and other threads write faster than that \
+     proceeds; it is tried again";
+pub(crate) const OF_A_REMOVED_POOL: &str = "the pool file was removed, moved or replaced while it is open. No further checkpoints are made, because an open would \
+     recreate the pool from one: put the file back, or close the pool";
+pub(crate) const OF_ANOTHER_NAME: &str = "it is of a pool at another path, which does not exist, and nothing is made of it: give each pool a file of its own; \
+     if this pool was moved or renamed, restore it with `endura restore POOL --from CHECKPOINT` (`Pool::restore`)";
+pub(crate) const EMPTY: &str = "it holds no checkpoint, and may be another program's file, so nothing is written to it: give another path, or move it \
      away, and a pool that is whole gets a new one";
+pub(crate) const DAMAGED: &str =
+    "it is damaged: move it away, and a pool that is whole gets a new one";
+pub(crate) const DAMAGED_BESIDE_A_WHOLE_POOL: &str =
+    "it is damaged. The pool is whole: move the checkpoint away, and the next open makes a new one";
+pub(crate) const DAMAGED_BESIDE_A_TORN_POOL: &str =
+    "it is damaged, and the pool may be torn: restore a backup";
+pub(crate) const OTHER_VERSION: &str = "it was written by another version of endura; use that one";
+pub(crate) const NAME_TOO_LONG: &str = "its name has more than the 255 bytes that a file's name may have: give the pool a name of at most 244 bytes, or \
+     choose a file for its checkpoints (`Checkpoints::in_file`, `--checkpoint-file`)";
 const NO_FILE: &str = "it is no regular file; give another path";
-pub(crate) const NOWHERE: &str = "it is a link to a file that is not there, and nothing is made in its place: mount its disk, or remove the link";
+pub(crate) const NOWHERE: &str = "it is a link to a file that does not exist, and nothing is made in its place: mount its disk, or remove the link";
 pub(crate) const REPLACED: &str =
     "another file was put in its place while the pool was open; move that one away";
 const WRITTEN_OVER: &str = "another one was written over it while the pool was open, perhaps an older one of this pool: move it away, and the next round \
@@ -57,6 +66,8 @@ const WRITTEN_OVER: &str = "another one was written over it while the pool was o
 const IN_USE: &str = "it is locked by another process (a program that makes backups, or a pool that was given the same file): wait for that \
      (`lock_timeout`, `--wait`), or give each pool a file of its own";
 
+/// The most bytes of a file's name on the file systems of Linux.
+const LONGEST_NAME: usize = 255;
 /// The least time to wait for a lock. A process that is killed releases the lock of the pool before that of the
 /// checkpoint, and a process that only looks holds the lock for a moment.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
@@ -114,6 +125,9 @@ impl Beside {
     ) -> Result<Option<Self>> {
         match is_file(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
+                return Err(bad(path, NAME_TOO_LONG));
+            }
             Err(error) => return Err(Error::opening(path, error)),
             Ok(false) => return Err(bad(path, NO_FILE)),
             Ok(true) => {}
@@ -396,6 +410,65 @@ fn locked(path: &Path, read_only: bool, patience: Duration) -> Result<(File, Fil
     if is_locked { Ok((file, lock)) } else { Err(bad(path, IN_USE)) }
 }
 
+/// The error of a damaged checkpoint, with what its pool needs: `torn` says whether the pool may be torn.
+pub(crate) fn explained(error: Error, torn: bool) -> Error {
+    match error {
+        Error::BadCheckpoint { path, what: DAMAGED } => {
+            let what = if torn { DAMAGED_BESIDE_A_TORN_POOL } else { DAMAGED_BESIDE_A_WHOLE_POOL };
+            Error::BadCheckpoint { path, what }
+        }
+        other => other,
+    }
+}
+
+/// Whether a file can have this name.
+pub(crate) fn has_possible_name(path: &Path) -> bool {
+    path.file_name().is_none_or(|name| name.len() <= LONGEST_NAME)
+}
+
+/// The problem that an error of the checkpoint's file is for its pool.
+pub(crate) fn problem_of(error: &Error) -> CheckpointProblem {
+    match error {
+        Error::BadCheckpoint { what, .. } => match *what {
+            FOREIGN => CheckpointProblem::Foreign,
+            STALE => CheckpointProblem::Stale,
+            OLDER => CheckpointProblem::Older,
+            LAGS => CheckpointProblem::Outdated,
+            DAMAGED | DAMAGED_BESIDE_A_WHOLE_POOL | DAMAGED_BESIDE_A_TORN_POOL => {
+                CheckpointProblem::Damaged
+            }
+            EMPTY | NO_FILE => CheckpointProblem::NoCheckpoint,
+            OTHER_VERSION => CheckpointProblem::OtherVersion,
+            IN_USE => CheckpointProblem::InUse,
+            NAME_TOO_LONG => CheckpointProblem::NameTooLong,
+            what => CheckpointProblem::NotMade { code: error.code(), reason: what.to_owned() },
+        },
+        Error::Io { source, .. } => {
+            let (code, reason) = (error.code(), words_of(source));
+            CheckpointProblem::NotMade { code, reason }
+        }
+        _ => CheckpointProblem::NotMade { code: error.code(), reason: error.to_string() },
+    }
+}
+
+/// The words of an error of the system, without its number.
+pub(crate) fn words_of(error: &io::Error) -> String {
+    let words = error.to_string();
+    words.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// Why a pool cannot go back to a checkpoint that relates to it like this.
+pub(crate) fn problem_with(relation: Option<Relation>) -> Option<CheckpointProblem> {
+    match relation {
+        None => Some(CheckpointProblem::NoCheckpoint),
+        Some(Relation::Foreign) => Some(CheckpointProblem::Foreign),
+        Some(Relation::Stale) => Some(CheckpointProblem::Stale),
+        Some(Relation::Older) => Some(CheckpointProblem::Older),
+        Some(Relation::Related { lags: true, .. }) => Some(CheckpointProblem::Outdated),
+        Some(Relation::Related { lags: false, .. }) => None,
+    }
+}
+
 /// The time of a moment.
 pub(crate) fn time_of(moment: &Moment) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_nanos(moment.made)
@@ -415,13 +488,8 @@ pub(crate) fn told(path: &Path, failure: Failure) -> Error {
         Failure::Pool(error) => {
             Error::io(format!("writing the pool of the checkpoint {}", path.display()), error)
         }
-        Failure::Version(_) => {
-            bad(path, "it was written by another version of endura; use that one")
-        }
-        Failure::Damaged(_) => bad(
-            path,
-            "it is damaged: what it says was never written; move it away, and a pool that is whole gets a new one",
-        ),
+        Failure::Version(_) => bad(path, OTHER_VERSION),
+        Failure::Damaged(_) => bad(path, DAMAGED),
         Failure::TooLarge => bad(
             path,
             "it has more pages than the pool may have (`max_size`), or than a checkpoint can name",

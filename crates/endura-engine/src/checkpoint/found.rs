@@ -6,8 +6,7 @@ use std::{fs, io};
 
 use super::aside::set_aside;
 use super::choice::Checkpoints;
-use super::stats::CheckpointStats;
-use crate::checkpoint::beside::{self, Beside, PATIENCE, PathTarget};
+use crate::checkpoint::beside::{self, Beside, PathTarget};
 use crate::checkpoint::restore::{self, Writes};
 use crate::checkpoint::{Failure, Kept, Relation, Said};
 use crate::media::Placement;
@@ -30,6 +29,8 @@ pub(crate) struct CheckpointPlan {
     pub(super) is_current: bool,
     /// The folder of the file; `None` if it does not exist.
     pub(super) folder: Option<FileId>,
+    /// Whether the folder is in memory.
+    pub(super) in_memory: bool,
     /// What the pool records about the newest checkpoint.
     pub(super) newest: Option<Newest>,
     warnings: Vec<&'static str>,
@@ -105,7 +106,11 @@ impl CheckpointPlan {
         {
             return Err(beside::bad(&path, ELSEWHERE));
         }
-        let (folder, mut warnings) = look_at_folder(&path, pool, search.any_filesystem)?;
+        if schedule.is_on && !beside::has_possible_name(&path) {
+            return Err(beside::bad(&path, beside::NAME_TOO_LONG));
+        }
+        let Surroundings { folder, in_memory, mut warnings } =
+            look_at_folder(&path, pool, search.any_filesystem)?;
         let found = Beside::open(&path, search.most_pages, (false, search.patience))?;
         if schedule.is_on && found.is_none() {
             if choice.is_some_and(|choice| choice.must_exist) {
@@ -136,6 +141,7 @@ impl CheckpointPlan {
             found,
             is_current: false,
             folder,
+            in_memory,
             newest: None,
             warnings,
         }))
@@ -181,7 +187,8 @@ impl CheckpointPlan {
     ) -> Result<Option<Restored>> {
         let Some(from) = self.way_back(file)? else { return Ok(None) };
         let kept = if doubt.may_be_whole() { Some(set_aside(file, path)?) } else { None };
-        let restored = restore_in_place(file, from, placement, &mut quietly)?;
+        let restored = restore_in_place(file, from, placement, &mut quietly);
+        let restored = restored.map_err(|error| beside::explained(error, true))?;
         Ok(Some(Restored { reason: Some(doubt.reason()), kept, ..restored }))
     }
 
@@ -266,34 +273,50 @@ const NO_DISK: &str = "its folder is on a network file system, on FUSE or the li
      give it a file on a local one (ext4, xfs), or insist with `allow_any_filesystem(true)`";
 const INSISTED: &str = "the checkpoint is on a network file system, on FUSE or the like: neither its lock nor what was written last can be relied on there";
 
-/// The folder of the checkpoint at `path`, and warnings about its file system, unless the pool is on the same one.
-fn look_at_folder(
+/// The surroundings of a file of checkpoints.
+pub(super) struct Surroundings {
+    /// The folder; `None` if it does not exist.
+    folder: Option<FileId>,
+    /// Whether it is in memory.
+    pub(super) in_memory: bool,
+    /// About its file system, unless the pool is on the same one.
+    warnings: Vec<&'static str>,
+}
+
+/// Looks at the folder of the checkpoint at `path`.
+pub(super) fn look_at_folder(
     path: &Path,
     pool: &PoolFile,
     any_filesystem: bool,
-) -> Result<(Option<FileId>, Vec<&'static str>)> {
+) -> Result<Surroundings> {
     let path_of_folder = folder_of(path);
+    let of = |folder, in_memory, warning: Option<&'static str>| {
+        let warnings = warning.into_iter().collect();
+        Ok(Surroundings { folder, in_memory, warnings })
+    };
     // If the folder does not exist, the first round reports that.
     let Ok(folder) = own_file::open_folder(path_of_folder) else {
-        return Ok((whereabouts::at(path_of_folder).ok(), Vec::new()));
+        return of(whereabouts::at(path_of_folder).ok(), false, None);
     };
     let id_of = |file: &fs::File| file.metadata().map(|facts| FileId::of(&facts));
     let failed = |error| Error::opening(path_of_folder, error);
     let (id, own) = (id_of(&folder).map_err(failed)?, id_of(pool.file()).map_err(failed)?);
+    let is_pool_in_memory = pool.filesystem().is_in_memory();
     if id.device == own.device {
-        return Ok((Some(id), Vec::new()));
+        return of(Some(id), is_pool_in_memory, None);
     }
     let filesystem = match Filesystem::of(&folder, any_filesystem) {
         Err(Error::Unsupported { .. }) => return Err(beside::bad(path, NO_DISK)),
         filesystem => filesystem?,
     };
+    let in_memory = filesystem.is_in_memory();
     let warning = match filesystem.name() {
         "overlayfs" => Some(ON_OVERLAY),
-        _ if filesystem.is_in_memory() && !pool.filesystem().is_in_memory() => Some(IN_MEMORY),
+        _ if in_memory && !is_pool_in_memory => Some(IN_MEMORY),
         _ if filesystem.is_refused() => Some(INSISTED),
         _ => None,
     };
-    Ok((Some(id), warning.into_iter().collect()))
+    of(Some(id), in_memory, warning)
 }
 
 /// What the pool in this file records about its checkpoints.
@@ -301,7 +324,7 @@ pub(super) fn said(pool: &PoolFile, may_be_torn: bool) -> Result<Said<'_>> {
     Ok(Said { last: pool.superblock(), newest: newest_of(pool)?, may_be_torn })
 }
 
-fn newest_of(pool: &PoolFile) -> Result<Option<Newest>> {
+pub(super) fn newest_of(pool: &PoolFile) -> Result<Option<Newest>> {
     let newest = Newest::read(pool.file());
     newest.map_err(|error| Error::io("reading the number of the newest checkpoint", error))
 }
@@ -379,50 +402,6 @@ pub(super) fn newest(from: &Beside) -> Result<(Superblock, SystemTime)> {
     let root = root.ok_or_else(|| beside::bad(from.path(), beside::FOREIGN))?;
     root.check(false)?;
     Ok((root, beside::time_of(&moment)))
-}
-
-/// What a read-only session can report about the checkpoints of a pool.
-pub(crate) fn facts(
-    path: &Path,
-    choice: Option<&Checkpoints>,
-    pool: &PoolFile,
-) -> Option<CheckpointStats> {
-    let last = pool.superblock();
-    let Schedule { every, after_bytes, is_elsewhere, .. } =
-        Some(last.schedule).filter(|schedule| schedule.is_on)?;
-    let chosen = choice.and_then(|choice| choice.file.clone());
-    let is_named = chosen.is_some() || !is_elsewhere;
-    let path = chosen.unwrap_or_else(|| beside::default_path(path));
-    let found = Beside::open(&path, u32::MAX, (true, PATIENCE)).ok().flatten();
-    let found = found.filter(|_| is_named);
-    let is_good = |found: &&Beside| {
-        let relation = said(pool, true).map(|said| found.relation(said));
-        matches!(relation, Ok(Some(Relation::Related { lags: false, .. })))
-    };
-    let newest = found.as_ref().filter(is_good).and_then(|found| found.newest());
-    Some(CheckpointStats {
-        path: if is_named { path } else { PathBuf::new() },
-        every,
-        after_bytes,
-        newest: newest.map(|moment| beside::time_of(&moment)),
-        last: None,
-        last_failure: None,
-        failures_in_a_row: 0,
-        bytes: found.map_or(0, |found| found.bytes()),
-        changed_bytes: 0,
-    })
-}
-
-/// Whether the checkpoint of a pool that is only read records that stores of the session `last` may not have reached
-/// the disk.
-pub(crate) fn suspects(path: &Path, choice: Option<&Checkpoints>, last: &Superblock) -> bool {
-    if last.clean || !last.schedule.is_on {
-        return false;
-    }
-    let chosen = choice.and_then(|choice| choice.file.clone());
-    let path = chosen.unwrap_or_else(|| beside::default_path(path));
-    let found = Beside::open(&path, u32::MAX, (true, PATIENCE)).ok().flatten();
-    found.is_some_and(|found| found.suspects(last))
 }
 
 /// Bytes of the largest pool of which a checkpoint can be made.

@@ -11,8 +11,9 @@
 use super::addresses::DEFAULT_MAX_SIZE;
 use super::locked::Locked;
 use super::verify::verify;
-use crate::checkpoint::beside::PATIENCE;
+use crate::checkpoint::beside::{self, PATIENCE};
 use crate::checkpoint::found::{self, CheckpointPlan, Search};
+use crate::checkpoint::told;
 use crate::checkpoint::{CheckpointStats, Checkpoints, Restored};
 use crate::media::{Domain, Placement};
 use crate::space::{Doubt, OwnPath, Schedule, Session, Space};
@@ -55,7 +56,10 @@ impl<'o> Locked<'o> {
         let placement = Placement::of(self.file.file(), !options.read_only, options.media)?;
         let own_path = OwnPath::of(path, self.file.file());
         let own_path = own_path.map_err(|error| Error::opening(path, error))?;
-        let mut plan = if options.read_only { None } else { self.plan(&placement)? };
+        let mut plan = match options.read_only {
+            true => None,
+            false => self.plan(&placement).map_err(|error| self.explain(error, &placement))?,
+        };
         let (doubt, is_suspect) = self.doubt(&placement, plan.as_mut())?;
         let restored = match (&mut plan, doubt) {
             (Some(plan), Some(doubt)) if options.restore && doubt.goes_back() => {
@@ -65,9 +69,11 @@ impl<'o> Locked<'o> {
         };
         let doubt = doubt.filter(|_| restored.is_none());
         if let Some(doubt) = doubt.filter(|_| !options.accept_unclean) {
-            return Err(Error::NeedsRestore { reason: doubt.reason() });
+            let checkpoint = told::way_back(path, options.checkpoints.as_ref(), &self.file);
+            return Err(Error::NeedsRestore { reason: doubt.reason(), checkpoint });
         }
-        self.file.check_length()?;
+        let choice = options.checkpoints.as_ref();
+        self.file.check_length().map_err(|error| told::explained(path, choice, error))?;
         let is_accepted = doubt.is_some();
         if is_accepted {
             self.accept(placement, is_suspect)?;
@@ -79,7 +85,7 @@ impl<'o> Locked<'o> {
                 Making::Planned(Box::new(plan))
             }
             None if options.read_only => {
-                let told = found::facts(path, options.checkpoints.as_ref(), &self.file);
+                let told = told::facts(path, options.checkpoints.as_ref(), &self.file);
                 told.map_or(Making::None, |told| Making::Told(Box::new(told)))
             }
             None => {
@@ -112,6 +118,13 @@ impl<'o> Locked<'o> {
         CheckpointPlan::of(self.path, choice, file, search)
     }
 
+    /// If the checkpoint is damaged, says whether the pool needs it.
+    fn explain(&self, error: Error, placement: &Placement) -> Error {
+        let last = self.file.superblock();
+        let doubt = self.file.doubt(placement, last.suspects(last));
+        beside::explained(error, !matches!(doubt, Ok(None)))
+    }
+
     /// Why the pool may be torn, if it may be, and whether the disk is suspected to have refused pages of it.
     fn doubt(
         &mut self,
@@ -127,7 +140,7 @@ impl<'o> Locked<'o> {
         let is_suspect = last.suspects(&last)
             || match &plan {
                 Some(plan) => plan.suspects(&last),
-                None => found::suspects(self.path, options.checkpoints.as_ref(), &last),
+                None => told::suspects(self.path, options.checkpoints.as_ref(), &last),
             };
         let doubt = match (file.doubt(placement, is_suspect)?, plan) {
             (None, Some(plan)) if last.clean && file.has_moved() => {

@@ -7,7 +7,7 @@ use std::{fs, io, thread};
 use super::options::Options;
 use crate::checkpoint::Restored;
 use crate::checkpoint::beside::{self, Beside, PATIENCE};
-use crate::checkpoint::found;
+use crate::checkpoint::{found, told};
 use crate::media::Placement;
 use crate::os::file_identity::FileId;
 use crate::space::{PoolFile, own};
@@ -79,7 +79,7 @@ impl<'o> Locked<'o> {
                     None => Err(error),
                 }
             }
-            Err(error) => Err(options.explain_empty(path, error)),
+            Err(error) => Err(told::explained(path, options.checkpoints.as_ref(), error)),
             Ok(file) => Ok(of(Origin::Found, file)),
         }
     }
@@ -164,18 +164,6 @@ impl Options {
                 Err(beside::bad(&from, beside::OF_ANOTHER_NAME))
             }
             _ => Ok(found),
-        }
-    }
-
-    /// If the pool's file is empty and its checkpoint is intact, replaces the error by one that names the checkpoint.
-    fn explain_empty(&self, path: &Path, error: Error) -> Error {
-        match (&error, self.checkpoint_of(path, true)) {
-            (Error::NotAPool { .. }, Ok(Some(found)))
-                if fs::metadata(path).is_ok_and(|facts| facts.len() == 0) =>
-            {
-                beside::bad(found.path(), beside::OF_AN_EMPTY_FILE)
-            }
-            _ => error,
         }
     }
 

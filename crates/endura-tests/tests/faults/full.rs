@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use endura::{Error, Pool};
+use endura::{Error, Pool, SpaceLimit};
 use endura_engine::media::{
     Domain, FlushInstruction, Mapped, Mapping, Media, Ordering, Region, Reservation, STEP,
 };
@@ -428,7 +428,7 @@ fn the_size_that_was_allowed() {
             }
         };
         // Not even a span of the next node is left.
-        assert!(matches!(error, Error::Full { need, free } if free < need), "{error}");
+        assert!(matches!(error, Error::Full { need, free, limit: SpaceLimit::MaxSize } if free < need), "{error}");
         assert_eq!(pool.stats().unwrap().file_bytes, 4 * PAGE);
         // The same pool with more room goes on.
         drop((map, pool));

@@ -47,7 +47,7 @@ fn truncated_pools() {
             fs::write(&path, &whole[..len as usize]).unwrap();
             let error = refusal(&path);
             let right =
-                matches!(error, Error::Truncated { have, need } if have == len && need == STEP);
+                matches!(error, Error::Truncated { have, need, .. } if have == len && need == STEP);
             assert!(right, "{len} bytes: {error}");
         }
         // A pool of four pages and a part of the fifth, of which the file has one, two and a half, and nearly all.
@@ -60,7 +60,7 @@ fn truncated_pools() {
             fs::write(&path, &whole[..len as usize]).unwrap();
             let error = refusal(&path);
             let right =
-                matches!(error, Error::Truncated { have, need } if have == len && need == length);
+                matches!(error, Error::Truncated { have, need, .. } if have == len && need == length);
             assert!(right, "{len} bytes: {error}");
         }
     }

@@ -55,7 +55,7 @@ fn look(args: &Args) -> Result<Finding> {
     let options = with_checkpoints(args.pool.options(), args.checkpoints.choice());
     let mut doubt = None;
     let opened = match options.clone().read_only(true).open_existing(path) {
-        Err(Error::NeedsRestore { reason }) => {
+        Err(Error::NeedsRestore { reason, .. }) => {
             doubt = Some(reason.to_string());
             if args.accept {
                 options.restore(false).accept_unclean(true).open_existing(path)
