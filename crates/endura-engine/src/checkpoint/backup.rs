@@ -9,6 +9,7 @@ use super::aside::set_aside;
 use super::found::{self, Restored};
 use crate::checkpoint::beside::{self, Beside};
 use crate::checkpoint::restore::{self, Writes};
+use crate::checkpoint::why;
 use crate::checkpoint::{Relation, Said};
 use crate::media::{Mapped, Media, Placement, Region};
 use crate::os::{disk, lock};
@@ -127,15 +128,15 @@ impl ByHand<'_> {
 
     /// Fails unless the checkpoint may be used for a pool that records `said`.
     fn check(&self, from: &Beside, said: Said<'_>) -> Result<()> {
-        let refused = |what| Err(beside::bad(from.path(), what));
+        let refused = |what| Err(why::bad(from.path(), what));
         match from.relation(said) {
-            None => refused(beside::EMPTY),
-            Some(Relation::Foreign) => refused(beside::FOREIGN),
+            None => refused(why::EMPTY),
+            Some(Relation::Foreign) => refused(why::FOREIGN),
             // The caller named this checkpoint, and so knows which one it is.
             _ if self.from.is_some() => Ok(()),
-            Some(Relation::Stale) => refused(beside::STALE),
-            Some(Relation::Older) => refused(beside::OLDER),
-            Some(Relation::Related { lags: true, .. }) => refused(beside::LAGS),
+            Some(Relation::Stale) => refused(why::STALE),
+            Some(Relation::Older) => refused(why::OLDER),
+            Some(Relation::Related { lags: true, .. }) => refused(why::LAGS),
             Some(Relation::Related { .. }) => Ok(()),
         }
     }
@@ -152,7 +153,7 @@ impl ByHand<'_> {
         file.hear_of_refused_pages();
         let suspected = from.suspects(file.superblock());
         let Some(doubt) = file.doubt(placement, suspected)? else {
-            return Err(beside::bad(from.path(), WHOLE));
+            return Err(why::bad(from.path(), WHOLE));
         };
         file.expect_alone()?;
         let kept = if self.keep_torn { Some(set_aside(file, self.path)?) } else { None };
@@ -193,7 +194,7 @@ impl ByHand<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Err(beside::bad(&path, TOO_FAST))
+        Err(why::bad(&path, TOO_FAST))
     }
 
     /// Creates a pool that does not exist from a checkpoint.

@@ -8,6 +8,7 @@ use super::aside::set_aside;
 use super::choice::Checkpoints;
 use crate::checkpoint::beside::{self, Beside, PathTarget};
 use crate::checkpoint::restore::{self, Writes};
+use crate::checkpoint::why;
 use crate::checkpoint::{Failure, Kept, Relation, Said};
 use crate::media::Placement;
 use crate::os::file_identity::FileId;
@@ -104,22 +105,22 @@ impl CheckpointPlan {
             && !comes_back
             && choice.is_none_or(|choice| choice.file.is_none())
         {
-            return Err(beside::bad(&path, ELSEWHERE));
+            return Err(why::bad(&path, ELSEWHERE));
         }
         if schedule.is_on && !beside::has_possible_name(&path) {
-            return Err(beside::bad(&path, beside::NAME_TOO_LONG));
+            return Err(why::bad(&path, why::NAME_TOO_LONG));
         }
         let Surroundings { folder, in_memory, mut warnings } =
             look_at_folder(&path, pool, search.any_filesystem)?;
         let found = Beside::open(&path, search.most_pages, (false, search.patience))?;
         if schedule.is_on && found.is_none() {
             if choice.is_some_and(|choice| choice.must_exist) {
-                return Err(beside::bad(&path, MUST_EXIST));
+                return Err(why::bad(&path, MUST_EXIST));
             }
             let (had_one, may_need_it) = (newest_of(pool)?.is_some(), !last.clean);
             match last.schedule.is_elsewhere {
                 true if had_one && may_need_it && !search.accepts => {
-                    return Err(beside::bad(&path, NOT_THERE));
+                    return Err(why::bad(&path, NOT_THERE));
                 }
                 is_elsewhere if had_one && (is_elsewhere && !comes_back || may_need_it) => {
                     warnings.push(IS_MISSING)
@@ -153,10 +154,10 @@ impl CheckpointPlan {
         match found.relation(said(pool, true)?) {
             None => Ok(None),
             Some(Relation::Related { lags: false, .. }) => Ok(Some(found)),
-            Some(Relation::Older) => Err(beside::bad(&self.path, beside::OLDER)),
-            Some(Relation::Related { .. }) => Err(beside::bad(&self.path, beside::LAGS)),
-            Some(Relation::Stale) => Err(beside::bad(&self.path, beside::STALE)),
-            Some(Relation::Foreign) => Err(beside::bad(&self.path, beside::FOREIGN)),
+            Some(Relation::Older) => Err(why::bad(&self.path, why::OLDER)),
+            Some(Relation::Related { .. }) => Err(why::bad(&self.path, why::LAGS)),
+            Some(Relation::Stale) => Err(why::bad(&self.path, why::STALE)),
+            Some(Relation::Foreign) => Err(why::bad(&self.path, why::FOREIGN)),
         }
     }
 
@@ -188,7 +189,7 @@ impl CheckpointPlan {
         let Some(from) = self.way_back(file)? else { return Ok(None) };
         let kept = if doubt.may_be_whole() { Some(set_aside(file, path)?) } else { None };
         let restored = restore_in_place(file, from, placement, &mut quietly);
-        let restored = restored.map_err(|error| beside::explained(error, true))?;
+        let restored = restored.map_err(|error| why::explained(error, true))?;
         Ok(Some(Restored { reason: Some(doubt.reason()), kept, ..restored }))
     }
 
@@ -198,9 +199,9 @@ impl CheckpointPlan {
         let said = said(file, may_be_torn)?;
         let relation = self.found.as_ref().and_then(|found| found.relation(said));
         self.is_current = match relation {
-            Some(Relation::Older) => return Err(beside::bad(&self.path, beside::OLDER)),
-            Some(Relation::Foreign) => return Err(beside::bad(&self.path, beside::FOREIGN)),
-            Some(Relation::Stale) => return Err(beside::bad(&self.path, beside::STALE)),
+            Some(Relation::Older) => return Err(why::bad(&self.path, why::OLDER)),
+            Some(Relation::Foreign) => return Err(why::bad(&self.path, why::FOREIGN)),
+            Some(Relation::Stale) => return Err(why::bad(&self.path, why::STALE)),
             Some(Relation::Related { is_current, .. }) => is_current,
             None => false,
         };
@@ -306,7 +307,7 @@ pub(super) fn look_at_folder(
         return of(Some(id), is_pool_in_memory, None);
     }
     let filesystem = match Filesystem::of(&folder, any_filesystem) {
-        Err(Error::Unsupported { .. }) => return Err(beside::bad(path, NO_DISK)),
+        Err(Error::Unsupported { .. }) => return Err(why::bad(path, NO_DISK)),
         filesystem => filesystem?,
     };
     let in_memory = filesystem.is_in_memory();
@@ -397,9 +398,9 @@ fn write_number_of(from: &Beside, file: &fs::File) -> Result<()> {
 }
 
 pub(super) fn newest(from: &Beside) -> Result<(Superblock, SystemTime)> {
-    let moment = from.newest().ok_or_else(|| beside::bad(from.path(), beside::EMPTY))?;
+    let moment = from.newest().ok_or_else(|| why::bad(from.path(), why::EMPTY))?;
     let root = Superblock::decode(&moment.superblock);
-    let root = root.ok_or_else(|| beside::bad(from.path(), beside::FOREIGN))?;
+    let root = root.ok_or_else(|| why::bad(from.path(), why::FOREIGN))?;
     root.check(false)?;
     Ok((root, beside::time_of(&moment)))
 }

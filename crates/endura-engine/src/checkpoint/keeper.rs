@@ -14,6 +14,7 @@ use super::timing::first_after;
 use crate::checkpoint::beside::{self, Beside};
 use crate::checkpoint::copy::{Copier, Pages, When};
 use crate::checkpoint::restore;
+use crate::checkpoint::why;
 use crate::media::{Mapped, Media};
 use crate::os::fork::ForkGuard;
 use crate::space::{Blocks, BlocksWatch, OwnPath, PoolFile, Schedule, Space, Superblock};
@@ -136,8 +137,7 @@ impl Keeper {
     ) -> Result<R> {
         let mut maker = self.shared.maker.lock();
         self.shared.round(&mut maker, self.shared.superblock, When::Open)?;
-        let beside =
-            maker.kept.file().ok_or_else(|| beside::bad(&self.shared.path, beside::EMPTY))?;
+        let beside = maker.kept.file().ok_or_else(|| why::bad(&self.shared.path, why::EMPTY))?;
         use_it(beside)
     }
 

@@ -8,6 +8,7 @@ use super::found::{number_not_written, pages_within};
 use super::stats::{Checkpoint, CheckpointFailure};
 use crate::checkpoint::beside;
 use crate::checkpoint::copy::{Copier, NoRound, Pages, RoundOutcome, When};
+use crate::checkpoint::why;
 use crate::checkpoint::{Kept, restore};
 use crate::error::since;
 use crate::media::{Mapped, Media};
@@ -108,7 +109,7 @@ impl SessionRounds {
             made = self.space.told(made).map_err(|error| match self.space.met_damage() {
                 Some(_) => {
                     self.suspect(maker);
-                    beside::bad(&self.path, beside::DAMAGE)
+                    why::bad(&self.path, why::DAMAGE)
                 }
                 None => error,
             });
@@ -154,7 +155,7 @@ impl SessionRounds {
             Error::BadCheckpoint { what, .. } | Error::Corrupt { what, .. } => Some(*what),
             _ => None,
         };
-        known.problem = Some(beside::problem_of(error));
+        known.problem = Some(why::problem_of(error));
         known.last_failure = Some(CheckpointFailure { at, code, reason });
         known.failures = known.failures.saturating_add(1);
         let in_a_row = known.failures;
@@ -185,15 +186,15 @@ impl SessionRounds {
     /// Fails unless the contents of the pool may replace the newest checkpoint.
     pub(super) fn vouch(&self, is_closed: bool) -> Result<()> {
         let space = &self.space;
-        let refused = |what| Err(beside::bad(&self.path, what));
+        let refused = |what| Err(why::bad(&self.path, what));
         if space.met_damage().is_none() && self.is_in_doubt && !space.is_walked(is_closed)? {
             let state = space.leak_recovery().state;
             if space.met_damage().is_none() {
                 let is_unknown = state == LeakRecoveryState::Failed;
-                return refused(if is_unknown { beside::UNKNOWN } else { beside::UNVERIFIED });
+                return refused(if is_unknown { why::UNKNOWN } else { why::UNVERIFIED });
             }
         }
-        if space.met_damage().is_some() { refused(beside::DAMAGE) } else { Ok(()) }
+        if space.met_damage().is_some() { refused(why::DAMAGE) } else { Ok(()) }
     }
 
     fn try_round(
@@ -278,7 +279,7 @@ impl SessionRounds {
         })?;
         match self.own_path.is_found() {
             true => Ok(()),
-            false => Err(beside::bad(&self.path, beside::OF_A_REMOVED_POOL)),
+            false => Err(why::bad(&self.path, why::OF_A_REMOVED_POOL)),
         }
     }
 

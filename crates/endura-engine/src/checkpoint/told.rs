@@ -8,6 +8,8 @@ use super::choice::Checkpoints;
 use super::found::{look_at_folder, newest_of, said};
 use super::stats::CheckpointStats;
 use crate::checkpoint::beside::{self, Beside, PATIENCE};
+use crate::checkpoint::why;
+use crate::media::Placement;
 use crate::os::new_file::folder_of;
 use crate::os::whereabouts;
 use crate::space::{PoolFile, Schedule, Superblock};
@@ -21,10 +23,13 @@ pub(crate) fn facts(
     path: &Path,
     choice: Option<&Checkpoints>,
     pool: &PoolFile,
+    placement: &Placement,
 ) -> Option<CheckpointStats> {
-    let last = pool.superblock();
-    let Schedule { every, after_bytes, .. } =
-        Some(last.schedule).filter(|schedule| schedule.is_on)?;
+    let schedule = match gets_the_default(pool, placement) {
+        true => Checkpoints::default().schedule,
+        false => pool.superblock().schedule,
+    };
+    let Schedule { every, after_bytes, .. } = Some(schedule).filter(|schedule| schedule.is_on)?;
     let (path, found, made) = look(path, choice, pool, &opened);
     let surroundings = look_at_folder(&path, pool, true);
     let in_memory = surroundings.is_ok_and(|around| around.in_memory);
@@ -45,6 +50,13 @@ pub(crate) fn facts(
         bytes: found.map_or(0, |found| found.bytes()),
         changed_bytes: 0,
     })
+}
+
+/// Whether the pool gets the default checkpoints when it is opened for writing: it was made in memory, or copied from
+/// one that was, and is on a disk for the first time.
+pub(crate) fn gets_the_default(pool: &PoolFile, placement: &Placement) -> bool {
+    let is_written_back = !placement.direct && !pool.filesystem().is_in_memory();
+    pool.superblock().schedule.is_unchosen_off() && is_written_back
 }
 
 /// The checkpoint of a pool that may be torn; `None` if the pool makes none. This process may have the file locked.
@@ -101,10 +113,10 @@ fn look(
     let found = match open(&path) {
         Ok(found) => found,
         Err(Error::Io { source, .. }) => {
-            let error = beside::words_of(&source);
+            let error = why::words_of(&source);
             return (path, None, Err(CheckpointProblem::Unreadable { error }));
         }
-        Err(error) => return (path, None, Err(beside::problem_of(&error))),
+        Err(error) => return (path, None, Err(why::problem_of(&error))),
     };
     let made = match &found {
         Some(found) => made(found, pool),
@@ -116,8 +128,8 @@ fn look(
 /// When the checkpoint was made, or why the pool cannot go back to it.
 fn made(found: &Beside, pool: &PoolFile) -> Result<SystemTime, CheckpointProblem> {
     let relation = said(pool, true).map(|said| found.relation(said));
-    let relation = relation.map_err(|error| beside::problem_of(&error))?;
-    match (beside::problem_with(relation), found.newest()) {
+    let relation = relation.map_err(|error| why::problem_of(&error))?;
+    match (why::problem_with(relation), found.newest()) {
         (None, Some(moment)) => Ok(beside::time_of(&moment)),
         (problem, _) => Err(problem.unwrap_or(CheckpointProblem::NoCheckpoint)),
     }

@@ -11,9 +11,10 @@
 use super::addresses::DEFAULT_MAX_SIZE;
 use super::locked::Locked;
 use super::verify::verify;
-use crate::checkpoint::beside::{self, PATIENCE};
+use crate::checkpoint::beside::PATIENCE;
 use crate::checkpoint::found::{self, CheckpointPlan, Search};
 use crate::checkpoint::told;
+use crate::checkpoint::why;
 use crate::checkpoint::{CheckpointStats, Checkpoints, Restored};
 use crate::media::{Domain, Placement};
 use crate::space::{Doubt, OwnPath, Schedule, Session, Space};
@@ -85,7 +86,7 @@ impl<'o> Locked<'o> {
                 Making::Planned(Box::new(plan))
             }
             None if options.read_only => {
-                let told = told::facts(path, options.checkpoints.as_ref(), &self.file);
+                let told = told::facts(path, options.checkpoints.as_ref(), &self.file, &placement);
                 told.map_or(Making::None, |told| Making::Told(Box::new(told)))
             }
             None => {
@@ -102,10 +103,7 @@ impl<'o> Locked<'o> {
     /// When and where checkpoints are made; `None` if they are not.
     fn plan(&self, placement: &Placement) -> Result<Option<CheckpointPlan>> {
         let (options, file) = (self.options, &self.file);
-        let is_written_back = !placement.direct && !file.filesystem().is_in_memory();
-        // A pool that was made in memory, or copied from one, comes to a disk for the first time.
-        let default = (file.superblock().schedule.is_unchosen_off() && is_written_back)
-            .then(Checkpoints::default);
+        let default = told::gets_the_default(file, placement).then(Checkpoints::default);
         let choice = options.checkpoints.as_ref().or(default.as_ref());
         let most = options.max_size.unwrap_or(DEFAULT_MAX_SIZE).max(file.len()?);
         let search = Search {
@@ -122,7 +120,7 @@ impl<'o> Locked<'o> {
     fn explain(&self, error: Error, placement: &Placement) -> Error {
         let last = self.file.superblock();
         let doubt = self.file.doubt(placement, last.suspects(last));
-        beside::explained(error, !matches!(doubt, Ok(None)))
+        why::explained(error, !matches!(doubt, Ok(None)))
     }
 
     /// Why the pool may be torn, if it may be, and whether the disk is suspected to have refused pages of it.
