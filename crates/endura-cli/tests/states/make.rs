@@ -160,8 +160,8 @@ pub(crate) const STATES: &[State] = &[
         damage(folder);
     }),
     on_disk(
-        "refused pages",
-        "The disk refused pages of the pool, or a session met damage in it.",
+        "poisoned",
+        "The disk refused pages of the pool, or a session met damage in it, so that its handle was poisoned.",
         |folder| {
             killed(folder);
             patch(folder, |superblock| superblock.suspect = half(superblock));

@@ -64,8 +64,8 @@ fn with_code(text: String, code: i32) -> String {
 
 /// The rows that depend on the state.
 fn info(folder: &Path) -> String {
-    const ROWS: [&str; 8] =
-        ["power", "checkpoints", "file", "newest", "last", "warning:", "main", "not"];
+    const ROWS: [&str; 9] =
+        ["power", "checkpoints", "file", "newest", "last", "warning:", "main", "not", "and"];
     let output = run(folder, &["info", "p", "--wait", "0"]);
     let out = text(&output.stdout);
     assert!(out.lines().all(|line| line.chars().count() <= 60), "wider than 60 columns:\n{out}");
@@ -120,8 +120,12 @@ fn normalised(text: &str) -> String {
         let digits = word.trim_start_matches('(');
         !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || ".,".contains(c))
     };
-    let is_date = |word: &str| word.len() == 10 && word.matches('-').count() == 2;
-    let is_time = |word: &str| word.len() == 8 && word.matches(':').count() == 2;
+    let has_form = |word: &str, form: &str| {
+        word.len() == form.len()
+            && word.chars().zip(form.chars()).all(|(c, f)| c == f || f == '0' && c.is_ascii_digit())
+    };
+    let is_date = |word: &str| has_form(word, "0000-00-00");
+    let is_time = |word: &str| has_form(word, "00:00:00");
     let mut shown = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let unit = words.get(at + 1).copied().unwrap_or_default();

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::aside::set_aside;
 use super::found::{self, Restored};
+use super::told;
 use crate::checkpoint::beside::{self, Beside};
 use crate::checkpoint::restore::{self, Writes};
 use crate::checkpoint::why;
@@ -148,11 +149,16 @@ impl ByHand<'_> {
         placement: &Placement,
         progress: &mut restore::Progress<'_>,
     ) -> Result<Restored> {
-        let mut from = self.checkpoint()?;
+        let last = *file.superblock();
+        let is_torn =
+            |file: &PoolFile| !matches!(file.doubt(placement, last.suspects(&last)), Ok(None));
+        let from = self.checkpoint();
+        let mut from = from.map_err(|error| why::explained(error, is_torn(file)))?;
         self.check(&from, found::said(file, true)?)?;
         file.hear_of_refused_pages();
         let suspected = from.suspects(file.superblock());
         let Some(doubt) = file.doubt(placement, suspected)? else {
+            file.check_length().map_err(|error| told::explained(self.path, None, error))?;
             return Err(why::bad(from.path(), WHOLE));
         };
         file.expect_alone()?;

@@ -113,6 +113,14 @@ impl CheckpointPlan {
         let Surroundings { folder, in_memory, mut warnings } =
             look_at_folder(&path, pool, search.any_filesystem)?;
         let found = Beside::open(&path, search.most_pages, (false, search.patience))?;
+        let returns = comes_back && last.schedule.is_elsewhere && last.clean;
+        let found = match found {
+            Some(found) if returns && is_left_over(&found, pool)? && rename_old(&path).is_ok() => {
+                warnings.push(RENAMED);
+                None
+            }
+            found => found,
+        };
         if schedule.is_on && found.is_none() {
             if choice.is_some_and(|choice| choice.must_exist) {
                 return Err(why::bad(&path, MUST_EXIST));
@@ -255,6 +263,9 @@ impl CheckpointPlan {
     }
 }
 
+/// How many names are tried for an old checkpoint.
+const MOST_OLD: u32 = 100;
+
 pub(crate) const MUST_EXIST: &str = "there is none, and it was said that there must be (`must_exist`, `--checkpoint-must-exist`): mount its disk, or leave that \
      out to begin without";
 const NOT_THERE: &str = "the pool was not closed, and the checkpoint that it had is not there: mount its disk, or give the file that it had; to go on \
@@ -263,6 +274,8 @@ const IS_MISSING: &str = "the checkpoint that the pool had is not there, as if i
      way back, and the one that was there will then be refused";
 const MOUNTED_ALONE: &str = "the pool's file is mounted by itself, without its folder: its checkpoint is beside the mount point, where the pool is not, and is lost \
      with that (with a container); mount the folder, or name a file for the checkpoint that stays";
+const RENAMED: &str = "the checkpoint that was beside the pool before its checkpoints were in another file has `.old` behind its name now, and \
+     counts no more: remove it";
 const NOT_REMOVED: &str =
     "the checkpoint that the pool had could not be removed, and counts no more: remove it";
 const TOO_LARGE: &str = "the pool may become larger than 16 TiB (`max_size`), of which no checkpoint can be made: beyond that a power loss \
@@ -336,6 +349,27 @@ pub(super) fn number_not_written(error: io::Error) -> Error {
 
 const ELSEWHERE: &str = "the pool has its checkpoints in a file that is given at each open: give it (`Checkpoints::in_file`, \
      `--checkpoint-file`)";
+
+/// Whether the checkpoint beside a closed pool is from the time before the pool had its checkpoints in another file.
+fn is_left_over(found: &Beside, pool: &PoolFile) -> Result<bool> {
+    let relation = found.relation(said(pool, false)?);
+    Ok(matches!(relation, Some(Relation::Stale | Relation::Older)))
+}
+
+/// Gives the file a name with `.old` at its end that no file has. Nothing is lost if the file was of use after all.
+fn rename_old(path: &Path) -> io::Result<()> {
+    let names = (1..MOST_OLD).map(|number| match number {
+        1 => beside::with_suffix(path, ".old"),
+        number => beside::with_suffix(path, &format!(".old-{number}")),
+    });
+    for name in names {
+        match fs::hard_link(path, name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            linked => return linked.and_then(|()| remove(path)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
 
 fn remove(path: &Path) -> io::Result<()> {
     let folder = own_file::open_folder(folder_of(path));

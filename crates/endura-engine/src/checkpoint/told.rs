@@ -81,6 +81,16 @@ pub(crate) fn beside_no_pool(
     Some(Box::new(FoundCheckpoint::new(path, Ok(beside::time_of(&moment)))))
 }
 
+/// The error of a pool that is missing, with its checkpoint if that is there.
+pub(crate) fn missing(path: &Path, choice: Option<&Checkpoints>, error: Error) -> Error {
+    match (error, beside_no_pool(path, choice).map(|found| *found)) {
+        (Error::Io { source, .. }, Some(FoundCheckpoint { path: from, made: Ok(made) })) => {
+            Error::missing_pool(path, (&from, made), source)
+        }
+        (error, _) => error,
+    }
+}
+
 /// `error`, which was met before the pool was opened for writing, with the checkpoint to which its reader can turn.
 pub(crate) fn explained(path: &Path, choice: Option<&Checkpoints>, error: Error) -> Error {
     let found = || beside_no_pool(path, choice);

@@ -71,6 +71,8 @@ const BELONGS: &str = ", which belongs to ";
 /// The beginnings of [`Error::Io`](crate::Error::Io)'s `doing` that concern a path of the caller.
 pub(super) const OPENING: &str = "opening ";
 pub(super) const CREATING: &str = "creating ";
+/// Stands between the path of a pool that is missing and that of its checkpoint.
+pub(super) const HAS_CHECKPOINT: &str = ", which is missing but has the checkpoint ";
 pub(super) const OPENING_CHECKPOINT: &str = "opening the checkpoint ";
 
 /// The advice for an I/O error. It concerns a path only if the caller gave that path, because the caller has not chosen
@@ -80,6 +82,9 @@ pub(super) fn act(doing: &str, source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound if doing.starts_with(OPENING_CHECKPOINT) => {
             "; give its path if it is elsewhere (`--from`)"
+        }
+        io::ErrorKind::NotFound if doing.contains(HAS_CHECKPOINT) => {
+            "; `endura restore` (`Pool::restore`) makes it again from that"
         }
         io::ErrorKind::NotFound if is_callers_path => "; check the path",
         io::ErrorKind::AlreadyExists if is_callers_path => {

@@ -160,9 +160,25 @@ impl FoundCheckpoint {
                     ", and its checkpoint is in another file: name that (`--checkpoint-file`); else {ACCEPT}"
                 )
             }
-            Some(Self { path, made: Err(problem) }) => {
-                format!(", and {} cannot help ({problem}): {ACCEPT}", path.display())
-            }
+            Some(Self {
+                path,
+                made:
+                    Err(
+                        CheckpointProblem::Stale
+                        | CheckpointProblem::Older
+                        | CheckpointProblem::Outdated,
+                    ),
+            }) => format!(
+                ", and {path} does not match it: to go back to that checkpoint, move the pool file away and open its \
+                 path again; else restore a backup, or move the checkpoint away and accept the pool with `endura check \
+                 --accept`",
+                path = path.display()
+            ),
+            Some(Self { path, made: Err(problem) }) => format!(
+                ", and {path} cannot help ({problem}): restore a backup, or move {path} away, and verify and accept the \
+                 pool with `endura check --accept`",
+                path = path.display()
+            ),
             None => format!(", and it has no checkpoint: {ACCEPT}"),
         }
     }

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use super::advice::{self, CREATING, OPENING, OPENING_CHECKPOINT, named};
+use super::advice::{self, CREATING, HAS_CHECKPOINT, OPENING, OPENING_CHECKPOINT, named};
 use super::checkpoint::FoundCheckpoint;
 use super::limit::SpaceLimit;
+use super::span::since;
 use crate::kind::Kind;
 use crate::types::Types;
 
@@ -364,6 +366,16 @@ impl Error {
     pub(crate) fn opening(path: &Path, source: impl Into<io::Error>) -> Self {
         let source = source.into();
         Self::io(format!("{OPENING}{}", named(path, &source)), source)
+    }
+
+    /// There is no pool at the path that the caller gave, but a checkpoint of one.
+    pub(crate) fn missing_pool(
+        path: &Path,
+        (from, made): (&Path, SystemTime),
+        source: io::Error,
+    ) -> Self {
+        let (path, from, age) = (path.display(), from.display(), since(made));
+        Self::io(format!("{OPENING}{path}{HAS_CHECKPOINT}{from}, of {age} ago"), source)
     }
 
     /// There is no checkpoint at the path where it was looked for.

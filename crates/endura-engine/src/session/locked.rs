@@ -77,7 +77,7 @@ impl<'o> Locked<'o> {
                     None if fs::metadata(path).is_ok() => {
                         Ok(of(Origin::Found, options.lock(path)?))
                     }
-                    None => Err(error),
+                    None => Err(told::missing(path, options.checkpoints.as_ref(), error)),
                 }
             }
             Err(error) => Err(told::explained(path, options.checkpoints.as_ref(), error)),

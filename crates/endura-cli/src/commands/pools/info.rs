@@ -140,6 +140,9 @@ fn after_power_loss(pool: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
     }
     let newest = match (&kept.newest, &kept.problem) {
         (_, Some(CheckpointProblem::NotNamed)) => "--checkpoint-file has to name the file".into(),
+        (None, Some(problem)) if refuses_writers(problem) => {
+            format!("{problem}: an open for writing is refused")
+        }
         (None, Some(problem)) => problem.to_string(),
         (None, None) => CheckpointProblem::NotYet.to_string(),
         (Some(newest), _) if kept.in_memory => format!("{} old, in memory", since(*newest)),
@@ -150,6 +153,21 @@ fn after_power_loss(pool: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         rows.push(("  size", bytes(kept.bytes)));
     }
     rows
+}
+
+/// Whether the pool cannot be opened for writing while its checkpoint is like this.
+fn refuses_writers(problem: &CheckpointProblem) -> bool {
+    matches!(
+        problem,
+        CheckpointProblem::Foreign
+            | CheckpointProblem::Stale
+            | CheckpointProblem::Older
+            | CheckpointProblem::Damaged
+            | CheckpointProblem::NoCheckpoint
+            | CheckpointProblem::OtherVersion
+            | CheckpointProblem::NameTooLong
+            | CheckpointProblem::Unreadable { .. }
+    )
 }
 
 /// The lines of a text that is broken between words.
