@@ -113,7 +113,8 @@ fn names_an_act(text: &str) -> bool {
 #[test]
 fn every_error_says_what_to_do() {
     let source =
-        std::fs::read_to_string(rules::root().join("crates/endura-engine/src/error/error.rs")).unwrap();
+        std::fs::read_to_string(rules::root().join("crates/endura-engine/src/error/error.rs"))
+            .unwrap();
     let file = syn::parse_file(&source).unwrap();
     let variants: BTreeSet<String> = file
         .items
