@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::aside::set_aside;
+use super::choice::Checkpoints;
 use super::found::{self, Restored};
 use super::told;
 use crate::checkpoint::beside::{self, Beside};
@@ -158,7 +159,9 @@ impl ByHand<'_> {
         file.hear_of_refused_pages();
         let suspected = from.suspects(file.superblock());
         let Some(doubt) = file.doubt(placement, suspected)? else {
-            file.check_length().map_err(|error| told::explained(self.path, None, error))?;
+            let choice = self.from.map(|from| Checkpoints::as_left().in_file(from));
+            let told = |error| told::cut(self.path, choice.as_ref(), file, error);
+            file.check_length().map_err(told)?;
             return Err(why::bad(from.path(), WHOLE));
         };
         file.expect_alone()?;

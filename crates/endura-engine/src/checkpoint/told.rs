@@ -12,7 +12,7 @@ use crate::checkpoint::why;
 use crate::media::Placement;
 use crate::os::new_file::folder_of;
 use crate::os::whereabouts;
-use crate::space::{PoolFile, Schedule, Superblock};
+use crate::space::{PoolFile, Schedule, Superblock, own};
 use crate::{CheckpointProblem, Error, FoundCheckpoint, Result};
 
 /// Opens a file of checkpoints.
@@ -76,9 +76,28 @@ pub(crate) fn beside_no_pool(
     choice: Option<&Checkpoints>,
 ) -> Option<Box<FoundCheckpoint>> {
     let chosen = choice.and_then(|choice| choice.file.clone());
-    let path = chosen.unwrap_or_else(|| beside::default_path(path));
-    let moment = seen(&path).ok()??.newest()?;
-    Some(Box::new(FoundCheckpoint::new(path, Ok(beside::time_of(&moment)))))
+    let is_chosen = chosen.is_some();
+    let from = chosen.unwrap_or_else(|| beside::default_path(path));
+    let moment = seen(&from).ok()??.newest()?;
+    // A file that was chosen may be of a pool at another path.
+    let is_own = !is_chosen || [0, own::hash_of(path)].contains(&moment.path);
+    is_own.then(|| Box::new(FoundCheckpoint::new(from, Ok(beside::time_of(&moment)))))
+}
+
+/// The error of a pool whose file was cut short, with its checkpoint if that is good.
+pub(crate) fn cut(
+    path: &Path,
+    choice: Option<&Checkpoints>,
+    pool: &PoolFile,
+    error: Error,
+) -> Error {
+    match error {
+        Error::Truncated { have, need, checkpoint: None } => {
+            let checkpoint = way_back(path, choice, pool).filter(|found| found.made.is_ok());
+            Error::Truncated { have, need, checkpoint }
+        }
+        error => error,
+    }
 }
 
 /// The error of a pool that is missing, with its checkpoint if that is there.

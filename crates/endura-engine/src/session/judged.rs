@@ -74,7 +74,8 @@ impl<'o> Locked<'o> {
             return Err(Error::NeedsRestore { reason: doubt.reason(), checkpoint });
         }
         let choice = options.checkpoints.as_ref();
-        self.file.check_length().map_err(|error| told::explained(path, choice, error))?;
+        let told = |error| told::cut(path, choice, &self.file, error);
+        self.file.check_length().map_err(told)?;
         let is_accepted = doubt.is_some();
         if is_accepted {
             self.accept(placement, is_suspect)?;
