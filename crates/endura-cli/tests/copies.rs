@@ -44,7 +44,11 @@ fn lose_power(place: &Place, is_torn: bool) {
 }
 
 fn power_loss(info: &str) -> &str {
-    let line = info.lines().find_map(|line| line.trim().strip_prefix("power loss"));
+    row(info, "power loss")
+}
+
+fn row<'i>(info: &'i str, name: &str) -> &'i str {
+    let line = info.lines().find_map(|line| line.trim().strip_prefix(name));
     line.expect("a line about it").trim()
 }
 
@@ -55,24 +59,25 @@ fn a_pool_is_told_when_and_where_to_make_checkpoints() {
     works(&["put", pool, "1", "1"]);
     assert_eq!(place.all_names(), ["pool", "pool.checkpoint"]);
     let said = works(&["info", pool]);
-    let line = power_loss(&said);
-    let is_right = line.starts_with("back to the last checkpoint, ")
-        && line.contains(" s ago (every 30 s and one round), ")
-        && line.contains("/pool.checkpoint, ");
-    assert!(is_right, "{line}");
+    assert_eq!(power_loss(&said), "nothing is lost: the pool is closed");
+    assert_eq!(row(&said, "checkpoints"), "every 30 s and one round");
+    assert!(row(&said, "newest").ends_with(" s old"), "{said}");
+    assert!(said.contains("/pool.checkpoint\n"), "{said}");
     works(&["put", pool, "1", "1", "--checkpoint-every", "0.25"]);
     works(&["put", pool, "1", "1"]);
     let facts = json(&works(&["info", pool, "--json"]));
     assert_eq!(facts["checkpoints"]["every_seconds"].as_f64(), Some(0.25));
-    assert_eq!(facts["power_loss"], "checkpoint");
+    assert_eq!(facts["power_loss"], "kept");
+    assert!(facts["checkpoints"]["problem"].is_null());
+    assert_eq!(facts["checkpoints"]["in_memory"], false);
     assert!(facts["checkpoints"]["age_seconds"].as_f64() < Some(60.0), "{facts}");
 
     works(&["put", pool, "1", "1", "--no-checkpoints"]);
     assert_eq!(place.all_names(), ["pool"]);
-    assert!(power_loss(&works(&["info", pool])).starts_with("no checkpoints: this pool would be"));
+    assert_eq!(row(&works(&["info", pool]), "checkpoints"), "none");
     let said = ends_with(3, &["checkpoint", pool]);
     assert!(said.contains("--checkpoint-every 30"), "{said}");
-    assert_eq!(json(&works(&["info", pool, "--json"]))["power_loss"], "refused");
+    assert_eq!(json(&works(&["info", pool, "--json"]))["power_loss"], "kept");
     let said =
         ends_with(2, &["put", pool, "1", "1", "--no-checkpoints", "--checkpoint-every", "1"]);
     assert!(said.contains("cannot be used with"), "{said}");
@@ -86,7 +91,7 @@ fn a_pool_is_told_when_and_where_to_make_checkpoints() {
         assert_eq!(facts["power_loss"], after);
     }
     works(&["put", pool, "1", "1", "--checkpoint-every", "off"]);
-    assert_eq!(json(&works(&["info", pool, "--json"]))["power_loss"], "refused");
+    assert_eq!(json(&works(&["info", pool, "--json"]))["power_loss"], "kept");
 
     works(&["put", pool, "1", "2", "--checkpoint-every", "0.5", "--checkpoint-file", kept]);
     let said = ends_with(3, &["put", pool, "1", "3"]);
@@ -107,7 +112,7 @@ fn a_pool_is_told_when_and_where_to_make_checkpoints() {
     }
     assert_eq!(place.all_names(), ["kept", "pool"]);
     let said = works(&["info", pool]);
-    assert!(power_loss(&said).contains("--checkpoint-file has to name"), "{said}");
+    assert!(row(&said, "newest").contains("--checkpoint-file has to name"), "{said}");
     works(&["count", pool, "--checkpoint-file", kept]);
     works(&["drop", pool, "other", "--no-checkpoints", "--checkpoint-file", kept]);
     assert_eq!(place.all_names(), ["pool"]);
@@ -156,13 +161,17 @@ fn a_checkpoint_is_made_on_demand() {
         .expect("a close");
     fs::remove_file(place.path("pool.checkpoint")).expect("its checkpoint");
     let said = works(&["info", pool]);
-    assert!(power_loss(&said).starts_with("no checkpoint yet (on demand)"), "{said}");
-    assert_eq!(json(&works(&["info", pool, "--json"]))["power_loss"], "no_checkpoint_yet");
+    assert_eq!(row(&said, "checkpoints"), "on demand");
+    let facts = json(&works(&["info", pool, "--json"]));
+    assert_eq!(facts["checkpoints"]["problem"], "missing", "{said}");
+    // Nothing is done: the command would remove the checkpoints, and then fail to make one.
+    let said = ends_with(2, &["checkpoint", pool, "--no-checkpoints"]);
+    assert!(said.contains("--no-checkpoints removes"), "{said}");
     let said = works(&["checkpoint", pool]);
     assert!(said.contains("pool.checkpoint: ") && said.contains(" written, "), "{said}");
     let made = json(&works(&["checkpoint", pool, "--json"]));
     assert!(made["bytes"].as_u64() > Some(0) && made["held_ns"].is_u64(), "{made}");
-    assert!(power_loss(&works(&["info", pool])).starts_with("back to the last checkpoint, "));
+    assert!(row(&works(&["info", pool]), "newest").ends_with(" old"));
 }
 
 #[test]
@@ -175,7 +184,7 @@ fn the_next_writer_takes_a_torn_pool_back_and_says_so() {
         for reader in [&["get", pool, "1"][..], &["info", pool], &["scan", pool], &["count", pool]]
         {
             let said = ends_with(3, reader);
-            assert!(said.contains("`endura restore "), "{said}");
+            assert!(said.contains("`endura restore` "), "{said}");
         }
         if by_restore {
             let said = works(&["restore", pool, "--keep-torn"]);

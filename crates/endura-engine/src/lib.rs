@@ -33,11 +33,11 @@ pub mod tree;
 mod types;
 
 pub use checkpoint::{Checkpoint, CheckpointFailure, CheckpointStats, Checkpoints, Restored};
-pub use error::{BoxError, Error, Result};
+pub use error::{BoxError, CheckpointProblem, Error, FoundCheckpoint, Result, SpaceLimit};
 pub use index::NodeLayout;
 pub use kind::Kind;
 pub use media::{Domain, MediaChoice, explain_bus_errors};
-pub use session::{Closed, MapInfo, MapReport, Report, Stats};
+pub use session::{AfterPowerLoss, Closed, MapInfo, MapReport, Report, Stats};
 pub use space::{Event, FORMAT, LeakRecovery, LeakRecoveryState, Shares, SizeUse};
 pub use tree::{Bytes, LONGEST_KEY, LONGEST_VALUE, Repairs};
 pub use types::Types;

@@ -50,7 +50,7 @@ pub(crate) fn text(error: &Error) -> String {
             "the pool is damaged at byte {offset}: {what}; restore it from a backup, or see with `pool.check()` on a copy \
              what is damaged"
         ),
-        Error::Full { need, free } => format!(
+        Error::Full { need, free, .. } => format!(
             "no room for {need} bytes: a value of some {free} would fit; remove entries, open the pool with a larger \
              `max_size`, or free disk space"
         ),
@@ -60,7 +60,7 @@ pub(crate) fn text(error: &Error) -> String {
         Error::Forked => "this process is a fork of the one that opened the pool: open it here, in place of there (one \
                           process at a time writes)"
             .to_owned(),
-        Error::NeedsRestore { reason } => format!(
+        Error::NeedsRestore { reason, .. } => format!(
             "the pool may be torn ({reason}): restore it from a backup, or open it with `accept_unclean=True`, which verifies \
              it first"
         ),

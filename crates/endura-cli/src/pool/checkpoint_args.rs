@@ -66,6 +66,11 @@ impl IntervalArgs {
 }
 
 impl CheckpointArgs {
+    /// Whether these arguments ask for no checkpoints.
+    pub(crate) fn makes_none(&self) -> bool {
+        self.no_checkpoints
+    }
+
     /// The choice that these arguments make; `None` if they make none.
     pub(crate) fn choice(&self) -> Option<Checkpoints> {
         let when = match self.no_checkpoints {

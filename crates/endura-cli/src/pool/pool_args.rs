@@ -11,7 +11,7 @@ use endura_console::args::{KindName, MediaArgs, MediumArgs};
 use endura_console::outcome::{Failure, Result, says_where};
 use endura_console::text::printable;
 
-use crate::pool::checkpoint_args::{CheckpointArgs, default_file, tell_restored};
+use crate::pool::checkpoint_args::{CheckpointArgs, tell_restored};
 use crate::pool::made::Writing;
 use crate::values::guess::{Chosen, Origin};
 use crate::values::map::{OpenMap, Schema};
@@ -125,16 +125,9 @@ pub(crate) fn shown_name(name: &str) -> String {
     printable(name, false)
 }
 
-/// The failure for `error`, with the file that it concerns, and how to take it back to a checkpoint if there is one.
+/// The failure for `error`, with the file that it concerns.
 fn at(path: &Path, error: &Error) -> Failure {
-    let failure = Failure::at(path, error);
-    match error {
-        Error::NeedsRestore { .. } if default_file(path).is_file() => {
-            let path = path.display();
-            failure.noted(format!("`endura restore {path}` takes it back to its last checkpoint"))
-        }
-        _ => failure,
-    }
+    Failure::at(path, error)
 }
 
 /// The options with a choice of checkpoints, if there is one.

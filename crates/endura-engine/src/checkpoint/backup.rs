@@ -1,15 +1,17 @@
 //! Copies of whole pools, and restores by hand.
 
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::aside::set_aside;
+use super::choice::Checkpoints;
 use super::found::{self, Restored};
+use super::told;
 use crate::checkpoint::beside::{self, Beside};
 use crate::checkpoint::restore::{self, Writes};
+use crate::checkpoint::why;
 use crate::checkpoint::{Relation, Said};
 use crate::media::{Mapped, Media, Placement, Region};
 use crate::os::{disk, lock};
@@ -123,20 +125,20 @@ impl ByHand<'_> {
     fn checkpoint(&self) -> Result<Beside> {
         let path = self.checkpoint_path();
         let found = Beside::open(&path, u32::MAX, (true, beside::PATIENCE))?;
-        found.ok_or_else(|| Error::opening(&path, io::Error::from(io::ErrorKind::NotFound)))
+        found.ok_or_else(|| Error::no_checkpoint(&path))
     }
 
     /// Fails unless the checkpoint may be used for a pool that records `said`.
     fn check(&self, from: &Beside, said: Said<'_>) -> Result<()> {
-        let refused = |what| Err(beside::bad(from.path(), what));
+        let refused = |what| Err(why::bad(from.path(), what));
         match from.relation(said) {
-            None => refused(beside::EMPTY),
-            Some(Relation::Foreign) => refused(beside::FOREIGN),
+            None => refused(why::EMPTY),
+            Some(Relation::Foreign) => refused(why::FOREIGN),
             // The caller named this checkpoint, and so knows which one it is.
             _ if self.from.is_some() => Ok(()),
-            Some(Relation::Stale) => refused(beside::STALE),
-            Some(Relation::Older) => refused(beside::OLDER),
-            Some(Relation::Related { lags: true, .. }) => refused(beside::LAGS),
+            Some(Relation::Stale) => refused(why::STALE),
+            Some(Relation::Older) => refused(why::OLDER),
+            Some(Relation::Related { lags: true, .. }) => refused(why::LAGS),
             Some(Relation::Related { .. }) => Ok(()),
         }
     }
@@ -148,12 +150,19 @@ impl ByHand<'_> {
         placement: &Placement,
         progress: &mut restore::Progress<'_>,
     ) -> Result<Restored> {
-        let mut from = self.checkpoint()?;
+        let last = *file.superblock();
+        let is_torn =
+            |file: &PoolFile| !matches!(file.doubt(placement, last.suspects(&last)), Ok(None));
+        let from = self.checkpoint();
+        let mut from = from.map_err(|error| why::explained(error, is_torn(file)))?;
         self.check(&from, found::said(file, true)?)?;
         file.hear_of_refused_pages();
         let suspected = from.suspects(file.superblock());
         let Some(doubt) = file.doubt(placement, suspected)? else {
-            return Err(beside::bad(from.path(), WHOLE));
+            let choice = self.from.map(|from| Checkpoints::as_left().in_file(from));
+            let told = |error| told::cut(self.path, choice.as_ref(), file, error);
+            file.check_length().map_err(told)?;
+            return Err(why::bad(from.path(), WHOLE));
         };
         file.expect_alone()?;
         let kept = if self.keep_torn { Some(set_aside(file, self.path)?) } else { None };
@@ -194,7 +203,7 @@ impl ByHand<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Err(beside::bad(&path, TOO_FAST))
+        Err(why::bad(&path, TOO_FAST))
     }
 
     /// Creates a pool that does not exist from a checkpoint.

@@ -15,6 +15,10 @@ use crate::checkpoint::file::newest::{CheckpointFile, newest_moment};
 use crate::checkpoint::file::root::Moment;
 use crate::checkpoint::lineage::{self, Relation, Said, relation};
 use crate::checkpoint::restore;
+use crate::checkpoint::why::{
+    DAMAGED, EMPTY, FOREIGN, IN_USE, NAME_TOO_LONG, NO_FILE, OTHER_VERSION, REPLACED, WRITTEN_OVER,
+    bad,
+};
 use crate::os::file_identity::FileId;
 use crate::os::lock::{self, FileLock};
 use crate::os::new_file::{NewFile, folder_of};
@@ -24,48 +28,12 @@ use crate::space::Base;
 use crate::space::Superblock;
 use crate::{Error, Result};
 
-/// Why a checkpoint cannot be used, in words.
-pub(crate) const FOREIGN: &str =
-    "it is of another pool; move it away, or give the pool another file for its checkpoints";
-pub(crate) const STALE: &str = "it is of another time of this pool, as if one of the two had been put back from a backup: to have the pool as the \
-     checkpoint is, move the pool away and open it; else move the checkpoint away";
-pub(crate) const OLDER: &str = "the pool has made a newer one than this, as if this one had been put back from a backup: put the newest back; to have the \
-     pool as this checkpoint is, move the pool away and open it; else move this one away";
-pub(crate) const LAGS: &str = "the pool was closed after it was made, and what was written before that close is not in it: restore a backup, or, to have \
-     the pool as the checkpoint is, move the pool away and open it";
-pub(crate) const OF_NO_POOL: &str = "it is of a pool that is not there: open that, which makes it anew from the checkpoint, or remove the checkpoint";
-pub(crate) const DAMAGE: &str = "it stays as it is, because this session met damage in the pool, and a newer one would hold that too: see with \
-     `endura check` what is damaged, and take the pool back to this checkpoint with `endura restore`";
-pub(crate) const UNKNOWN: &str = "it stays as it is, because the pool was not closed before, and has a map of a kind that this build does not know, \
-     so that it cannot be verified: open it with the version that made that map";
-pub(crate) const UNVERIFIED: &str = "it stays as it is until the pool, which was not closed before, is verified: other threads \
-     write faster than that goes on; it is tried again";
-pub(crate) const OF_A_REMOVED_POOL: &str = "the pool was removed or moved while it is open, or another file was put in its place, and it gets no more checkpoints, \
-     for one would bring it back there: put it back, or close it";
-pub(crate) const OF_ANOTHER_NAME: &str = "it is of a pool at another path, which is not there, and nothing is made of it: give each pool a file of its own; if it is \
-     this pool that was moved or renamed, make it by `endura restore POOL --from CHECKPOINT` (`Pool::restore`)";
-pub(crate) const OF_AN_EMPTY_FILE: &str = "the pool that it is of is an empty file now, as if it had been cut, or a copy had failed: move the empty file away and open \
-     its path, which makes the pool anew from this checkpoint";
-pub(crate) const EMPTY: &str = "it holds no checkpoint, and nothing is written to it, for it may be another program's: give another path, or move it \
-     away, and a pool that is whole gets a new one";
-const NO_FILE: &str = "it is no regular file; give another path";
-pub(crate) const NOWHERE: &str = "it is a link to a file that is not there, and nothing is made in its place: mount its disk, or remove the link";
-pub(crate) const REPLACED: &str =
-    "another file was put in its place while the pool was open; move that one away";
-const WRITTEN_OVER: &str = "another one was written over it while the pool was open, perhaps an older one of this pool: move it away, and the next round \
-     makes a new one";
-const IN_USE: &str = "it is locked by another process (a program that makes backups, or a pool that was given the same file): wait for that \
-     (`lock_timeout`, `--wait`), or give each pool a file of its own";
-
+/// The most bytes of a file's name on the file systems of Linux.
+const LONGEST_NAME: usize = 255;
 /// The least time to wait for a lock. A process that is killed releases the lock of the pool before that of the
 /// checkpoint, and a process that only looks holds the lock for a moment.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(1);
-
-/// Whether the error says that another pool, or another process, has locked the checkpoint.
-pub(crate) fn is_in_use(error: &Error) -> bool {
-    matches!(error, Error::BadCheckpoint { what: IN_USE, .. })
-}
 
 /// What the path of a file leads to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +82,9 @@ impl Beside {
     ) -> Result<Option<Self>> {
         match is_file(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
+                return Err(bad(path, NAME_TOO_LONG));
+            }
             Err(error) => return Err(Error::opening(path, error)),
             Ok(false) => return Err(bad(path, NO_FILE)),
             Ok(true) => {}
@@ -396,14 +367,14 @@ fn locked(path: &Path, read_only: bool, patience: Duration) -> Result<(File, Fil
     if is_locked { Ok((file, lock)) } else { Err(bad(path, IN_USE)) }
 }
 
+/// Whether a file can have this name.
+pub(crate) fn has_possible_name(path: &Path) -> bool {
+    path.file_name().is_none_or(|name| name.len() <= LONGEST_NAME)
+}
+
 /// The time of a moment.
 pub(crate) fn time_of(moment: &Moment) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_nanos(moment.made)
-}
-
-/// The error for a checkpoint that cannot be used.
-pub(crate) fn bad(path: &Path, what: &'static str) -> Error {
-    Error::BadCheckpoint { path: path.to_owned(), what }
 }
 
 /// The error for a failure with the file at `path`.
@@ -415,13 +386,8 @@ pub(crate) fn told(path: &Path, failure: Failure) -> Error {
         Failure::Pool(error) => {
             Error::io(format!("writing the pool of the checkpoint {}", path.display()), error)
         }
-        Failure::Version(_) => {
-            bad(path, "it was written by another version of endura; use that one")
-        }
-        Failure::Damaged(_) => bad(
-            path,
-            "it is damaged: what it says was never written; move it away, and a pool that is whole gets a new one",
-        ),
+        Failure::Version(_) => bad(path, OTHER_VERSION),
+        Failure::Damaged(_) => bad(path, DAMAGED),
         Failure::TooLarge => bad(
             path,
             "it has more pages than the pool may have (`max_size`), or than a checkpoint can name",

@@ -6,9 +6,9 @@ use std::{fs, io};
 
 use super::aside::set_aside;
 use super::choice::Checkpoints;
-use super::stats::CheckpointStats;
-use crate::checkpoint::beside::{self, Beside, PATIENCE, PathTarget};
+use crate::checkpoint::beside::{self, Beside, PathTarget};
 use crate::checkpoint::restore::{self, Writes};
+use crate::checkpoint::why;
 use crate::checkpoint::{Failure, Kept, Relation, Said};
 use crate::media::Placement;
 use crate::os::file_identity::FileId;
@@ -30,6 +30,8 @@ pub(crate) struct CheckpointPlan {
     pub(super) is_current: bool,
     /// The folder of the file; `None` if it does not exist.
     pub(super) folder: Option<FileId>,
+    /// Whether the folder is in memory.
+    pub(super) in_memory: bool,
     /// What the pool records about the newest checkpoint.
     pub(super) newest: Option<Newest>,
     warnings: Vec<&'static str>,
@@ -103,18 +105,30 @@ impl CheckpointPlan {
             && !comes_back
             && choice.is_none_or(|choice| choice.file.is_none())
         {
-            return Err(beside::bad(&path, ELSEWHERE));
+            return Err(why::bad(&path, ELSEWHERE));
         }
-        let (folder, mut warnings) = look_at_folder(&path, pool, search.any_filesystem)?;
+        if schedule.is_on && !beside::has_possible_name(&path) {
+            return Err(why::bad(&path, why::NAME_TOO_LONG));
+        }
+        let Surroundings { folder, in_memory, mut warnings } =
+            look_at_folder(&path, pool, search.any_filesystem)?;
         let found = Beside::open(&path, search.most_pages, (false, search.patience))?;
+        let returns = comes_back && last.schedule.is_elsewhere && last.clean;
+        let found = match found {
+            Some(found) if returns && is_left_over(&found, pool)? && rename_old(&path).is_ok() => {
+                warnings.push(RENAMED);
+                None
+            }
+            found => found,
+        };
         if schedule.is_on && found.is_none() {
             if choice.is_some_and(|choice| choice.must_exist) {
-                return Err(beside::bad(&path, MUST_EXIST));
+                return Err(why::bad(&path, MUST_EXIST));
             }
             let (had_one, may_need_it) = (newest_of(pool)?.is_some(), !last.clean);
             match last.schedule.is_elsewhere {
                 true if had_one && may_need_it && !search.accepts => {
-                    return Err(beside::bad(&path, NOT_THERE));
+                    return Err(why::bad(&path, NOT_THERE));
                 }
                 is_elsewhere if had_one && (is_elsewhere && !comes_back || may_need_it) => {
                     warnings.push(IS_MISSING)
@@ -136,6 +150,7 @@ impl CheckpointPlan {
             found,
             is_current: false,
             folder,
+            in_memory,
             newest: None,
             warnings,
         }))
@@ -147,10 +162,10 @@ impl CheckpointPlan {
         match found.relation(said(pool, true)?) {
             None => Ok(None),
             Some(Relation::Related { lags: false, .. }) => Ok(Some(found)),
-            Some(Relation::Older) => Err(beside::bad(&self.path, beside::OLDER)),
-            Some(Relation::Related { .. }) => Err(beside::bad(&self.path, beside::LAGS)),
-            Some(Relation::Stale) => Err(beside::bad(&self.path, beside::STALE)),
-            Some(Relation::Foreign) => Err(beside::bad(&self.path, beside::FOREIGN)),
+            Some(Relation::Older) => Err(why::bad(&self.path, why::OLDER)),
+            Some(Relation::Related { .. }) => Err(why::bad(&self.path, why::LAGS)),
+            Some(Relation::Stale) => Err(why::bad(&self.path, why::STALE)),
+            Some(Relation::Foreign) => Err(why::bad(&self.path, why::FOREIGN)),
         }
     }
 
@@ -181,7 +196,8 @@ impl CheckpointPlan {
     ) -> Result<Option<Restored>> {
         let Some(from) = self.way_back(file)? else { return Ok(None) };
         let kept = if doubt.may_be_whole() { Some(set_aside(file, path)?) } else { None };
-        let restored = restore_in_place(file, from, placement, &mut quietly)?;
+        let restored = restore_in_place(file, from, placement, &mut quietly);
+        let restored = restored.map_err(|error| why::explained(error, true))?;
         Ok(Some(Restored { reason: Some(doubt.reason()), kept, ..restored }))
     }
 
@@ -191,9 +207,9 @@ impl CheckpointPlan {
         let said = said(file, may_be_torn)?;
         let relation = self.found.as_ref().and_then(|found| found.relation(said));
         self.is_current = match relation {
-            Some(Relation::Older) => return Err(beside::bad(&self.path, beside::OLDER)),
-            Some(Relation::Foreign) => return Err(beside::bad(&self.path, beside::FOREIGN)),
-            Some(Relation::Stale) => return Err(beside::bad(&self.path, beside::STALE)),
+            Some(Relation::Older) => return Err(why::bad(&self.path, why::OLDER)),
+            Some(Relation::Foreign) => return Err(why::bad(&self.path, why::FOREIGN)),
+            Some(Relation::Stale) => return Err(why::bad(&self.path, why::STALE)),
             Some(Relation::Related { is_current, .. }) => is_current,
             None => false,
         };
@@ -247,6 +263,9 @@ impl CheckpointPlan {
     }
 }
 
+/// How many names are tried for an old checkpoint.
+const MOST_OLD: u32 = 100;
+
 pub(crate) const MUST_EXIST: &str = "there is none, and it was said that there must be (`must_exist`, `--checkpoint-must-exist`): mount its disk, or leave that \
      out to begin without";
 const NOT_THERE: &str = "the pool was not closed, and the checkpoint that it had is not there: mount its disk, or give the file that it had; to go on \
@@ -255,6 +274,8 @@ const IS_MISSING: &str = "the checkpoint that the pool had is not there, as if i
      way back, and the one that was there will then be refused";
 const MOUNTED_ALONE: &str = "the pool's file is mounted by itself, without its folder: its checkpoint is beside the mount point, where the pool is not, and is lost \
      with that (with a container); mount the folder, or name a file for the checkpoint that stays";
+const RENAMED: &str = "the checkpoint that was beside the pool before its checkpoints were in another file has `.old` behind its name now, and \
+     counts no more: remove it";
 const NOT_REMOVED: &str =
     "the checkpoint that the pool had could not be removed, and counts no more: remove it";
 const TOO_LARGE: &str = "the pool may become larger than 16 TiB (`max_size`), of which no checkpoint can be made: beyond that a power loss \
@@ -266,34 +287,50 @@ const NO_DISK: &str = "its folder is on a network file system, on FUSE or the li
      give it a file on a local one (ext4, xfs), or insist with `allow_any_filesystem(true)`";
 const INSISTED: &str = "the checkpoint is on a network file system, on FUSE or the like: neither its lock nor what was written last can be relied on there";
 
-/// The folder of the checkpoint at `path`, and warnings about its file system, unless the pool is on the same one.
-fn look_at_folder(
+/// The surroundings of a file of checkpoints.
+pub(super) struct Surroundings {
+    /// The folder; `None` if it does not exist.
+    folder: Option<FileId>,
+    /// Whether it is in memory.
+    pub(super) in_memory: bool,
+    /// About its file system, unless the pool is on the same one.
+    warnings: Vec<&'static str>,
+}
+
+/// Looks at the folder of the checkpoint at `path`.
+pub(super) fn look_at_folder(
     path: &Path,
     pool: &PoolFile,
     any_filesystem: bool,
-) -> Result<(Option<FileId>, Vec<&'static str>)> {
+) -> Result<Surroundings> {
     let path_of_folder = folder_of(path);
+    let of = |folder, in_memory, warning: Option<&'static str>| {
+        let warnings = warning.into_iter().collect();
+        Ok(Surroundings { folder, in_memory, warnings })
+    };
     // If the folder does not exist, the first round reports that.
     let Ok(folder) = own_file::open_folder(path_of_folder) else {
-        return Ok((whereabouts::at(path_of_folder).ok(), Vec::new()));
+        return of(whereabouts::at(path_of_folder).ok(), false, None);
     };
     let id_of = |file: &fs::File| file.metadata().map(|facts| FileId::of(&facts));
     let failed = |error| Error::opening(path_of_folder, error);
     let (id, own) = (id_of(&folder).map_err(failed)?, id_of(pool.file()).map_err(failed)?);
+    let is_pool_in_memory = pool.filesystem().is_in_memory();
     if id.device == own.device {
-        return Ok((Some(id), Vec::new()));
+        return of(Some(id), is_pool_in_memory, None);
     }
     let filesystem = match Filesystem::of(&folder, any_filesystem) {
-        Err(Error::Unsupported { .. }) => return Err(beside::bad(path, NO_DISK)),
+        Err(Error::Unsupported { .. }) => return Err(why::bad(path, NO_DISK)),
         filesystem => filesystem?,
     };
+    let in_memory = filesystem.is_in_memory();
     let warning = match filesystem.name() {
         "overlayfs" => Some(ON_OVERLAY),
-        _ if filesystem.is_in_memory() && !pool.filesystem().is_in_memory() => Some(IN_MEMORY),
+        _ if in_memory && !is_pool_in_memory => Some(IN_MEMORY),
         _ if filesystem.is_refused() => Some(INSISTED),
         _ => None,
     };
-    Ok((Some(id), warning.into_iter().collect()))
+    of(Some(id), in_memory, warning)
 }
 
 /// What the pool in this file records about its checkpoints.
@@ -301,7 +338,7 @@ pub(super) fn said(pool: &PoolFile, may_be_torn: bool) -> Result<Said<'_>> {
     Ok(Said { last: pool.superblock(), newest: newest_of(pool)?, may_be_torn })
 }
 
-fn newest_of(pool: &PoolFile) -> Result<Option<Newest>> {
+pub(super) fn newest_of(pool: &PoolFile) -> Result<Option<Newest>> {
     let newest = Newest::read(pool.file());
     newest.map_err(|error| Error::io("reading the number of the newest checkpoint", error))
 }
@@ -312,6 +349,27 @@ pub(super) fn number_not_written(error: io::Error) -> Error {
 
 const ELSEWHERE: &str = "the pool has its checkpoints in a file that is given at each open: give it (`Checkpoints::in_file`, \
      `--checkpoint-file`)";
+
+/// Whether the checkpoint beside a closed pool is from the time before the pool had its checkpoints in another file.
+fn is_left_over(found: &Beside, pool: &PoolFile) -> Result<bool> {
+    let relation = found.relation(said(pool, false)?);
+    Ok(matches!(relation, Some(Relation::Stale | Relation::Older)))
+}
+
+/// Gives the file a name with `.old` at its end that no file has. Nothing is lost if the file was of use after all.
+fn rename_old(path: &Path) -> io::Result<()> {
+    let names = (1..MOST_OLD).map(|number| match number {
+        1 => beside::with_suffix(path, ".old"),
+        number => beside::with_suffix(path, &format!(".old-{number}")),
+    });
+    for name in names {
+        match fs::hard_link(path, name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            linked => return linked.and_then(|()| remove(path)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
 
 fn remove(path: &Path) -> io::Result<()> {
     let folder = own_file::open_folder(folder_of(path));
@@ -374,55 +432,11 @@ fn write_number_of(from: &Beside, file: &fs::File) -> Result<()> {
 }
 
 pub(super) fn newest(from: &Beside) -> Result<(Superblock, SystemTime)> {
-    let moment = from.newest().ok_or_else(|| beside::bad(from.path(), beside::EMPTY))?;
+    let moment = from.newest().ok_or_else(|| why::bad(from.path(), why::EMPTY))?;
     let root = Superblock::decode(&moment.superblock);
-    let root = root.ok_or_else(|| beside::bad(from.path(), beside::FOREIGN))?;
+    let root = root.ok_or_else(|| why::bad(from.path(), why::FOREIGN))?;
     root.check(false)?;
     Ok((root, beside::time_of(&moment)))
-}
-
-/// What a read-only session can report about the checkpoints of a pool.
-pub(crate) fn facts(
-    path: &Path,
-    choice: Option<&Checkpoints>,
-    pool: &PoolFile,
-) -> Option<CheckpointStats> {
-    let last = pool.superblock();
-    let Schedule { every, after_bytes, is_elsewhere, .. } =
-        Some(last.schedule).filter(|schedule| schedule.is_on)?;
-    let chosen = choice.and_then(|choice| choice.file.clone());
-    let is_named = chosen.is_some() || !is_elsewhere;
-    let path = chosen.unwrap_or_else(|| beside::default_path(path));
-    let found = Beside::open(&path, u32::MAX, (true, PATIENCE)).ok().flatten();
-    let found = found.filter(|_| is_named);
-    let is_good = |found: &&Beside| {
-        let relation = said(pool, true).map(|said| found.relation(said));
-        matches!(relation, Ok(Some(Relation::Related { lags: false, .. })))
-    };
-    let newest = found.as_ref().filter(is_good).and_then(|found| found.newest());
-    Some(CheckpointStats {
-        path: if is_named { path } else { PathBuf::new() },
-        every,
-        after_bytes,
-        newest: newest.map(|moment| beside::time_of(&moment)),
-        last: None,
-        last_failure: None,
-        failures_in_a_row: 0,
-        bytes: found.map_or(0, |found| found.bytes()),
-        changed_bytes: 0,
-    })
-}
-
-/// Whether the checkpoint of a pool that is only read records that stores of the session `last` may not have reached
-/// the disk.
-pub(crate) fn suspects(path: &Path, choice: Option<&Checkpoints>, last: &Superblock) -> bool {
-    if last.clean || !last.schedule.is_on {
-        return false;
-    }
-    let chosen = choice.and_then(|choice| choice.file.clone());
-    let path = chosen.unwrap_or_else(|| beside::default_path(path));
-    let found = Beside::open(&path, u32::MAX, (true, PATIENCE)).ok().flatten();
-    found.is_some_and(|found| found.suspects(last))
 }
 
 /// Bytes of the largest pool of which a checkpoint can be made.

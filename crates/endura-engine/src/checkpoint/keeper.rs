@@ -1,5 +1,6 @@
 //! Making checkpoints of an open pool: on demand, by a thread, and at the close.
 
+use std::borrow::Cow;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -13,11 +14,12 @@ use super::timing::first_after;
 use crate::checkpoint::beside::{self, Beside};
 use crate::checkpoint::copy::{Copier, Pages, When};
 use crate::checkpoint::restore;
+use crate::checkpoint::why;
 use crate::media::{Mapped, Media};
 use crate::os::fork::ForkGuard;
 use crate::space::{Blocks, BlocksWatch, OwnPath, PoolFile, Schedule, Space, Superblock};
 use crate::sync::Mutex;
-use crate::{Error, Result};
+use crate::{CheckpointProblem, Error, Result};
 
 /// A thread, and a channel. The thread ends when the channel is dropped.
 struct Thread {
@@ -50,6 +52,11 @@ impl Keeper {
         let superblock = *file.superblock();
         let newest = plan.found.as_ref().and_then(|found| found.newest());
         let made = newest.filter(|_| !superblock.base_lags).map(|moment| beside::time_of(&moment));
+        let problem = match (newest, made) {
+            (_, Some(_)) => None,
+            (Some(_), None) => Some(CheckpointProblem::Outdated),
+            (None, None) => Some(CheckpointProblem::NotYet),
+        };
         // If the clock was set back, the checkpoint counts as new.
         let age = made.map(|made| made.elapsed().unwrap_or_default());
         let is_behind = !space.session().clean || superblock.base_lags;
@@ -65,9 +72,10 @@ impl Keeper {
             is_suspect: false,
             blocks: Blocks::Own,
             obstacle: None,
+            problem,
         };
         let (schedule, path) = (plan.schedule, plan.path.clone());
-        let was_elsewhere = plan.was_elsewhere;
+        let (was_elsewhere, in_memory) = (plan.was_elsewhere, plan.in_memory);
         let newest_said = plan.newest;
         let copier = Copier::of(own_path.hash());
         let maker = Maker { kept: plan.kept(superblock.session), copier, newest: newest_said };
@@ -76,6 +84,7 @@ impl Keeper {
             superblock,
             schedule,
             path,
+            in_memory,
             was_elsewhere,
             first,
             own_path,
@@ -128,8 +137,7 @@ impl Keeper {
     ) -> Result<R> {
         let mut maker = self.shared.maker.lock();
         self.shared.round(&mut maker, self.shared.superblock, When::Open)?;
-        let beside =
-            maker.kept.file().ok_or_else(|| beside::bad(&self.shared.path, beside::EMPTY))?;
+        let beside = maker.kept.file().ok_or_else(|| why::bad(&self.shared.path, why::EMPTY))?;
         use_it(beside)
     }
 
@@ -200,6 +208,8 @@ impl Keeper {
             every: shared.schedule.every,
             after_bytes: shared.schedule.after_bytes,
             newest: known.newest,
+            problem: known.problem,
+            in_memory: shared.in_memory,
             last: known.last,
             last_failure: known.last_failure,
             failures_in_a_row: known.failures,
@@ -209,20 +219,16 @@ impl Keeper {
     }
 
     /// Problems with checkpoints, in sentences for a person.
-    pub(crate) fn warnings(&self) -> impl Iterator<Item = &'static str> {
-        let known = self.shared.known.lock();
-        let (fails, obstacle, blocks) = (known.fails, known.obstacle, known.blocks);
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = Cow<'static, str>> {
+        let known = self.shared.known.lock().clone();
+        let blocks = known.blocks;
         let took = known.last.map_or(Duration::ZERO, |last| last.took);
-        drop(known);
         let has_met_damage = self.shared.space.met_damage().is_some();
         let damage = has_met_damage.then_some(
             "this session met damage in the pool: it makes no checkpoint, and the newest one stays as it is; see with `endura check` \
              what is damaged, and take the pool back with `endura restore`",
         );
-        let fails = (fails && !has_met_damage).then_some(
-            "the last checkpoint could not be made (no room, or an error of the disk: see the event): an earlier one is kept, and \
-             it is tried again",
-        );
+        let fails = (known.fails && !has_met_damage).then(|| known.failure()).flatten();
         let no_thread = self.has_no_thread.then_some(
             "the thread that makes checkpoints could not be started: there are those on demand and at the close only",
         );
@@ -231,7 +237,8 @@ impl Keeper {
             "the last checkpoint took longer than the interval between two: a power loss costs the interval and as long as one takes; \
              choose a longer interval, or a faster disk for them",
         );
-        let fails = fails.into_iter().chain(obstacle).chain(slow);
-        damage.into_iter().chain(fails).chain(no_thread).chain(blocks.warning())
+        let others = slow.into_iter().chain(no_thread).chain(blocks.warning());
+        let damage = damage.into_iter().map(Cow::Borrowed);
+        damage.chain(fails.map(Cow::Owned)).chain(others.map(Cow::Borrowed))
     }
 }

@@ -22,9 +22,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::checkpoint::beside::{self, Beside, PATIENCE, PathTarget, bad};
+use crate::checkpoint::beside::{Beside, PATIENCE, PathTarget};
 use crate::checkpoint::file::failure::Failure;
 use crate::checkpoint::file::root::Moment;
+use crate::checkpoint::why::{self, bad};
 use crate::os::file_identity::FileId;
 use crate::os::new_file::folder_of;
 use crate::os::whereabouts;
@@ -146,7 +147,7 @@ impl Kept {
             }
             Err(_) if has_moved => return Err(bad(&self.path, ANOTHER_FOLDER)),
             Err(_) if fs::symlink_metadata(&self.path).is_ok() => {
-                return Err(bad(&self.path, beside::NOWHERE));
+                return Err(bad(&self.path, why::NOWHERE));
             }
             Err(_) => {}
         }
@@ -182,7 +183,7 @@ impl Kept {
     /// Opens the file at the path, if it holds the newest checkpoint. Returns `false` if it is this session's file, but
     /// was given up. The file that the session had stays open until another one is taken up, because it may come back.
     fn take_up(&mut self, most_pages: u32, has_moved: bool) -> Result<bool> {
-        let refused = if has_moved { ANOTHER_FOLDER } else { beside::REPLACED };
+        let refused = if has_moved { ANOTHER_FOLDER } else { why::REPLACED };
         // If the path leads to the session's own file, that file can be locked again only after it is released.
         if whereabouts::at(&self.path).ok() == self.had {
             self.file = None;

@@ -18,6 +18,8 @@
 //! | [`ahead`] | the part of a round that runs beside writers, before it holds them |
 //! | [`choice`] | the choices of a program: when, and in which file |
 //! | [`found`] | an open that finds a checkpoint: whether it belongs to the pool, and whether to restore it |
+//! | [`told`] | what a session that writes nothing, or an error, says about the checkpoint |
+//! | [`why`] | why a checkpoint cannot be used, in words |
 //! | [`aside`] | keeps a copy of a torn pool before it is restored |
 //! | [`keeper`] | makes checkpoints while a pool is open: on demand, by a thread, at the close |
 //! | [`rounds`] | the rounds of one session: what may prevent them, and their results |
@@ -46,6 +48,8 @@ pub mod restore;
 mod rounds;
 mod stats;
 mod timing;
+pub(crate) mod told;
+pub(crate) mod why;
 
 pub use choice::{Checkpoints, scheduled_as};
 pub(crate) use file::Failure;

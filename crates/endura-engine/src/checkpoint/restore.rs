@@ -94,7 +94,7 @@ pub fn restore<F: DiskFile>(
     let (pages, have) = (pages_of_pool(from)?, file.metadata().map_err(Failure::Pool)?.len());
     let length = u64::from(pages) * SLOT as u64;
     if disk::free(file).is_some_and(|free| length.saturating_sub(have) > free) {
-        return Err(Failure::Pool(io::ErrorKind::StorageFull.into()));
+        return Err(Failure::Pool(io::Error::from_raw_os_error(libc::ENOSPC)));
     }
     if writes == Writes::All {
         disk::forget_pages(file, 0, have);

@@ -8,7 +8,9 @@ use super::found::{number_not_written, pages_within};
 use super::stats::{Checkpoint, CheckpointFailure};
 use crate::checkpoint::beside;
 use crate::checkpoint::copy::{Copier, NoRound, Pages, RoundOutcome, When};
+use crate::checkpoint::why;
 use crate::checkpoint::{Kept, restore};
+use crate::error::since;
 use crate::media::{Mapped, Media};
 use crate::os::own_file;
 use crate::os::read_ahead::{self, ReadAhead};
@@ -17,7 +19,7 @@ use crate::space::{
     own,
 };
 use crate::sync::Mutex;
-use crate::{Error, Result};
+use crate::{CheckpointProblem, Error, Result};
 
 /// Bytes that are read between two checks whether the pool was closed.
 const READ_IN: usize = 8 << 20;
@@ -51,6 +53,25 @@ pub(super) struct Known {
     pub(super) blocks: Blocks,
     /// What prevents rounds, in words.
     pub(super) obstacle: Option<&'static str>,
+    /// Why there is no checkpoint to go back to, or why the last round failed.
+    pub(super) problem: Option<CheckpointProblem>,
+}
+
+impl Known {
+    /// The sentence for a round that failed: why, and what there is to go back to. `None` if none has failed.
+    pub(super) fn failure(&self) -> Option<String> {
+        let newest = match self.newest {
+            Some(made) => format!("the newest is of {} ago", since(made)),
+            None => "there is none".into(),
+        };
+        match (self.obstacle, self.problem.as_ref()?) {
+            (Some(what), _) => Some(format!("no checkpoint could be made, and {newest}: {what}")),
+            (None, CheckpointProblem::NotMade { reason, .. }) => Some(format!(
+                "no checkpoint could be made ({reason}); {newest}, and it is tried again"
+            )),
+            (None, problem) => Some(format!("{problem}; {newest}, and it is tried again")),
+        }
+    }
 }
 
 pub(super) struct SessionRounds {
@@ -58,6 +79,8 @@ pub(super) struct SessionRounds {
     pub(super) superblock: Superblock,
     pub(super) schedule: Schedule,
     pub(super) path: PathBuf,
+    /// Whether the file of checkpoints is in memory.
+    pub(super) in_memory: bool,
     /// Whether the pool had its checkpoints in a file of the user's choice before this session.
     pub(super) was_elsewhere: bool,
     /// The time from the open to the first round that looks at all pages.
@@ -86,7 +109,7 @@ impl SessionRounds {
             made = self.space.told(made).map_err(|error| match self.space.met_damage() {
                 Some(_) => {
                     self.suspect(maker);
-                    beside::bad(&self.path, beside::DAMAGE)
+                    why::bad(&self.path, why::DAMAGE)
                 }
                 None => error,
             });
@@ -104,7 +127,7 @@ impl SessionRounds {
     fn note_success(&self, made: &Checkpoint, bytes: u64) {
         let mut known = self.known.lock();
         let failed_before = std::mem::take(&mut known.failures);
-        (known.fails, known.obstacle) = (false, None);
+        (known.fails, known.obstacle, known.problem) = (false, None, None);
         (known.pages, known.bytes) = (Pages::Noted, bytes);
         (known.newest, known.last) = (Some(made.at), Some(*made));
         drop(known);
@@ -132,6 +155,7 @@ impl SessionRounds {
             Error::BadCheckpoint { what, .. } | Error::Corrupt { what, .. } => Some(*what),
             _ => None,
         };
+        known.problem = Some(why::problem_of(error));
         known.last_failure = Some(CheckpointFailure { at, code, reason });
         known.failures = known.failures.saturating_add(1);
         let in_a_row = known.failures;
@@ -162,15 +186,15 @@ impl SessionRounds {
     /// Fails unless the contents of the pool may replace the newest checkpoint.
     pub(super) fn vouch(&self, is_closed: bool) -> Result<()> {
         let space = &self.space;
-        let refused = |what| Err(beside::bad(&self.path, what));
+        let refused = |what| Err(why::bad(&self.path, what));
         if space.met_damage().is_none() && self.is_in_doubt && !space.is_walked(is_closed)? {
             let state = space.leak_recovery().state;
             if space.met_damage().is_none() {
                 let is_unknown = state == LeakRecoveryState::Failed;
-                return refused(if is_unknown { beside::UNKNOWN } else { beside::UNVERIFIED });
+                return refused(if is_unknown { why::UNKNOWN } else { why::UNVERIFIED });
             }
         }
-        if space.met_damage().is_some() { refused(beside::DAMAGE) } else { Ok(()) }
+        if space.met_damage().is_some() { refused(why::DAMAGE) } else { Ok(()) }
     }
 
     fn try_round(
@@ -195,6 +219,9 @@ impl SessionRounds {
             let mut known = self.known.lock();
             known.pages = Pages::All;
             known.newest = newest.map(|moment| beside::time_of(&moment));
+            if known.newest.is_none() {
+                known.problem.get_or_insert(CheckpointProblem::NotYet);
+            }
         }
         self.secure_newest(maker)?;
         let pages = self.known.lock().pages;
@@ -252,7 +279,7 @@ impl SessionRounds {
         })?;
         match self.own_path.is_found() {
             true => Ok(()),
-            false => Err(beside::bad(&self.path, beside::OF_A_REMOVED_POOL)),
+            false => Err(why::bad(&self.path, why::OF_A_REMOVED_POOL)),
         }
     }
 

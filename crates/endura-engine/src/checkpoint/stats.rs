@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use crate::CheckpointProblem;
+
 /// A checkpoint that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -49,9 +51,13 @@ pub struct CheckpointStats {
     /// After how many bytes of changed pages the next checkpoint is made. `None` if the number of bytes is no reason to
     /// make one.
     pub after_bytes: Option<u64>,
-    /// When the checkpoint was made to which a power loss now would take the pool back. `None` if there is none yet:
-    /// after a power loss now, the pool would be refused.
+    /// When the checkpoint was made to which a power loss now would take the pool back. `None` if there is none:
+    /// [`problem`](Self::problem) says why.
     pub newest: Option<SystemTime>,
+    /// Why there is no such checkpoint, or why the next one could not be made. `None` while all is well.
+    pub problem: Option<CheckpointProblem>,
+    /// Whether the file of checkpoints is in memory (tmpfs), so that a power loss takes it too.
+    pub in_memory: bool,
     /// The last checkpoint that this session made.
     pub last: Option<Checkpoint>,
     /// The last attempt of this session that failed, even if a later one has succeeded.

@@ -19,7 +19,7 @@ use crate::os::file_identity::FileId;
 use crate::os::memory::{Folios, HUGE_PAGE, Reservation, Sharing};
 use crate::os::own_file::OwnFile;
 use crate::sync::Mutex;
-use crate::{Error, Result};
+use crate::{Error, Result, SpaceLimit};
 
 /// The step in which a file grows, in bytes. It is at least the page size of every kernel, so that no page of a mapping
 /// has bytes on both sides of the file's end.
@@ -139,7 +139,8 @@ impl Mapped {
         let bytes = disk::length(&file)?;
         let len = bytes - bytes % STEP;
         if len > reservation.len() {
-            return Err(Error::Full { need: len, free: reservation.len() });
+            let (need, free) = (len, reservation.len());
+            return Err(Error::Full { need, free, limit: SpaceLimit::AddressSpace });
         }
         let is_tmpfs = disk::is_tmpfs(&file);
         let stays = mapping.direct || is_tmpfs;
@@ -343,7 +344,14 @@ unsafe impl Media for Mapped {
         let _length = Claim::wait(Right::Length, device, inode, true);
         let limit = self.limit();
         let need = len.checked_next_multiple_of(STEP).filter(|&need| need <= limit);
-        let need = need.ok_or(Error::Full { need: len - have, free: limit - have })?;
+        let need = need.ok_or_else(|| Error::Full {
+            need: len - have,
+            free: limit - have,
+            limit: match self.reservation.is_scarce() {
+                true => SpaceLimit::AddressSpace,
+                false => SpaceLimit::MaxSize,
+            },
+        })?;
         // Grows by no more than needed: an operation is waiting, and where the kernel clears new pages, as on tmpfs, 2
         // MiB take milliseconds.
         self.extend_to(&mut growth, &file, have, need)

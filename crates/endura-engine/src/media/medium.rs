@@ -19,7 +19,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Error, Result};
+use crate::{Error, Result, SpaceLimit};
 
 /// An event that a test or an explorer observes. Production media ignore it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -87,7 +87,10 @@ pub unsafe trait Media: Send + Sync + 'static {
     /// [`Error::Full`] where the medium or the file system below it has no space.
     fn grow(&self, len: u64) -> Result<()> {
         let have = self.len();
-        if len <= have { Ok(()) } else { Err(Error::Full { need: len - have, free: 0 }) }
+        match len.checked_sub(have).filter(|&need| need > 0) {
+            None => Ok(()),
+            Some(need) => Err(Error::Full { need, free: 0, limit: SpaceLimit::MaxSize }),
+        }
     }
 
     /// Frees the bytes after the first `len`, where the medium can, and ends its growth. To be called last: all

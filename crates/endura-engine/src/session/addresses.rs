@@ -25,9 +25,10 @@ pub(super) fn reserve_default(have: u64) -> io::Result<Reservation> {
     while addresses > least {
         match Reservation::leaving(addresses, LEAVING_WHERE_SCARCE) {
             Err(error) if error.kind() == io::ErrorKind::OutOfMemory => addresses /= 2,
-            outcome => return outcome,
+            outcome => return outcome.map(Reservation::scarce),
         }
     }
     // At least the present size must be reserved, even in a process with a limit on its address space.
-    Reservation::leaving(least, LEAVING).or_else(|_| Reservation::leaving(least, 2))
+    let found = Reservation::leaving(least, LEAVING).or_else(|_| Reservation::leaving(least, 2));
+    found.map(Reservation::scarce)
 }

@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use super::locked::is_io;
 use super::open::Open;
 use super::options::Options;
-use crate::checkpoint::Restored;
 use crate::checkpoint::backup::{self, ByHand, Source};
 use crate::checkpoint::restore::Progress;
+use crate::checkpoint::{Checkpoints, Restored, told};
 use crate::media::Placement;
 use crate::os::file_identity::FileId;
 use crate::os::whereabouts;
@@ -107,7 +107,9 @@ impl Options {
                 by_hand.make_anew(self.any_filesystem, placement, progress)
             }
             file => {
-                let mut file = file?;
+                let from = by_hand.from.map(|from| Checkpoints::as_left().in_file(from));
+                let mut file =
+                    file.map_err(|error| told::explained(by_hand.path, from.as_ref(), error))?;
                 let placement = placement(&file)?;
                 by_hand.restore(&mut file, &placement, progress)
             }

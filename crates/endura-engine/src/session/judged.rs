@@ -13,6 +13,8 @@ use super::locked::Locked;
 use super::verify::verify;
 use crate::checkpoint::beside::PATIENCE;
 use crate::checkpoint::found::{self, CheckpointPlan, Search};
+use crate::checkpoint::told;
+use crate::checkpoint::why;
 use crate::checkpoint::{CheckpointStats, Checkpoints, Restored};
 use crate::media::{Domain, Placement};
 use crate::space::{Doubt, OwnPath, Schedule, Session, Space};
@@ -55,7 +57,10 @@ impl<'o> Locked<'o> {
         let placement = Placement::of(self.file.file(), !options.read_only, options.media)?;
         let own_path = OwnPath::of(path, self.file.file());
         let own_path = own_path.map_err(|error| Error::opening(path, error))?;
-        let mut plan = if options.read_only { None } else { self.plan(&placement)? };
+        let mut plan = match options.read_only {
+            true => None,
+            false => self.plan(&placement).map_err(|error| self.explain(error, &placement))?,
+        };
         let (doubt, is_suspect) = self.doubt(&placement, plan.as_mut())?;
         let restored = match (&mut plan, doubt) {
             (Some(plan), Some(doubt)) if options.restore && doubt.goes_back() => {
@@ -65,9 +70,12 @@ impl<'o> Locked<'o> {
         };
         let doubt = doubt.filter(|_| restored.is_none());
         if let Some(doubt) = doubt.filter(|_| !options.accept_unclean) {
-            return Err(Error::NeedsRestore { reason: doubt.reason() });
+            let checkpoint = told::way_back(path, options.checkpoints.as_ref(), &self.file);
+            return Err(Error::NeedsRestore { reason: doubt.reason(), checkpoint });
         }
-        self.file.check_length()?;
+        let choice = options.checkpoints.as_ref();
+        let told = |error| told::cut(path, choice, &self.file, error);
+        self.file.check_length().map_err(told)?;
         let is_accepted = doubt.is_some();
         if is_accepted {
             self.accept(placement, is_suspect)?;
@@ -79,7 +87,7 @@ impl<'o> Locked<'o> {
                 Making::Planned(Box::new(plan))
             }
             None if options.read_only => {
-                let told = found::facts(path, options.checkpoints.as_ref(), &self.file);
+                let told = told::facts(path, options.checkpoints.as_ref(), &self.file, &placement);
                 told.map_or(Making::None, |told| Making::Told(Box::new(told)))
             }
             None => {
@@ -96,10 +104,7 @@ impl<'o> Locked<'o> {
     /// When and where checkpoints are made; `None` if they are not.
     fn plan(&self, placement: &Placement) -> Result<Option<CheckpointPlan>> {
         let (options, file) = (self.options, &self.file);
-        let is_written_back = !placement.direct && !file.filesystem().is_in_memory();
-        // A pool that was made in memory, or copied from one, comes to a disk for the first time.
-        let default = (file.superblock().schedule.is_unchosen_off() && is_written_back)
-            .then(Checkpoints::default);
+        let default = told::gets_the_default(file, placement).then(Checkpoints::default);
         let choice = options.checkpoints.as_ref().or(default.as_ref());
         let most = options.max_size.unwrap_or(DEFAULT_MAX_SIZE).max(file.len()?);
         let search = Search {
@@ -110,6 +115,13 @@ impl<'o> Locked<'o> {
             accepts: options.accept_unclean,
         };
         CheckpointPlan::of(self.path, choice, file, search)
+    }
+
+    /// If the checkpoint is damaged, says whether the pool needs it.
+    fn explain(&self, error: Error, placement: &Placement) -> Error {
+        let last = self.file.superblock();
+        let doubt = self.file.doubt(placement, last.suspects(last));
+        why::explained(error, !matches!(doubt, Ok(None)))
     }
 
     /// Why the pool may be torn, if it may be, and whether the disk is suspected to have refused pages of it.
@@ -127,7 +139,7 @@ impl<'o> Locked<'o> {
         let is_suspect = last.suspects(&last)
             || match &plan {
                 Some(plan) => plan.suspects(&last),
-                None => found::suspects(self.path, options.checkpoints.as_ref(), &last),
+                None => told::suspects(self.path, options.checkpoints.as_ref(), &last),
             };
         let doubt = match (file.doubt(placement, is_suspect)?, plan) {
             (None, Some(plan)) if last.clean && file.has_moved() => {

@@ -7,7 +7,8 @@ use std::{fs, io, thread};
 use super::options::Options;
 use crate::checkpoint::Restored;
 use crate::checkpoint::beside::{self, Beside, PATIENCE};
-use crate::checkpoint::found;
+use crate::checkpoint::why;
+use crate::checkpoint::{found, told};
 use crate::media::Placement;
 use crate::os::file_identity::FileId;
 use crate::space::{PoolFile, own};
@@ -76,10 +77,10 @@ impl<'o> Locked<'o> {
                     None if fs::metadata(path).is_ok() => {
                         Ok(of(Origin::Found, options.lock(path)?))
                     }
-                    None => Err(error),
+                    None => Err(told::missing(path, options.checkpoints.as_ref(), error)),
                 }
             }
-            Err(error) => Err(options.explain_empty(path, error)),
+            Err(error) => Err(told::explained(path, options.checkpoints.as_ref(), error)),
             Ok(file) => Ok(of(Origin::Found, file)),
         }
     }
@@ -141,7 +142,7 @@ impl Options {
                 return Ok(None);
             }
             match from {
-                Err(error) if beside::is_in_use(&error) && begun.elapsed() < self.lock_timeout => {}
+                Err(error) if why::is_in_use(&error) && begun.elapsed() < self.lock_timeout => {}
                 from => return from,
             }
         }
@@ -156,26 +157,14 @@ impl Options {
         let found = Beside::open(&from, u32::MAX, (read_only, PATIENCE))?;
         match found.as_ref().and_then(Beside::newest) {
             None if choice.is_some_and(|choice| choice.must_exist) => {
-                Err(beside::bad(&from, found::MUST_EXIST))
+                Err(why::bad(&from, found::MUST_EXIST))
             }
-            None if fs::symlink_metadata(&from).is_ok() => Err(beside::bad(&from, beside::NOWHERE)),
+            None if fs::symlink_metadata(&from).is_ok() => Err(why::bad(&from, why::NOWHERE)),
             // A user may have given two pools the same file of checkpoints.
             Some(moment) if is_chosen && ![0, own::hash_of(path)].contains(&moment.path) => {
-                Err(beside::bad(&from, beside::OF_ANOTHER_NAME))
+                Err(why::bad(&from, why::OF_ANOTHER_NAME))
             }
             _ => Ok(found),
-        }
-    }
-
-    /// If the pool's file is empty and its checkpoint is intact, replaces the error by one that names the checkpoint.
-    fn explain_empty(&self, path: &Path, error: Error) -> Error {
-        match (&error, self.checkpoint_of(path, true)) {
-            (Error::NotAPool { .. }, Ok(Some(found)))
-                if fs::metadata(path).is_ok_and(|facts| facts.len() == 0) =>
-            {
-                beside::bad(found.path(), beside::OF_AN_EMPTY_FILE)
-            }
-            _ => error,
         }
     }
 
@@ -186,7 +175,7 @@ impl Options {
             return Ok(());
         }
         match self.checkpoint_of(path, true)? {
-            Some(found) => Err(beside::bad(found.path(), beside::OF_NO_POOL)),
+            Some(found) => Err(why::bad(found.path(), why::OF_NO_POOL)),
             None => Ok(()),
         }
     }

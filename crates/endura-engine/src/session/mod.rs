@@ -21,11 +21,13 @@
 //! | [`locked`], [`judged`], [`mounted`] | the steps of an open |
 //! | [`open`] | the open pool that all handles share, and its close |
 //! | [`stats`], [`warnings`], [`map_info`] | statistics, warnings, the list of maps |
+//! | [`after_power_loss`] | what a power loss would leave |
 //! | [`maps`] | a map is opened, or made |
 //! | [`verify`] | verification of everything in a pool |
 //! | [`copies`] | copies of whole pools, and restores by hand |
 
 mod addresses;
+mod after_power_loss;
 mod copies;
 mod judged;
 mod locked;
@@ -38,6 +40,7 @@ mod stats;
 mod verify;
 mod warnings;
 
+pub use after_power_loss::AfterPowerLoss;
 pub use copies::FileThere;
 pub use locked::{LONGEST_PAUSE, Locked, is_io};
 pub use map_info::MapInfo;

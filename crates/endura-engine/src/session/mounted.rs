@@ -116,6 +116,7 @@ impl Judged<'_> {
             path: path.to_owned(),
             uuid: file.superblock().uuid,
             filesystem: file.filesystem().name(),
+            in_memory: file.filesystem().is_in_memory(),
             warnings: file.warnings().to_vec(),
             own_path,
             told,

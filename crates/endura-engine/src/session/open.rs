@@ -59,6 +59,8 @@ pub(super) struct Facts {
     pub(super) path: PathBuf,
     pub(super) uuid: [u8; 16],
     pub(super) filesystem: &'static str,
+    /// Whether the file is in memory.
+    pub(super) in_memory: bool,
     pub(super) warnings: Vec<&'static str>,
     pub(super) own_path: OwnPath,
     /// The checkpoints, as a read-only session found them.

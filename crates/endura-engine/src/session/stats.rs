@@ -1,5 +1,8 @@
 //! Facts and figures of an open pool.
 
+use std::borrow::Cow;
+
+use super::after_power_loss::{AfterPowerLoss, Place};
 use super::open::Open;
 use super::warnings;
 use crate::checkpoint::keeper::Keeper;
@@ -50,8 +53,10 @@ pub struct Stats {
     pub checkpoints: Option<CheckpointStats>,
     /// What the restore did, if this open took the pool back to a checkpoint or made it from one.
     pub restored: Option<Restored>,
+    /// What a power loss now would leave of the pool.
+    pub after_power_loss: AfterPowerLoss,
     /// Problems of the pool, as sentences for a person.
-    pub warnings: Vec<&'static str>,
+    pub warnings: Vec<Cow<'static, str>>,
 }
 
 impl Open {
@@ -65,11 +70,20 @@ impl Open {
         if space.is_closed() && !space.is_inside() {
             return Err(Error::Closed);
         }
-        let mut warnings = self.facts.warnings.clone();
-        warnings.extend(space.warnings());
-        warnings.extend(self.keeper.iter().flat_map(Keeper::warnings));
         let figures = space.stats();
-        warnings.extend(warnings::of(&figures));
+        let (own, of_space) = (self.facts.warnings.iter().copied(), space.warnings());
+        let mut warnings: Vec<_> = own.chain(of_space).map(Cow::Borrowed).collect();
+        warnings.extend(self.keeper.iter().flat_map(Keeper::warnings));
+        warnings.extend(warnings::of(&figures).map(Cow::Borrowed));
+        let checkpoints = self.keeper.as_ref().map(Keeper::stats);
+        let checkpoints = checkpoints.or_else(|| self.facts.told.clone());
+        let place = match (self.placement.is_power_safe(), self.facts.in_memory) {
+            (true, _) => Place::PowerSafe,
+            (false, true) => Place::Memory,
+            (false, false) => {
+                Place::Disk { is_closed: self.session.read_only && self.session.clean }
+            }
+        };
         Ok(Stats {
             file_bytes: figures.file_bytes,
             bytes_in_use: figures.bytes_in_use,
@@ -85,11 +99,8 @@ impl Open {
             domain: self.placement.domain,
             power_safe: self.placement.is_power_safe(),
             filesystem: self.facts.filesystem,
-            checkpoints: self
-                .keeper
-                .as_ref()
-                .map(Keeper::stats)
-                .or_else(|| self.facts.told.clone()),
+            after_power_loss: AfterPowerLoss::of(place, checkpoints.as_ref()),
+            checkpoints,
             restored: self.facts.restored.clone(),
             warnings,
         })

@@ -5,7 +5,7 @@ use crate::runtime::epoch::before_reuse;
 use crate::space::alloc::class::{Class, Room};
 use crate::space::pins::guard::Guard;
 use crate::space::space::Space;
-use crate::{Error, Result};
+use crate::{Error, Result, SpaceLimit};
 
 impl<M: Media> Guard<'_, M> {
     /// Allocates a chunk of at least `bytes` bytes. Its contents are arbitrary, and nothing leads to it yet.
@@ -22,7 +22,7 @@ impl<M: Media> Guard<'_, M> {
     pub fn alloc(&self, bytes: u64) -> Result<u64> {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
         if !self.space.media.grant() {
-            return Err(Error::Full { need: bytes, free: 0 });
+            return Err(Error::Full { need: bytes, free: 0, limit: SpaceLimit::MaxSize });
         }
         let at = match self.try_alloc(bytes) {
             Err(Error::Full { .. }) => {
@@ -73,7 +73,8 @@ impl<M: Media> Guard<'_, M> {
             // The error may be about a cached chunk that went back to its span, and that has two owners.
             self.space.poison_with(error);
         }
-        taken?.ok_or(Error::Full { need: class.size(), free: 0 })
+        let (need, limit) = (class.size(), SpaceLimit::MaxSize);
+        taken?.ok_or(Error::Full { need, free: 0, limit })
     }
 
     /// Frees a chunk of `bytes` bytes, as requested, that was never linked. It may be reused at once.

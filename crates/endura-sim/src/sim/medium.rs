@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use endura_engine::media::{Mark, Media, Ordering};
-use endura_engine::{Error, Result};
+use endura_engine::{Error, Result, SpaceLimit};
 
 use crate::aftermath::Aftermath;
 use crate::choose::Chooser;
@@ -275,7 +275,8 @@ unsafe impl Media for Sim {
         let mut state = self.state();
         let have = state.visible.len();
         if len > self.0.limit {
-            return Err(Error::Full { need: len - have, free: self.0.limit - have });
+            let (need, free) = (len - have, self.0.limit - have);
+            return Err(Error::Full { need, free, limit: SpaceLimit::MaxSize });
         }
         if len > have {
             state.visible.set_len(len);

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use endura::{Error, Pool};
+use endura::{Error, Pool, SpaceLimit};
 use endura_engine::media::{
     Domain, FlushInstruction, Mapped, Mapping, Media, Ordering, Region, Reservation, STEP,
 };
@@ -102,7 +102,9 @@ fn role_fill_the_disk() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(error, Error::Full { .. }), "{error}");
+    assert!(matches!(error, Error::Full { limit: SpaceLimit::DiskFull, .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.starts_with("the disk is full") && !text.contains("max_size"), "{text}");
     assert!(stored > 100_000, "{stored}");
     for k in 0..stored {
         assert_eq!(map.get(k.wrapping_mul(0x9E37_79B9_7F4A_7C15)).unwrap(), Some(k));
@@ -428,7 +430,10 @@ fn the_size_that_was_allowed() {
             }
         };
         // Not even a span of the next node is left.
-        assert!(matches!(error, Error::Full { need, free } if free < need), "{error}");
+        assert!(
+            matches!(error, Error::Full { need, free, limit: SpaceLimit::MaxSize } if free < need),
+            "{error}"
+        );
         assert_eq!(pool.stats().unwrap().file_bytes, 4 * PAGE);
         // The same pool with more room goes on.
         drop((map, pool));

@@ -306,7 +306,7 @@ fn role_mount_anew() {
         // It is the same file, and what had not been written back may be lost.
         let error = refusal(&path);
         let is_told =
-            matches!(error, Error::NeedsRestore { reason } if reason.contains("mounted again"));
+            matches!(error, Error::NeedsRestore { reason, .. } if reason.contains("mounted again"));
         assert!(is_told, "{make}: {error}");
         assert!(plain().accept_unclean(true).open_existing(&path).is_ok(), "{make}");
         assert!(run(&format!(

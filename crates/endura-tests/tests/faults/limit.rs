@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use endura::{Error, Pool};
+use endura::{Error, Pool, SpaceLimit};
 use endura_engine::media::STEP;
 use endura_engine::space::PAGE;
 
@@ -31,7 +31,12 @@ fn role_with_a_limit_on_files() {
             });
             let error = outcome.unwrap_err();
             let text = error.to_string();
-            assert!(matches!(error, Error::Full { .. } | Error::Io { .. }), "{limit}: {text}");
+            let is_right = match &error {
+                Error::Full { limit, .. } => *limit == SpaceLimit::FileSizeLimit,
+                error => matches!(error, Error::Io { .. }),
+            };
+            assert!(is_right, "{limit}: {text}");
+            assert!(!text.contains("max_size"), "one cause, one advice: {text}");
             assert!(text.contains("ulimit -f"), "{limit}: {text}");
             if limit < STEP {
                 let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name());

@@ -47,7 +47,7 @@ fn truncated_pools() {
             fs::write(&path, &whole[..len as usize]).unwrap();
             let error = refusal(&path);
             let right =
-                matches!(error, Error::Truncated { have, need } if have == len && need == STEP);
+                matches!(error, Error::Truncated { have, need, .. } if have == len && need == STEP);
             assert!(right, "{len} bytes: {error}");
         }
         // A pool of four pages and a part of the fifth, of which the file has one, two and a half, and nearly all.
@@ -59,8 +59,7 @@ fn truncated_pools() {
         for len in [PAGE, 5 * PAGE / 2, 4 * PAGE + STEP, length - STEP, length - 1] {
             fs::write(&path, &whole[..len as usize]).unwrap();
             let error = refusal(&path);
-            let right =
-                matches!(error, Error::Truncated { have, need } if have == len && need == length);
+            let right = matches!(error, Error::Truncated { have, need, .. } if have == len && need == length);
             assert!(right, "{len} bytes: {error}");
         }
     }

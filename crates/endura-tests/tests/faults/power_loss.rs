@@ -176,11 +176,11 @@ fn checkpoints_of_others_are_refused_by_name() {
         fs::copy(&path, &today).unwrap();
         fs::copy(&old, &path).unwrap();
         let refused = unchanged(&path, || Pool::open(&path).unwrap_err());
-        assert!(refused.to_string().contains("another time of this pool"), "{refused}");
+        assert!(refused.to_string().contains("different points in time"), "{refused}");
         fs::copy(&today, &path).unwrap();
         fs::copy(&kept, checkpoint_of(&path)).unwrap();
         let refused = unchanged(&path, || Pool::open(&path).unwrap_err());
-        assert!(refused.to_string().contains("another time of this pool"), "{refused}");
+        assert!(refused.to_string().contains("different points in time"), "{refused}");
         // Of another pool.
         let other = folder.path().join("other");
         on_demand().create_new(&other).unwrap().close().unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use endura::{Checkpoints, Pool};
+use endura::{AfterPowerLoss, CheckpointProblem, Checkpoints, Pool};
 use tempfile::TempDir;
 
 use crate::process::*;
@@ -100,5 +100,76 @@ fn checkpoints_come_back_beside_the_pool() {
         fs::remove_file(&path).unwrap();
         let pool = Pool::open(&path).unwrap();
         assert_eq!(pool.map::<u64, u64>("map").unwrap().get(2).unwrap(), Some(2));
+    }
+}
+
+/// A checkpoint beside the pool from before its checkpoints were elsewhere is in nobody's way, and is not lost.
+#[test]
+fn an_old_checkpoint_beside_the_pool_is_renamed_when_they_come_back() {
+    for folder in folders() {
+        let (path, kept) = (folder.path().join("pool"), folder.path().join("kept"));
+        let session = |how: Checkpoints, key: u64| {
+            let pool = Pool::options().checkpoints(how).open(&path).unwrap();
+            pool.map::<u64, u64>("map").unwrap().put(key, key).unwrap();
+            let warnings = pool.stats().unwrap().warnings;
+            pool.close().unwrap();
+            warnings
+        };
+        session(Checkpoints::on_demand(), 1);
+        let old = std::fs::read(folder.path().join("pool.checkpoint")).unwrap();
+        session(Checkpoints::as_left().in_file(&kept), 2);
+        session(Checkpoints::as_left().in_file(&kept), 3);
+        let warnings = session(Checkpoints::as_left().beside_pool(), 4);
+        assert!(warnings.iter().any(|what| what.contains("`.old`")), "{warnings:?}");
+        assert!(std::fs::read(folder.path().join("pool.checkpoint.old")).unwrap() == old);
+        fs::remove_file(&path).unwrap();
+        let pool = Pool::open(&path).unwrap();
+        assert_eq!(pool.map::<u64, u64>("map").unwrap().iter().count(), 4, "the newest counts");
+    }
+}
+
+/// The checkpoint's name is the pool's and eleven bytes more.
+#[test]
+fn a_name_that_leaves_none_for_the_checkpoint() {
+    for folder in folders() {
+        let [fits, too_long] = [244, 245].map(|len| folder.path().join("n".repeat(len)));
+        let pool = Pool::open(&fits).unwrap();
+        pool.checkpoint().unwrap();
+        pool.close().unwrap();
+        let refused = Pool::open(&too_long).unwrap_err();
+        assert!(refused.to_string().contains("at most 244 bytes"), "{refused}");
+        assert!(!too_long.exists(), "nothing is left behind");
+        let none = Pool::options().checkpoints(Checkpoints::off());
+        none.open(&too_long).unwrap().close().unwrap();
+        let kept = Checkpoints::on_demand().in_file(folder.path().join("kept"));
+        Pool::options().checkpoints(kept).open(&too_long).unwrap().close().unwrap();
+    }
+}
+
+/// What was never chosen is no `off()`: a pool that comes from memory to a disk gets its checkpoints there.
+#[test]
+fn a_pool_that_was_made_in_memory_gets_checkpoints_on_a_disk() {
+    let Some((memory, disk)) = memory_and_disk() else { return };
+    for (name, is_off) in [("unchosen", false), ("off", true)] {
+        let [path, moved] = [&memory, &disk].map(|folder| folder.path().join(name));
+        let options = match is_off {
+            true => Pool::options().checkpoints(Checkpoints::off()),
+            false => Pool::options(),
+        };
+        let pool = options.create_new(&path).unwrap();
+        assert!(pool.stats().unwrap().checkpoints.is_none());
+        assert_eq!(pool.stats().unwrap().after_power_loss, AfterPowerLoss::Gone);
+        pool.backup(&moved).unwrap();
+        drop(pool);
+        let reading = Pool::options().read_only(true).open_existing(&moved).unwrap();
+        let stats = reading.stats().unwrap();
+        assert_eq!(stats.after_power_loss, AfterPowerLoss::Kept);
+        let told = stats.checkpoints.map(|kept| (kept.every, kept.problem));
+        let usual = (Some(Duration::from_secs(30)), Some(CheckpointProblem::NotYet));
+        assert_eq!(told, (!is_off).then_some(usual), "{name}");
+        drop(reading);
+        let pool = Pool::open(&moved).unwrap();
+        let every = pool.stats().unwrap().checkpoints.map(|kept| kept.every);
+        assert_eq!(every, (!is_off).then_some(Some(Duration::from_secs(30))), "{name}");
     }
 }

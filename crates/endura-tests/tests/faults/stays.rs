@@ -119,7 +119,7 @@ fn a_pool_that_was_cut_is_not_closed() {
         assert_eq!(process.hear(), "as it should be");
         process.finish();
         assert_eq!(fs::metadata(&path).unwrap().len(), 0);
-        expect_refusal(Pool::open(&path), "move the empty file away");
+        expect_refusal(Pool::open(&path), "move this file away");
         fs::remove_file(&path).unwrap();
         assert_eq!(len(&Pool::open(&path).unwrap()), 1000);
     }
@@ -173,7 +173,9 @@ fn an_older_checkpoint_of_the_same_session_is_refused() {
             }
             fs::write(&kept, &killed.kept).unwrap();
             unchanged(&path, || {
-                unchanged(&kept, || expect_refusal(Pool::open(&path), "has made a newer one"));
+                unchanged(&kept, || {
+                    expect_refusal(Pool::open(&path), "has made a newer checkpoint")
+                });
             });
             let restored = Pool::restore(&path, None, false);
             assert!(restored.is_err(), "{restored:?}");
@@ -218,7 +220,7 @@ fn a_killed_pool_that_was_put_back_is_refused() {
         on_demand().create_new(&path).unwrap().close().unwrap();
         let killed = kill_after_two(&path);
         write_over(&path, &killed.pool);
-        unchanged(&path, || expect_refusal(Pool::open(&path), "another time of this pool"));
+        unchanged(&path, || expect_refusal(Pool::open(&path), "different points in time"));
         fs::rename(&path, folder.path().join("moved")).unwrap();
         assert_eq!(len(&Pool::open(&path).unwrap()), 2000);
     }

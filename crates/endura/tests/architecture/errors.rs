@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use endura::{Error, Kind, Types};
+use endura::{Error, Kind, SpaceLimit, Types};
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprLit, ExprStruct, Item, Lit};
 
@@ -17,6 +17,8 @@ const ACTS: &[&str] = &[
     "choose",
     "close",
     "export",
+    "free",
+    "name",
     "give",
     "import",
     "leave",
@@ -47,11 +49,16 @@ fn one_of_each() -> Vec<Error> {
     let source = || io::Error::from(io::ErrorKind::NotFound);
     vec![
         Error::Corrupt { offset: 1, what: "noise" },
-        Error::Full { need: 1, free: 0 },
+        Error::Full { need: 1, free: 0, limit: SpaceLimit::MaxSize },
+        Error::Full { need: 1, free: 1 << 20, limit: SpaceLimit::DiskFull },
+        Error::Full { need: 1, free: 0, limit: SpaceLimit::Quota },
+        Error::Full { need: 1, free: 0, limit: SpaceLimit::FileSizeLimit },
+        Error::Full { need: 1, free: 0, limit: SpaceLimit::FileSystem },
+        Error::Full { need: 1, free: 0, limit: SpaceLimit::AddressSpace },
         Error::Locked,
         Error::Forked,
         Error::NeedsRecovery,
-        Error::NeedsRestore { reason: "a copy" },
+        Error::NeedsRestore { reason: "a copy", checkpoint: None },
         Error::BadCheckpoint {
             path: "data.checkpoint".into(),
             what: "of another pool: give it a file of its own",
@@ -60,8 +67,8 @@ fn one_of_each() -> Vec<Error> {
         Error::Displaced { path: "data".into(), now: Some(Path::new("moved").into()) },
         Error::Version { found: 1, want: 2 },
         Error::UnknownFeatures { bits: 1 },
-        Error::NotAPool { what: "noise" },
-        Error::Truncated { have: 1, need: 2 },
+        Error::NotAPool { what: "noise", checkpoint: None },
+        Error::Truncated { have: 1, need: 2, checkpoint: None },
         Error::KeyTooLong { len: 2, max: 1 },
         Error::ValueTooLong { len: 2, max: 1 },
         Error::WrongTypes { name: name(), found: types(), want: types() },
@@ -106,7 +113,8 @@ fn names_an_act(text: &str) -> bool {
 #[test]
 fn every_error_says_what_to_do() {
     let source =
-        std::fs::read_to_string(rules::root().join("crates/endura-engine/src/error.rs")).unwrap();
+        std::fs::read_to_string(rules::root().join("crates/endura-engine/src/error/error.rs"))
+            .unwrap();
     let file = syn::parse_file(&source).unwrap();
     let variants: BTreeSet<String> = file
         .items

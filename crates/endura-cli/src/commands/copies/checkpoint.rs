@@ -30,6 +30,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
+    if args.checkpoints.makes_none() {
+        return Err(Failure::Usage(
+            "--no-checkpoints removes the checkpoints, and this command makes one: give it to a command that writes, \
+             such as `endura put`"
+                .into(),
+        ));
+    }
     let pool = args.pool.open(args.checkpoints.choice())?;
     let made = count_unknown(&pool).and_then(|()| pool.checkpoint());
     let made = made.map_err(|error| match error {

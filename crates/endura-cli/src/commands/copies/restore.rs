@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use endura::{Error, Pool, Restored};
+use endura::{Pool, Restored};
 use endura_console::interrupt;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
@@ -44,19 +44,9 @@ pub(crate) fn run(args: &Args) -> Result {
     let restored = Pool::restore(&args.pool, args.from.as_deref(), args.keep_torn);
     spinner.finish_and_clear();
     drop(section);
-    let restored = restored.map_err(|error| failure(args, &error))?;
+    let restored = restored.map_err(|error| Failure::at(&args.pool, &error))?;
     print(args, &restored, was_there)?;
     Ok(Answer::Yes)
-}
-
-fn failure(args: &Args, error: &Error) -> Failure {
-    let failure = Failure::at(&args.pool, error);
-    match error {
-        Error::Io { .. } if args.from.is_none() => {
-            failure.noted("--from names the checkpoint if it is elsewhere")
-        }
-        _ => failure,
-    }
 }
 
 fn print(args: &Args, restored: &Restored, was_there: bool) -> Result<()> {

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use endura::{Error, Report};
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{FileArgs, close, tell_restored};
+use crate::pool::checkpoint_args::{FileArgs, close, default_file, shown_file, tell_restored};
 use crate::pool::moment::since;
 use crate::pool::pool_args::{PoolArgs, shown_name, with_checkpoints};
 use crate::pool::uncounted::{count_unknown, has_unknown};
@@ -55,7 +55,7 @@ fn look(args: &Args) -> Result<Finding> {
     let options = with_checkpoints(args.pool.options(), args.checkpoints.choice());
     let mut doubt = None;
     let opened = match options.clone().read_only(true).open_existing(path) {
-        Err(Error::NeedsRestore { reason }) => {
+        Err(Error::NeedsRestore { reason, .. }) => {
             doubt = Some(reason.to_string());
             if args.accept {
                 options.restore(false).accept_unclean(true).open_existing(path)
@@ -83,10 +83,7 @@ fn look(args: &Args) -> Result<Finding> {
         }
         Err(Error::Corrupt { offset, what }) => {
             // The library's own text would advise to run this command.
-            let damage = format!(
-                "the pool is damaged at byte {offset}: {what}; restore it from a backup, or `endura export` the maps \
-                 that can still be read"
-            );
+            let damage = format!("the pool is damaged at byte {offset}: {what}; {}", instead(args));
             Ok(Finding { report: None, damage: Some(damage), doubt, checkpoint })
         }
         Err(error @ Error::Truncated { .. }) => {
@@ -100,6 +97,22 @@ fn look(args: &Args) -> Result<Finding> {
             None => String::new(),
         })),
         Err(error) => Err(Failure::at(path, &error)),
+    }
+}
+
+/// What to do with a damaged pool.
+fn instead(args: &Args) -> String {
+    let path = &args.pool.pool;
+    let chosen = args.checkpoints.checkpoint_file.clone();
+    let checkpoint = chosen.unwrap_or_else(|| default_file(path));
+    let export = "`endura export` the maps that can still be read";
+    match checkpoint.is_file() {
+        true => format!(
+            "`endura export` the maps that can still be read; or, for the pool as of its checkpoint {}, move this file \
+             away, and open its path again",
+            shown_file(path, &checkpoint)
+        ),
+        false => format!("restore it from a backup, or {export}"),
     }
 }
 

@@ -6,7 +6,10 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use endura::dynamic::DynamicMap;
-use endura::{CheckpointStats, Domain, Kind, MapInfo, NodeLayout, Pool, SizeUse, Stats};
+use endura::{
+    AfterPowerLoss, CheckpointProblem, CheckpointStats, Domain, Kind, MapInfo, NodeLayout, Pool,
+    SizeUse, Stats,
+};
 use serde_json::json;
 
 use crate::pool::checkpoint_args::{FileArgs, shown_file};
@@ -20,6 +23,9 @@ use endura_console::text::{Table, bytes, grouped, printable};
 
 const FLUSHED_IN_VAIN: &str = "the pool is opened as persistent memory, which it does not lie on: flushes cost time \
      here, and a power loss may tear it all the same (--media page-cache)";
+
+/// The widest text in the second column, so that no line is wider than 60 columns.
+const WIDE: usize = 42;
 
 const ENTRIES_PER_TICK: u64 = 4096;
 
@@ -44,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let space = args.space.then(|| Space::of(&pool, &stats, &maps).map_err(failure)).transpose()?;
     drop(pool);
     if stats.domain != Domain::PageCache && !stats.power_safe {
-        stats.warnings.push(FLUSHED_IN_VAIN);
+        stats.warnings.push(FLUSHED_IN_VAIN.into());
     }
     if args.json {
         print_json(args, &stats, &maps, space.as_ref())?;
@@ -67,7 +73,11 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
         line("  structure", bytes(space.structure));
     }
     line("  free in spans", bytes(stats.free_chunk_bytes));
-    line("power loss", after_power_loss(&args.pool.pool, stats));
+    for (name, text) in after_power_loss(&args.pool.pool, stats) {
+        for (nth, part) in wrapped(&text, WIDE).into_iter().enumerate() {
+            line(if nth == 0 { name } else { "" }, part);
+        }
+    }
     line("generation", grouped(stats.generation));
     line("last session", if stats.clean_open { "closed" } else { "ended without a close" }.into());
     table.write(&mut out)?;
@@ -103,37 +113,77 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
         table.write(&mut out)?;
     }
     if maps.iter().any(|map| counted(map).is_none()) {
-        writeln!(
-            out,
-            "  not known: an unclean end lost the number; `endura count` counts, and so does"
-        )?;
-        writeln!(out, "  the next command that writes")?;
+        writeln!(out, "  not known: an earlier session did not close the pool,")?;
+        writeln!(out, "  and no command has counted since (`endura count`)")?;
     }
     Ok(out.flush()?)
 }
 
-/// What a power loss would leave of the pool while it is open.
-fn after_power_loss(pool: &Path, stats: &Stats) -> String {
-    match &stats.checkpoints {
-        _ if stats.power_safe => "survived".into(),
-        Some(kept) => after_restore(pool, kept),
-        None if is_in_memory(stats) => {
-            "no checkpoints: this pool is in memory, and would be gone".into()
+/// The rows about power losses and checkpoints, of a table with two columns.
+fn after_power_loss(pool: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
+    let state = match &stats.after_power_loss {
+        AfterPowerLoss::Checkpoint { .. } | AfterPowerLoss::Survived | AfterPowerLoss::Kept => {
+            stats.after_power_loss.to_string()
         }
-        None => "no checkpoints: this pool would be refused after one".into(),
+        AfterPowerLoss::Refused { .. } => "the pool would be refused".into(),
+        other => other.to_string(),
+    };
+    let mut rows = vec![("power loss", state)];
+    let Some(kept) = &stats.checkpoints else {
+        rows.push(("checkpoints", "none".into()));
+        return rows;
+    };
+    rows.push(("checkpoints", rhythm(kept)));
+    let path = shown_file(pool, &kept.path);
+    if !path.is_empty() {
+        rows.push(("  file", path));
     }
+    let newest = match (&kept.newest, &kept.problem) {
+        (_, Some(CheckpointProblem::NotNamed)) => "--checkpoint-file has to name the file".into(),
+        (None, Some(problem)) if refuses_writers(problem) => {
+            format!("{problem}: an open for writing is refused")
+        }
+        (None, Some(problem)) => problem.to_string(),
+        (None, None) => CheckpointProblem::NotYet.to_string(),
+        (Some(newest), _) if kept.in_memory => format!("{} old, in memory", since(*newest)),
+        (Some(newest), _) => format!("{} old", since(*newest)),
+    };
+    rows.push(("  newest", newest));
+    if kept.bytes > 0 {
+        rows.push(("  size", bytes(kept.bytes)));
+    }
+    rows
 }
 
-fn after_restore(pool: &Path, kept: &CheckpointStats) -> String {
-    let path = shown_file(pool, &kept.path);
-    let Some(newest) = kept.newest else {
-        return match path.is_empty() {
-            true => "its checkpoints are in a file that --checkpoint-file has to name".into(),
-            false => format!("no checkpoint yet ({}), {path}", rhythm(kept)),
-        };
-    };
-    let (age, rhythm, size) = (since(newest), rhythm(kept), bytes(kept.bytes));
-    format!("back to the last checkpoint, {age} ago ({rhythm}), {path}, {size}")
+/// Whether the pool cannot be opened for writing while its checkpoint is like this.
+fn refuses_writers(problem: &CheckpointProblem) -> bool {
+    matches!(
+        problem,
+        CheckpointProblem::Foreign
+            | CheckpointProblem::Stale
+            | CheckpointProblem::Older
+            | CheckpointProblem::Damaged
+            | CheckpointProblem::NoCheckpoint
+            | CheckpointProblem::OtherVersion
+            | CheckpointProblem::NameTooLong
+            | CheckpointProblem::Unreadable { .. }
+    )
+}
+
+/// The lines of a text that is broken between words.
+fn wrapped(text: &str, wide: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.is_empty() => last.push_str(word),
+            Some(last) if last.chars().count() + 1 + word.chars().count() <= wide => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// When checkpoints are made.
@@ -142,21 +192,6 @@ fn rhythm(kept: &CheckpointStats) -> String {
     let after = kept.after_bytes.map(|changed| format!("after {} of changes", bytes(changed)));
     let all = [every, after].into_iter().flatten().collect::<Vec<_>>();
     if all.is_empty() { "on demand".into() } else { all.join(" or ") }
-}
-
-fn is_in_memory(stats: &Stats) -> bool {
-    matches!(stats.filesystem, "tmpfs" | "ramfs")
-}
-
-/// What [`after_power_loss`] says, as one word for programs.
-fn power_loss_word(stats: &Stats) -> &'static str {
-    match &stats.checkpoints {
-        _ if stats.power_safe => "survived",
-        Some(kept) if kept.newest.is_some() => "checkpoint",
-        Some(_) => "no_checkpoint_yet",
-        None if is_in_memory(stats) => "gone",
-        None => "refused",
-    }
 }
 
 fn checkpoints_json(kept: &CheckpointStats) -> serde_json::Value {
@@ -168,6 +203,9 @@ fn checkpoints_json(kept: &CheckpointStats) -> serde_json::Value {
         "newest_unix_seconds": kept.newest.and_then(made).map(|since| since.as_secs_f64()),
         "age_seconds": kept.newest.map(|newest| newest.elapsed().unwrap_or_default().as_secs_f64()),
         "bytes": kept.bytes,
+        "in_memory": kept.in_memory,
+        "problem": kept.problem.as_ref().map(CheckpointProblem::code),
+        "problem_text": kept.problem.as_ref().map(CheckpointProblem::to_string),
     })
 }
 
@@ -229,7 +267,7 @@ fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space
         "bytes_in_use": stats.bytes_in_use,
         "free_chunk_bytes": stats.free_chunk_bytes,
         "limbo_bytes": stats.limbo_bytes,
-        "power_loss": power_loss_word(stats),
+        "power_loss": stats.after_power_loss.code(),
         "checkpoints": stats.checkpoints.as_ref().map(checkpoints_json),
         "generation": stats.generation,
         "clean_open": stats.clean_open,

@@ -10,7 +10,7 @@ use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstatfs, seek};
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{Error, Result};
+use crate::{Error, Result, SpaceLimit};
 
 /// Whether the file lies on tmpfs.
 pub(crate) fn is_tmpfs(file: &File) -> bool {
@@ -67,11 +67,22 @@ pub(crate) fn extend(file: &File, have: u64, len: u64) -> Result<()> {
         if let Err(error) = give_back(file, before) {
             return error;
         }
-        match errno {
-            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Error::Full { need: len - have, free: 0 },
-            other => Error::io("extending the pool's file", other),
+        match limit(errno, is_allowed) {
+            Some(limit) => Error::Full { need: len - have, free: 0, limit },
+            None => Error::io("extending the pool's file", errno),
         }
     })
+}
+
+/// The limit that an error names. `may_be_longer` says that the limit of the process allows the length.
+fn limit(errno: Errno, may_be_longer: bool) -> Option<SpaceLimit> {
+    match errno {
+        Errno::NOSPC => Some(SpaceLimit::DiskFull),
+        Errno::DQUOT => Some(SpaceLimit::Quota),
+        Errno::FBIG if may_be_longer => Some(SpaceLimit::FileSystem),
+        Errno::FBIG => Some(SpaceLimit::FileSizeLimit),
+        _ => None,
+    }
 }
 
 /// Allocates blocks for the holes among the first `len` bytes, and does not change the file's contents. Returns false
@@ -84,8 +95,10 @@ pub(crate) fn fill_holes(file: &File, len: u64, missing: u64) -> Result<bool> {
     match allocate(file, 0, len) {
         Ok(()) => Ok(true),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
-        Err(Errno::NOSPC | Errno::DQUOT) => Err(Error::Full { need: missing, free: 0 }),
-        Err(other) => Err(Error::io("filling the holes of the pool's file", other)),
+        Err(errno) => Err(match limit(errno, true) {
+            Some(limit) => Error::Full { need: missing, free: 0, limit },
+            None => Error::io("filling the holes of the pool's file", errno),
+        }),
     }
 }
 

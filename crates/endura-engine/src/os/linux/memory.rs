@@ -84,6 +84,8 @@ pub struct Reservation {
     base: NonNull<u8>,
     len: usize,
     wanted: u64,
+    /// Whether more was wanted than the process had.
+    is_scarce: bool,
     /// The part of the range that the kernel may have given to another thread, as offsets from the base.
     lost: OnceLock<Range<usize>>,
 }
@@ -128,7 +130,7 @@ impl Reservation {
             trim(base.wrapping_add(len), slack - before);
         }
         let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { base, len, wanted: bytes, lost: OnceLock::new() })
+        Ok(Self { base, len, wanted: bytes, is_scarce: false, lost: OnceLock::new() })
     }
 
     fn rounded(bytes: u64) -> usize {
@@ -160,6 +162,18 @@ impl Reservation {
     /// Bytes requested, before rounding.
     pub(crate) fn wanted(&self) -> u64 {
         self.wanted
+    }
+
+    /// Records that more was wanted than the process had.
+    #[must_use]
+    pub(crate) fn scarce(mut self) -> Self {
+        self.is_scarce = true;
+        self
+    }
+
+    /// Whether more was wanted than the process had.
+    pub(crate) fn is_scarce(&self) -> bool {
+        self.is_scarce
     }
 
     /// The first address of the range.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, StatxFlags, statx};
+use rustix::fs::{Access, AtFlags, CWD, StatxFlags, accessat, statx};
 
 use super::file_identity::FileId;
 
@@ -23,6 +23,11 @@ pub(crate) fn name_of(file: &File, id: FileId) -> Option<PathBuf> {
     let name = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
     // After the name of a file that was removed, the kernel writes ` (deleted)`.
     at(&name).is_ok_and(|found| found == id).then_some(name)
+}
+
+/// Whether this process may create files in a folder.
+pub(crate) fn may_write(folder: &Path) -> bool {
+    accessat(CWD, folder, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
 /// Whether the file itself is a mount point. The files beside it in its folder are then on another file system.

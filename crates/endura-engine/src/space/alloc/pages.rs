@@ -24,7 +24,7 @@ use crate::space::alloc::page::runs::Runs;
 use crate::space::alloc::page::units::FreeUnits;
 use crate::space::layout::{GROW_TO, LENGTH, NEXT_PAGE, PAGE, UNIT, UNITS, first_unit};
 use crate::sync::{AtomicU64, Mutex};
-use crate::{Error, Result};
+use crate::{Error, Result, SpaceLimit};
 
 /// The pages of a pool.
 #[derive(Debug)]
@@ -276,7 +276,7 @@ pub(crate) fn check(have: u64, next: u64, length: u64) -> Result<()> {
         return damage(LENGTH, "an impossible length of the pool");
     }
     if have < length {
-        return Err(Error::Truncated { have, need: length });
+        return Err(Error::Truncated { have, need: length, checkpoint: None });
     }
     Ok(())
 }
@@ -335,11 +335,11 @@ impl FreeSpace {
         let need = end.saturating_sub(self.length);
         let at_least = end.next_multiple_of(STEP).min(most);
         if at_least > self.limit {
-            return Err(Error::Full { need, free: 0 });
+            return Err(Error::Full { need, free: 0, limit: SpaceLimit::MaxSize });
         }
         let want = growth::length_for(self.length, end).min(most).min(self.limit.max(at_least));
         let full = |error| match error {
-            Error::Full { free, .. } => Error::Full { need, free },
+            Error::Full { free, limit, .. } => Error::Full { need, free, limit },
             other => other,
         };
         self.length = match media.grow(want) {
@@ -367,7 +367,8 @@ impl FreeSpace {
         end: u64,
         loose: u64,
     ) -> Result<()> {
-        let full = Error::Full { need: count.saturating_mul(PAGE), free: 0 };
+        let need = count.saturating_mul(PAGE);
+        let full = Error::Full { need, free: 0, limit: SpaceLimit::MaxSize };
         let next = self.next.checked_add(count).filter(|next| next.checked_mul(PAGE).is_some());
         let next = next.ok_or(full)?;
         if end > self.length {

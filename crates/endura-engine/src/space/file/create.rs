@@ -71,7 +71,7 @@ impl Draft {
         let folder = own_file::open_folder(folder_of(path)).map_err(failed)?;
         Filesystem::of(&folder, access.any_filesystem)?;
         if fs::symlink_metadata(path).is_ok() {
-            return Err(failed(io::ErrorKind::AlreadyExists.into()));
+            return Err(failed(io::Error::from_raw_os_error(libc::EEXIST)));
         }
         let new = like.map_or_else(|| NewFile::new(path), |like| NewFile::like(like, path));
         Ok(Self { new: new.map_err(failed)?, folder })

@@ -15,6 +15,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use crate::error::A_FOLDER;
 use crate::media::{Placement, STEP};
 use crate::os::boot::Boot;
 use crate::os::file_identity::{FileId, FileIdentity, Likeness};
@@ -101,12 +102,12 @@ impl PoolFile {
         refuse_other_than_file(&facts)?;
         let filesystem = Filesystem::of(&file, access.any_filesystem)?;
         if facts.len() == 0 {
-            return Err(Error::NotAPool { what: "the file is empty" });
+            return Err(Error::NotAPool { what: "the file is empty", checkpoint: None });
         }
         let superblock = Superblock::read(&file).map_err(|error| match error {
             // A copy that was cut off is not torn.
             Error::Corrupt { .. } if facts.len() < LEAST => {
-                Error::Truncated { have: facts.len(), need: LEAST }
+                Error::Truncated { have: facts.len(), need: LEAST, checkpoint: None }
             }
             other => other,
         })?;
@@ -318,14 +319,17 @@ fn refuse_other_than_file(facts: &fs::Metadata) -> Result<()> {
     if kind.is_file() {
         Ok(())
     } else if kind.is_dir() {
-        Err(Error::NotAPool { what: "it is a folder; name a file in it" })
+        Err(Error::NotAPool { what: A_FOLDER, checkpoint: None })
     } else if kind.is_char_device() && is_dax_device(facts.rdev()) {
         Err(Error::Unsupported {
             what: "a raw /dev/dax device; reconfigure it as fsdax, mount ext4 or xfs on it with \
                    `-o dax`, and put the pool there",
         })
     } else {
-        Err(Error::NotAPool { what: "it is a device, a socket or a pipe, not a regular file" })
+        Err(Error::NotAPool {
+            what: "it is a device, a socket or a pipe, not a regular file",
+            checkpoint: None,
+        })
     }
 }
 
@@ -337,7 +341,7 @@ fn is_dax_device(device: u64) -> bool {
 
 fn check_length(file: &File, have: u64) -> Result<()> {
     if have < LEAST {
-        return Err(Error::Truncated { have, need: LEAST });
+        return Err(Error::Truncated { have, need: LEAST, checkpoint: None });
     }
     pages::check(have, word(file, NEXT_PAGE)?, word(file, LENGTH)?)
 }

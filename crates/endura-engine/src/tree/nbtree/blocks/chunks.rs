@@ -12,7 +12,7 @@
 use crate::media::{Media, Region};
 use crate::space::{Guard, MapState};
 use crate::sync::Ordering;
-use crate::{Error, Result};
+use crate::{Error, Result, SpaceLimit};
 
 use crate::tree::nbtree::blocks::key::PARTITIONS;
 
@@ -82,7 +82,8 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
     }
 
     pub(crate) fn next(&mut self) -> Result<u64> {
-        self.at.pop().ok_or(Error::Full { need: self.bytes, free: 0 })
+        let (need, limit) = (self.bytes, SpaceLimit::MaxSize);
+        self.at.pop().ok_or(Error::Full { need, free: 0, limit })
     }
 
     /// Takes back a chunk that no other thread has seen.

@@ -1,9 +1,13 @@
-//! One error type for the whole library.
+//! The error type.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use super::advice::{self, CREATING, HAS_CHECKPOINT, OPENING, OPENING_CHECKPOINT, named};
+use super::checkpoint::FoundCheckpoint;
+use super::limit::SpaceLimit;
+use super::span::since;
 use crate::kind::Kind;
 use crate::types::Types;
 
@@ -40,19 +44,17 @@ pub enum Error {
     /// are free. So a pool can be full although it has many free chunks, if a few entries are left in each span.
     /// [`Stats::sizes`](crate::Stats::sizes) lists the free chunks by size. Then remove the remaining entries, or copy
     /// all entries to a new pool.
-    #[error(
-        "no room for {need} bytes: a value of some {free} would fit, and free space in partly used spans is for \
-         entries of the same size only; remove entries, raise `max_size` (`--max-size`) or the limit on the size \
-         of files (`ulimit -f`), or free disk space"
-    )]
+    #[error("{}", advice::full(*need, *free, *limit))]
     Full {
-        /// How many bytes were needed.
+        /// How many bytes more the pool would have needed.
         need: u64,
         /// The size in bytes of the longest piece of free space, or of the longest that there would be if the file grew
         /// as far as it can. A value that is 8 KiB shorter fits, with a key of up to 4,000 bytes: a page begins with a
         /// table of 4 KiB, and a record begins with its head and its key. A value of at most 16 KiB may fit even if
         /// `free` is 0, in a free chunk of its size.
         free: u64,
+        /// What kept the pool from growing.
+        limit: SpaceLimit,
     },
     /// Another process, or another handle of this process, has the pool open.
     #[error(
@@ -68,13 +70,12 @@ pub enum Error {
     NeedsRecovery,
     /// The machine stopped, or the file was copied, while the pool was open. The error is also returned if one of these
     /// cannot be excluded.
-    #[error(
-        "the pool may be torn ({reason}): restore it from a backup, or verify and accept it with \
-         `endura check --accept`"
-    )]
+    #[error("the pool may be torn ({reason}){}", FoundCheckpoint::way_back(checkpoint.as_deref()))]
     NeedsRestore {
         /// How this was detected.
         reason: &'static str,
+        /// The checkpoint of the pool; `None` if the pool makes none.
+        checkpoint: Option<Box<FoundCheckpoint>>,
     },
     /// The checkpoint beside the pool, or the chosen one, cannot be used for it.
     #[error("the checkpoint {}: {what}", path.display())]
@@ -86,7 +87,7 @@ pub enum Error {
     },
     /// The path by which the pool was opened no longer leads to it: while the pool was open, the file was removed,
     /// moved or replaced, or a file system was mounted over it. The pool was closed, and all of it is durable.
-    #[error("the pool was closed, but {} leads to it no more: it was removed or moved while it was open, or something else is in its place; {}", path.display(), open_now(now.as_deref()))]
+    #[error("the pool was closed, but {} leads to it no more: it was removed or moved while it was open, or something else is in its place; {}", path.display(), advice::open_now(now.as_deref()))]
     Displaced {
         /// The path by which the pool was opened.
         path: PathBuf,
@@ -108,23 +109,25 @@ pub enum Error {
         bits: u64,
     },
     /// The file does not start like a pool.
-    #[error(
-        "this is not an endura pool: {what}; give the path of a pool, or of a file that is not there yet"
-    )]
+    #[error("this is not an endura pool: {what}; {}", FoundCheckpoint::instead(checkpoint.as_deref(), advice::not_a_pool(what)))]
     NotAPool {
         /// What was found instead of a pool.
         what: &'static str,
+        /// A good checkpoint beside the file, of the pool that was there before.
+        checkpoint: Option<Box<FoundCheckpoint>>,
     },
     /// The file is shorter than the pool in it.
     #[error(
-        "the file has {have} bytes but its pool needs {need}: it was cut short; restore it from a \
-         backup"
+        "the file has {have} bytes but its pool needs {need}: it was cut short; {}",
+        FoundCheckpoint::instead(checkpoint.as_deref(), "restore it from a backup")
     )]
     Truncated {
         /// The length of the file in bytes.
         have: u64,
         /// The length in bytes that the pool in it needs.
         need: u64,
+        /// A good checkpoint of the pool.
+        checkpoint: Option<Box<FoundCheckpoint>>,
     },
     /// A key is longer than the index can hold.
     #[error(
@@ -159,7 +162,7 @@ pub enum Error {
         want: Box<Types>,
     },
     /// The map is of another kind than the requested one, or a map of these types cannot be of that kind.
-    #[error("{}", wrong_kind(name, types, *found, *want))]
+    #[error("{}", advice::wrong_kind(name, types, *found, *want))]
     WrongKind {
         /// The name of the map.
         name: String,
@@ -302,7 +305,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A call to the operating system failed.
-    #[error("{doing}: {source}{}", act(doing, source.kind()))]
+    #[error("{doing}: {source}{}", advice::act(doing, source))]
     Io {
         /// What was being done, with the path where one is involved.
         doing: String,
@@ -361,81 +364,31 @@ impl Error {
 
     /// The path that the caller gave could not be opened.
     pub(crate) fn opening(path: &Path, source: impl Into<io::Error>) -> Self {
-        Self::io(format!("{OPENING}{}", named(path)), source)
+        let source = source.into();
+        Self::io(format!("{OPENING}{}", named(path, &source)), source)
+    }
+
+    /// There is no pool at the path that the caller gave, but a checkpoint of one.
+    pub(crate) fn missing_pool(
+        path: &Path,
+        (from, made): (&Path, SystemTime),
+        source: io::Error,
+    ) -> Self {
+        let (path, from, age) = (path.display(), from.display(), since(made));
+        Self::io(format!("{OPENING}{path}{HAS_CHECKPOINT}{from}, of {age} ago"), source)
+    }
+
+    /// There is no checkpoint at the path where it was looked for.
+    pub(crate) fn no_checkpoint(path: &Path) -> Self {
+        let source = io::Error::from_raw_os_error(libc::ENOENT);
+        Self::io(format!("{OPENING_CHECKPOINT}{}", path.display()), source)
     }
 
     /// A file could not be created at the path that the caller gave.
     pub(crate) fn creating(path: &Path, source: impl Into<io::Error>) -> Self {
-        Self::io(format!("{CREATING}{}", named(path)), source)
+        let source = source.into();
+        Self::io(format!("{CREATING}{}", named(path, &source)), source)
     }
-}
-
-/// The advice for a pool that is no longer at its path.
-fn open_now(now: Option<&Path>) -> String {
-    match now {
-        Some(now) => format!("open it as {}, or move it back", now.display()),
-        None => "if the file has another name, open it by that; else restore a backup".to_owned(),
-    }
-}
-
-/// The path as an error shows it. A dangling symbolic link is shown with its target.
-fn named(path: &Path) -> String {
-    let shown = path.display();
-    match fs::read_link(path) {
-        Ok(to) if !path.exists() => format!(
-            "{shown}, a symbolic link to {} where there is no file (no pool is made through a link)",
-            to.display()
-        ),
-        _ => shown.to_string(),
-    }
-}
-
-/// The beginnings of [`Error::Io`]'s `doing` that concern a path of the caller.
-const OPENING: &str = "opening ";
-const CREATING: &str = "creating ";
-
-/// The advice for an I/O error. It concerns a path only if the caller gave that path, because the caller has not chosen
-/// other paths.
-fn act(doing: &str, kind: io::ErrorKind) -> &'static str {
-    let is_callers_path = [OPENING, CREATING].iter().any(|begin| doing.starts_with(begin));
-    match kind {
-        io::ErrorKind::NotFound if is_callers_path => "; check the path",
-        io::ErrorKind::AlreadyExists if is_callers_path => {
-            "; open it as it is, or choose another path"
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem if is_callers_path => {
-            "; check who may read and write there"
-        }
-        io::ErrorKind::ReadOnlyFilesystem => {
-            "; the kernel's log says why it became read-only: solve that, then open the pool again"
-        }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space there",
-        io::ErrorKind::FileTooLarge => {
-            "; raise the limit on the size of files (`ulimit -f`), then try again"
-        }
-        io::ErrorKind::OutOfMemory => "; free memory or addresses, or ask for a smaller `max_size`",
-        _ => "; solve that, then try again",
-    }
-}
-
-fn wrong_kind(name: &str, types: &Types, found: Option<Kind>, want: Kind) -> String {
-    match found {
-        Some(found) => format!(
-            "the map `{name}` is {}, not {}: leave the kind out, or copy the map",
-            with_article(found),
-            with_article(want)
-        ),
-        None => format!(
-            "the map `{name}` cannot be {}, which holds keys and values of at most 8 bytes: make the {types} {}",
-            with_article(want),
-            with_article(Kind::Roart)
-        ),
-    }
-}
-
-fn with_article(kind: Kind) -> String {
-    let article = if kind == Kind::NbTree { "an" } else { "a" };
-    format!("{article} {kind}")
 }
 
 /// This conversion is for `?` in functions that return an `io::Result`.

@@ -1,0 +1,86 @@
+//! The states of a pool, and what each command says of them: `docs/states.md`.
+//!
+//! The test really puts a pool into each state, runs the commands, and compares what they print with the page.
+//!
+//! | to | run |
+//! | --- | --- |
+//! | write the page | `ENDURA_BLESS=1 cargo test -p endura-cli --test states` |
+//! | get the files of all states, as `FOLDER/<state>/p` | `ENDURA_STATES=FOLDER cargo test -p endura-cli --test states make` |
+//!
+//! The rows of Python, memcached and Redis on the page belong to the tests of those faces. This test keeps them as they
+//! are.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod make;
+mod page;
+mod says;
+
+use std::path::Path;
+
+use make::STATES;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/states.md");
+
+#[test]
+fn each_state_has_its_sentences() {
+    let old = std::fs::read_to_string(PAGE).unwrap_or_default();
+    let mut new = page::HEAD.to_owned();
+    for state in STATES {
+        new += &match make::place_for(state) {
+            Some(_) => page::section(state, &says::all(state), &old),
+            None => page::section_of(&old, state.name).expect("the page has the state"),
+        };
+    }
+    if std::env::var_os("ENDURA_BLESS").is_some() {
+        return std::fs::write(PAGE, &new).unwrap();
+    }
+    let differing = old.lines().zip(new.lines()).find(|(old, new)| old != new);
+    assert!(old == new, "docs/states.md is old (ENDURA_BLESS=1 writes it): {differing:#?}");
+}
+
+/// A person reads each sentence once: it does not contradict the others, and gives one advice.
+#[test]
+fn no_sentence_of_the_page_contradicts_its_neighbour() {
+    let page = std::fs::read_to_string(PAGE).unwrap_or_default();
+    if std::env::var_os("ENDURA_BLESS").is_some() {
+        return;
+    }
+    for state in STATES {
+        let section = page::section_of(&page, state.name).unwrap();
+        let says = |who: &str| {
+            let row = section.lines().find(|line| line.starts_with(&format!("| {who} |")));
+            row.unwrap_or_else(|| panic!("{}: no row of {who}", state.name)).to_owned()
+        };
+        let info = says("`endura info`");
+        let whole = says("`endura check`").contains(": sound");
+        assert!(!(whole && says("Rust").contains("torn")), "{section}");
+        assert!(!(info.contains("nothing is lost") && info.contains("back to")), "{section}");
+        assert!(!(info.contains("refused") && info.contains(" old")), "{section}");
+    }
+}
+
+/// For the tests of other faces.
+#[test]
+fn make() {
+    let Some(folder) = std::env::var_os("ENDURA_STATES") else { return };
+    for state in STATES.iter().filter(|state| !state.is_open) {
+        let folder = Path::new(&folder).join(state.name.replace(' ', "-"));
+        std::fs::create_dir_all(&folder).unwrap();
+        (state.make)(&folder);
+    }
+}
+
+/// Another process that has a pool open, until it is killed.
+#[test]
+fn role_writer() {
+    if let Some(path) = std::env::var_os(make::ROLE) {
+        make::write(Path::new(&path));
+    }
+}
+
+#[test]
+fn states_have_names_of_their_own() {
+    let names: std::collections::BTreeSet<_> = STATES.iter().map(|state| state.name).collect();
+    assert_eq!(names.len(), STATES.len());
+}

@@ -1,0 +1,52 @@
+//! The page `docs/states.md`.
+
+use crate::make::State;
+use crate::says::Said;
+
+pub(crate) const HEAD: &str = "\
+# States of a pool
+
+For users who have a message in front of them, and want to know what it means and what comes next. For each state of a
+pool, this page has what each command and each library says about it. The pool is `p`, and its checkpoint
+`p.checkpoint`. *Rust* opens the pool for writing; after a `:` follows the text of the error.
+
+`cargo test -p endura-cli --test states` puts a pool into each of these states and compares what it hears with this
+page; with `ENDURA_BLESS=1` it writes the page.
+";
+
+/// The voices whose tests are elsewhere.
+const FACES: [&str; 3] = ["Python", "memcached", "Redis"];
+
+/// The section of a state. The rows of the faces are taken from the old page.
+pub(crate) fn section(state: &State, said: &[Said], old: &str) -> String {
+    let old = section_of(old, state.name).unwrap_or_default();
+    let own = said.iter().map(|(who, text)| row(who, text));
+    let others = FACES.iter().map(|who| {
+        let start = format!("| {who} |");
+        let found = old.lines().find(|line| line.starts_with(&start));
+        found.map_or_else(|| row(who, "–"), |line| format!("{line}\n"))
+    });
+    let rows: String = own.chain(others).collect();
+    format!(
+        "\n## {}\n\n{}\n\n| asked | says |\n| --- | --- |\n{rows}",
+        title(state.name),
+        state.story
+    )
+}
+
+fn row(who: &str, text: &str) -> String {
+    format!("| {who} | {} |\n", text.replace('|', "\\|").replace('\n', " "))
+}
+
+fn title(name: &str) -> String {
+    name[..1].to_uppercase() + &name[1..]
+}
+
+/// The section of a state on a page.
+pub(crate) fn section_of(page: &str, name: &str) -> Option<String> {
+    let begin = format!("\n## {}\n", title(name));
+    let from = page.find(&begin)?;
+    let rest = &page[from + 1..];
+    let end = rest.find("\n## ").map_or(rest.len(), |at| at);
+    Some(format!("\n{}", &rest[..end]))
+}
