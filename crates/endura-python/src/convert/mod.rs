@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `i8` to `u128` | `int`, any object with `__index__` | `int` |
 //! | `f32`, `f64` | `float`, `int`, any object with `__float__`, if the type has that number exactly | `float` |
-//! | `bool` | `bool` | `bool` |
+//! | `bool` | `bool`, `numpy.bool` | `bool` |
 //! | `()` | `None` | `None` |
 //! | `char` | `str` of one character | `str` |
 //! | `str` | `str` | `str` |
@@ -20,6 +20,7 @@ mod decode;
 mod encode;
 mod encoded;
 mod json;
+mod misfit;
 mod numbers;
 mod numpy;
 mod side;

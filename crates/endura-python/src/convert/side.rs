@@ -1,18 +1,16 @@
 //! One side of a map, its keys or its values: their type, and the conversion of objects to encodings and back.
 
 use endura::dynamic::{Type, word};
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyString};
+use pyo3::types::{PyBytes, PyInt, PyString, PyType};
 use pyo3::{PyTraverseError, PyTypeInfo, PyVisit};
 
 use super::decode::object;
 use super::encode::datum;
-use super::encoded::{Buffer, Encoded};
+use super::encoded::{Buffer, Encoded, has_buffer};
+use super::misfit::{Misfit, class_name, shown};
 use crate::call::call;
-
-/// The longest number, in characters, that an error message repeats.
-const LONGEST_SHOWN: usize = 60;
 
 /// A pair of functions of Python: one makes a `str` or `bytes` from an object, the other makes an object from these.
 pub(crate) struct Codec {
@@ -195,30 +193,36 @@ impl Side {
         })
     }
 
+    /// The exception for an object that is not of the type. `error` is that of its conversion.
     #[cold]
     fn refused(&self, object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
         let py = object.py();
-        if error.is_instance_of::<PyTypeError>(py) {
-            let found = object.get_type();
-            let found = found.name().map(|name| name.to_string()).unwrap_or_default();
-            return PyTypeError::new_err(format!("{} are `{}`, not {found}", self.what, self.name));
-        }
-        if error.get_type(py).is(PyValueError::type_object(py)) {
+        let is_plain = |of: &Bound<'_, PyType>| error.get_type(py).is(of);
+        if is_plain(&PyValueError::type_object(py)) {
             return self.named(py, error);
         }
-        if error.is_instance_of::<PyUnicodeError>(py)
-            || !error.is_instance_of::<PyOverflowError>(py)
-        {
+        let is_of_type = is_plain(&PyTypeError::type_object(py));
+        if !is_of_type && !is_plain(&PyOverflowError::type_object(py)) {
             return error;
         }
-        // Nobody would read a long number, and Python refuses to write one of thousands of digits.
-        let shown = match object.repr().map(|text| text.to_string()) {
-            Ok(text) if text.len() <= LONGEST_SHOWN => text,
-            _ => "the number".to_owned(),
+        let Misfit { at, kind, object } = Misfit::of(&self.kind, object.clone());
+        if is_of_type && matches!(kind, Type::Bytes | Type::Array(_) | Type::Unknown(_)) && has_buffer(&object) {
+            return self.named(py, error);
+        }
+        let place = match at.is_empty() {
+            true => format!("{} are `{}`", self.what, self.name),
+            false => {
+                format!("{} are `{}`: field {} is `{kind}`", self.what, self.name, at.join("."))
+            }
         };
-        let text =
-            format!("{shown} is out of the range of `{}`: {} are of it", self.name, self.what);
-        PyOverflowError::new_err(text)
+        if is_of_type {
+            return PyTypeError::new_err(format!("{place}, not {}", class_name(&object)));
+        }
+        let size = match object.lt(0) {
+            Ok(true) => "too small",
+            _ => "too large",
+        };
+        PyOverflowError::new_err(format!("{place}, and {} is {size}", shown(&object)))
     }
 
     /// Adds the name of the map to the text of a `TypeError` or `ValueError`.
@@ -238,24 +242,31 @@ impl Side {
     fn out_of_range(&self, object: &Bound<'_, PyAny>, error: &endura::Error) -> PyErr {
         match self.kind {
             Type::Array(_) => PyValueError::new_err(format!("{}: {error}", self.what)),
-            _ => self.refused(object, PyOverflowError::new_err("")),
+            _ => match Misfit::of(&self.kind, object.clone()) {
+                Misfit { kind: Type::Array(_), at, .. } if !at.is_empty() => {
+                    PyValueError::new_err(format!("{}: field {}: {error}", self.what, at.join(".")))
+                }
+                _ => self.refused(object, PyOverflowError::new_err("")),
+            },
         }
     }
 }
 
-/// The `str` or `bytes` that a codec makes.
+/// The bytes or the text that a codec makes.
 fn encode_by<'a>(codec: &Codec, object: &Bound<'_, PyAny>) -> PyResult<Encoded<'a>> {
     let made = call(codec.encode.bind(object.py()), (object,))?;
     let made = match made.cast_into::<PyString>() {
         Ok(text) => return Ok(Encoded::Text(text.try_into()?)),
         Err(other) => other.into_inner(),
     };
-    match made.cast_into::<PyBytes>() {
-        Ok(bytes) => Ok(Encoded::Bytes(bytes.into())),
-        Err(other) => {
-            let found = other.into_inner().get_type().name()?.to_string();
-            let text = format!("the `encode` of a codec returned {found}, not `bytes`");
-            Err(PyTypeError::new_err(text))
-        }
-    }
+    let made = match made.cast_into::<PyBytes>() {
+        Ok(bytes) => return Ok(Encoded::Bytes(bytes.into())),
+        Err(other) => other.into_inner(),
+    };
+    Buffer::of(&made)?.ok_or_else(|| {
+        PyTypeError::new_err(format!(
+            "the `encode` of a codec returned {}, not `bytes`",
+            class_name(&made)
+        ))
+    })
 }

@@ -12,10 +12,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::options::{checkpoints, seconds, with};
+use super::options::{FilePath, checkpoints, seconds, with};
 use super::{events, report};
 use crate::convert::{Codec, Side};
-use crate::error::{failure, text as error_text};
+use crate::error::{failure, locked, text as error_text};
 use crate::map::{Map, OpenMap};
 use crate::shared::Shared;
 
@@ -26,6 +26,7 @@ const WITHOUT_LOOKING: Duration = Duration::from_millis(100);
 #[pyclass(frozen, subclass, weakref, module = "endura")]
 pub(crate) struct Pool {
     shared: Arc<Shared>,
+    is_read_only: bool,
 }
 
 #[pymethods]
@@ -38,18 +39,19 @@ impl Pool {
     #[expect(clippy::too_many_arguments, reason = "they are given by name")]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        path: FilePath,
         read_only: bool,
         create: bool,
-        timeout: f64,
+        timeout: Option<f64>,
         max_size: Option<u64>,
         checkpoints: Option<&Bound<'_, PyAny>>,
-        checkpoint_file: Option<PathBuf>,
+        checkpoint_file: Option<FilePath>,
         checkpoint_must_exist: bool,
         restore: bool,
         accept_unclean: bool,
         allow_any_filesystem: bool,
     ) -> PyResult<Self> {
+        let path = path.into_inner();
         let name = path.clone();
         let mut options = endura::Pool::options()
             .read_only(read_only)
@@ -58,9 +60,11 @@ impl Pool {
             .allow_any_filesystem(allow_any_filesystem)
             .on_event(move |event| events::log(&name, event));
         options = with(options, max_size, endura::PoolOptions::max_size);
-        let kept = self::checkpoints(checkpoints, checkpoint_file, checkpoint_must_exist)?;
+        let file = checkpoint_file.map(FilePath::into_inner);
+        let kept = self::checkpoints(checkpoints, file, checkpoint_must_exist)?;
         options = with(options, kept, endura::PoolOptions::checkpoints);
-        let until = Instant::now().checked_add(seconds("timeout", timeout)?);
+        let timeout = timeout.map(|timeout| seconds("timeout", timeout)).transpose()?;
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             let left = until.map_or(Duration::MAX, |until| until.duration_since(Instant::now()));
             let options = options.clone().lock_timeout(left.min(WITHOUT_LOOKING));
@@ -70,8 +74,10 @@ impl Pool {
             });
             match opened {
                 Err(Error::Locked) if left > WITHOUT_LOOKING => py.check_signals()?,
+                Err(Error::Locked) => return Err(locked(py, &path)),
                 opened => {
-                    return Ok(Self { shared: Arc::new(Shared::new(opened.map_err(failure)?)) });
+                    let shared = Arc::new(Shared::new(opened.map_err(failure)?));
+                    return Ok(Self { shared, is_read_only: read_only });
                 }
             }
         }
@@ -83,8 +89,25 @@ impl Pool {
         self.shared.pool.path().to_owned()
     }
 
+    /// Whether the pool was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// Whether this process has the pool open.
+    fn _is_open_here(&self) -> bool {
+        !self.shared.is_closed() && self.shared.is_of_this_process()
+    }
+
     fn __repr__(&self) -> String {
-        format!("<endura.Pool {}>", self.shared.pool.path().display())
+        let state = match (self.shared.is_closed(), self.shared.is_of_this_process()) {
+            (true, _) => ", closed",
+            (_, false) => ", of the process before the fork",
+            _ if self.is_read_only => ", read-only",
+            _ => "",
+        };
+        format!("<endura.Pool {:?}{state}>", self.shared.pool.path().display().to_string())
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -98,7 +121,8 @@ impl Pool {
         _error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        self.close(py)
+        // A forked child leaves the pool to its parent.
+        if self.shared.is_of_this_process() { self.close(py) } else { Ok(()) }
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -144,7 +168,7 @@ impl Pool {
             map,
             changes: shared.changes(name),
         };
-        Ok(Map::new(open, this.clone().into_any().unbind()))
+        Ok(Map::new(open, this.clone().into_any().unbind(), Arc::clone(shared)))
     }
 
     /// The maps of the pool by name: each with its types, its kind, and its number of entries (`None` until they are counted,
@@ -178,8 +202,8 @@ impl Pool {
         report::checkpoint(py, &made)
     }
 
-    /// Writes a copy of the pool to `to`, where no file may exist. Writers continue meanwhile.
-    fn backup(&self, py: Python<'_>, to: PathBuf) -> PyResult<()> {
+    /// Writes a copy of the pool to the path `to`, where no file may exist. Writers continue meanwhile.
+    fn backup(&self, py: Python<'_>, to: FilePath) -> PyResult<()> {
         py.detach(|| self.shared.pool.backup(to)).map_err(failure)
     }
 
@@ -211,7 +235,10 @@ impl Pool {
     /// without a checkpoint of the last writes.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let closed = py.detach(|| self.shared.pool.close());
-        self.shared.closed();
+        // A close that fails has closed the pool too, except where it could not begin.
+        if closed.is_ok() || matches!(self.shared.pool.maps(), Err(Error::Closed)) {
+            self.shared.closed();
+        }
         match closed {
             Err(Error::Closed) => Ok(()),
             closed => match closed.map_err(failure)?.checkpoint_error {

@@ -1,12 +1,44 @@
 //! The options of `endura.open`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use endura::{Checkpoints, PoolOptions};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
+
+use crate::call::call;
+
+/// A path as functions of Python take it: a `str`, `bytes`, or an `os.PathLike`.
+pub(super) struct FilePath(PathBuf);
+
+impl FilePath {
+    pub(super) fn into_inner(self) -> PathBuf {
+        self.0
+    }
+}
+
+impl AsRef<Path> for FilePath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for FilePath {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let decode = py.import(intern!(py, "os"))?.getattr(intern!(py, "fsdecode"))?;
+        let path: PathBuf = call(&decode, (object,))?.extract()?;
+        match path.as_os_str().as_encoded_bytes().contains(&0) {
+            true => Err(PyValueError::new_err("embedded null byte in a path")),
+            false => Ok(Self(path)),
+        }
+    }
+}
 
 /// The choice of checkpoints: when they are made (`True`, `False`, or seconds), in which file, and whether that file
 /// must exist. `None` if no argument is given.
