@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, Never, Self, TypeAlias, Type
 from typing_extensions import Buffer, disjoint_base
 
 from ._absent import Absent
+from ._stored import StoredAs
 from ._views import Range
 
 __all__ = ["Edit", "Iterator", "Map", "Pool", "__version__", "_after_fork", "_end_events", "_expect_json", "_in_python"]
@@ -63,6 +64,7 @@ class Pool:
         types: tuple[str, str] | None,
         codec: tuple[Callable[[Any], Buffer | str], Callable[[Any], Any]] | None,
         kind: str | None,
+        stored_as: tuple[StoredAs | None, StoredAs | None],
     ) -> Map[Any, Any]: ...
 
 @final

@@ -9,12 +9,13 @@ import os
 import sys
 import threading  # noqa: F401
 import weakref
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from . import _endura, _views  # noqa: F401
 from ._codec import Codec
 from ._endura import Map
 from ._errors import Forked
+from ._stored import stored_as
 from ._types import key_name, value_codec, value_name
 
 # Two modules are imported here although only later calls need them. ``threading`` takes the thread that imports it first
@@ -24,7 +25,6 @@ from ._types import key_name, value_codec, value_name
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
-_Path: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
 
 
 
@@ -54,14 +54,14 @@ class Pool(_endura.Pool):
     # The class in Rust opens the pool. The arguments are here for `help()`.
     def __init__(
         self,
-        path: _Path,
+        path: str | bytes | os.PathLike[Any],
         *,
         read_only: bool = False,
         create: bool = True,
         timeout: float | None = 0.0,
         max_size: int | None = None,
         checkpoints: bool | float | None = None,
-        checkpoint_file: _Path | None = None,
+        checkpoint_file: str | bytes | os.PathLike[Any] | None = None,
         checkpoint_must_exist: bool = False,
         restore: bool = True,
         accept_unclean: bool = False,
@@ -91,22 +91,24 @@ class Pool(_endura.Pool):
         types = None
         if key is not _MISSING:
             recorded, codec = value_name(value)
-            types = (key_name(key), recorded)
+            types = recorded_types = (key_name(key), recorded)
         else:
             found = self.maps().get(name)
             codec = value_codec(found["value_type"]) if found else None
-        return self._map(name, types, (codec.encode, codec.decode) if codec else None, kind)
+            recorded_types = (found["key_type"], found["value_type"]) if found else ("", "")
+        stored = stored_as(recorded_types[0]), None if codec else stored_as(recorded_types[1])
+        return self._map(name, types, (codec.encode, codec.decode) if codec else None, kind, stored)
 
 
 def open(
-    path: _Path,
+    path: str | bytes | os.PathLike[Any],
     *,
     read_only: bool = False,
     create: bool = True,
     timeout: float | None = 0.0,
     max_size: int | None = None,
     checkpoints: bool | float | None = None,
-    checkpoint_file: _Path | None = None,
+    checkpoint_file: str | bytes | os.PathLike[Any] | None = None,
     checkpoint_must_exist: bool = False,
     restore: bool = True,
     accept_unclean: bool = False,
@@ -144,7 +146,7 @@ def open(
     )
 
 
-Pool.__module__ = "endura"
+Pool.__module__ = open.__module__ = "endura"
 
 
 def _holder(path: str | os.PathLike[str]) -> str:

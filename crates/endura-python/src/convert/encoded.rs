@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
@@ -66,7 +66,18 @@ impl Buffer {
         if !has_buffer(object) {
             return Ok(None);
         }
-        let buffer = PyUntypedBuffer::get(object)?;
+        let buffer = PyUntypedBuffer::get(object).map_err(|error| {
+            let py = object.py();
+            match error.is_instance_of::<PyBufferError>(py) {
+                true => {
+                    let text = format!("this buffer cannot be read: {}", error.value(py));
+                    let refused = PyTypeError::new_err(text);
+                    refused.set_cause(py, Some(error));
+                    refused
+                }
+                false => error,
+            }
+        })?;
         if !buffer.is_c_contiguous() {
             return Err(PyTypeError::new_err(
                 "the elements of this buffer do not follow one another: give `bytes(...)` of it",

@@ -13,6 +13,7 @@
 //! | `Option<T>` | `None`, or as `T` | `None`, or as `T` |
 //! | `Reverse<T>` | as `T` | as `T` |
 //! | `(A, B)` | `tuple` | `tuple` |
+//! | names that `python/endura/_stored.py` knows | `date`, `datetime`, `UUID` | the same |
 //! | `json`, the caller's codecs | what their functions take | what they return |
 
 mod absent;
@@ -31,4 +32,4 @@ pub(crate) use encoded::Encoded;
 pub(crate) use json::expect_json;
 pub(crate) use numbers::{Numbers, bools, objects};
 pub(crate) use numpy::{expect_unmasked, is_numpy};
-pub(crate) use side::{Codec, Side};
+pub(crate) use side::{Codec, Side, StoredAs};

@@ -18,6 +18,14 @@ pub(crate) struct Codec {
     pub(crate) decode: Py<PyAny>,
 }
 
+/// Functions of Python for a type whose objects are stored as another type that the library knows: dates as days. They make
+/// the stored object, the object, and the stored objects of the first fields of a tuple.
+pub(crate) struct StoredAs {
+    pub(crate) store: Py<PyAny>,
+    pub(crate) load: Py<PyAny>,
+    pub(crate) store_prefix: Py<PyAny>,
+}
+
 /// The keys of a map, or its values.
 pub(crate) struct Side {
     kind: Type,
@@ -26,11 +34,22 @@ pub(crate) struct Side {
     /// A description for error messages: `keys of the map ...` or `values of the map ...`.
     what: String,
     codec: Option<Codec>,
+    stored_as: Option<StoredAs>,
 }
 
 impl Side {
-    pub(crate) fn new(kind: &Type, name: &str, what: String, codec: Option<Codec>) -> Self {
-        Self { kind: kind.clone(), name: name.to_owned(), what, codec }
+    pub(crate) fn new(kind: &Type, name: &str, what: String) -> Self {
+        Self { kind: kind.clone(), name: name.to_owned(), what, codec: None, stored_as: None }
+    }
+
+    /// With functions of Python between the objects and their encodings.
+    pub(crate) fn by(self, codec: Option<Codec>, stored_as: Option<StoredAs>) -> Self {
+        Self { codec, stored_as, ..self }
+    }
+
+    /// Whether objects are numbers, as those of an array are.
+    pub(crate) fn is_numbers(&self) -> bool {
+        self.stored_as.is_none() && matches!(self.kind, Type::Int { .. } | Type::Float { .. })
     }
 
     pub(crate) fn kind(&self) -> &Type {
@@ -44,6 +63,7 @@ impl Side {
     /// Whether the objects are `bytes` that equal their encodings.
     pub(crate) fn is_bytes(&self) -> bool {
         matches!((&self.kind, &self.codec), (Type::Bytes | Type::Unknown(_), None))
+            && self.stored_as.is_none()
     }
 
     /// Whether objects are made by functions of Python, and may be changed in place.
@@ -63,6 +83,33 @@ impl Side {
     /// The encoding of an object.
     #[inline]
     pub(crate) fn encode<'a>(&self, object: &'a Bound<'_, PyAny>) -> PyResult<Encoded<'a>> {
+        if let Some(stored_as) = &self.stored_as {
+            return self.encode_stored(&stored_as.store, object);
+        }
+        self.encode_plain(object)
+    }
+
+    /// The encoding of the object that `store` makes.
+    #[inline(never)]
+    fn encode_stored(
+        &self,
+        store: &Py<PyAny>,
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<Encoded<'static>> {
+        let stored = self.stored(store, object)?;
+        Ok(Encoded::Own(self.encode_plain(&stored)?.to_vec()))
+    }
+
+    fn stored<'py>(
+        &self,
+        store: &Py<PyAny>,
+        object: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        call(store.bind(object.py()), (object,)).map_err(|error| self.named(object.py(), error))
+    }
+
+    #[inline]
+    fn encode_plain<'a>(&self, object: &'a Bound<'_, PyAny>) -> PyResult<Encoded<'a>> {
         match (&self.kind, &self.codec) {
             (Type::Str, None) => {
                 if let Ok(text) = object.cast::<PyString>() {
@@ -75,7 +122,7 @@ impl Side {
                 }
             }
             (Type::Int { width: 8, .. }, None) => {
-                return self.word(object).map(|word| Encoded::Word(word.to_be_bytes()));
+                return self.plain_word(object).map(|word| Encoded::Word(word.to_be_bytes()));
             }
             _ => {}
         }
@@ -85,6 +132,14 @@ impl Side {
     /// The word that stands for an object, of a type whose encodings have at most 8 bytes.
     #[inline]
     pub(crate) fn word(&self, object: &Bound<'_, PyAny>) -> PyResult<u64> {
+        match &self.stored_as {
+            Some(stored_as) => self.plain_word(&self.stored(&stored_as.store, object)?),
+            None => self.plain_word(object),
+        }
+    }
+
+    #[inline]
+    fn plain_word(&self, object: &Bound<'_, PyAny>) -> PyResult<u64> {
         if !object.is_instance_of::<PyInt>() {
             return self.encode_other(object).map(|encoded| word(&encoded));
         }
@@ -120,8 +175,11 @@ impl Side {
 
     /// The encoding of a prefix of keys: a text or bytes that they begin with, or the first fields of a tuple.
     pub(crate) fn prefix(&self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+        let stored = self.stored_as.as_ref().map(|by| self.stored(&by.store_prefix, object));
+        let stored = stored.transpose()?;
+        let object = stored.as_ref().unwrap_or(object);
         match &self.kind {
-            Type::Str | Type::Bytes | Type::Unknown(_) => Ok(self.encode(object)?.to_vec()),
+            Type::Str | Type::Bytes | Type::Unknown(_) => Ok(self.encode_plain(object)?.to_vec()),
             Type::Tuple(kinds) => {
                 let first: Vec<Bound<'_, PyAny>> = match object.cast::<pyo3::types::PyTuple>() {
                     Ok(tuple) if !matches!(kinds[0], Type::Tuple(_)) => tuple.iter().collect(),
@@ -153,9 +211,19 @@ impl Side {
         py: Python<'py>,
         encoded: &[u8],
     ) -> PyResult<Bound<'py, PyAny>> {
+        match &self.stored_as {
+            None => self.decode_plain(py, encoded),
+            Some(stored_as) => {
+                call(stored_as.load.bind(py), (self.decode_plain(py, encoded)?,))
+            }
+        }
+    }
+
+    #[inline]
+    fn decode_plain<'py>(&self, py: Python<'py>, encoded: &[u8]) -> PyResult<Bound<'py, PyAny>> {
         match (&self.kind, &self.codec) {
             (Type::Int { width: 8, .. }, None) if encoded.len() == 8 => {
-                self.of_word(py, word(encoded))
+                self.plain_of_word(py, word(encoded))
             }
             (_, None) => object(py, &self.kind, encoded),
             (_, Some(codec)) => call(codec.decode.bind(py), (object(py, self.coded(), encoded)?,)),
@@ -165,6 +233,14 @@ impl Side {
     /// The object that a word stands for.
     #[inline]
     pub(crate) fn of_word<'py>(&self, py: Python<'py>, word: u64) -> PyResult<Bound<'py, PyAny>> {
+        match &self.stored_as {
+            None => self.plain_of_word(py, word),
+            Some(stored_as) => call(stored_as.load.bind(py), (self.plain_of_word(py, word)?,)),
+        }
+    }
+
+    #[inline]
+    fn plain_of_word<'py>(&self, py: Python<'py>, word: u64) -> PyResult<Bound<'py, PyAny>> {
         match self.kind {
             Type::Int { width: 8, signed: true } => {
                 Ok((word as i64 ^ i64::MIN).into_pyobject(py)?.into_any())
@@ -187,9 +263,14 @@ impl Side {
 
     /// Reports the functions to the garbage collector.
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.codec.as_ref().map_or(Ok(()), |codec| {
+        if let Some(codec) = &self.codec {
             visit.call(&codec.encode)?;
-            visit.call(&codec.decode)
+            visit.call(&codec.decode)?;
+        }
+        self.stored_as.as_ref().map_or(Ok(()), |stored_as| {
+            visit.call(&stored_as.store)?;
+            visit.call(&stored_as.load)?;
+            visit.call(&stored_as.store_prefix)
         })
     }
 

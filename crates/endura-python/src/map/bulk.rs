@@ -74,6 +74,8 @@ impl OpenMap {
     ) -> PyResult<usize> {
         let py = keys.py();
         if let UntypedMap::Words(map) = self.map.map()
+            && self.key.is_numbers()
+            && self.value.is_numbers()
             && let Some(Numbers { words: keys }) = Numbers::of(self.key.kind(), keys)?
             && let Some(Numbers { words: values }) = Numbers::of(self.value.kind(), values)?
         {

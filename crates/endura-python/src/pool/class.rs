@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 
 use super::options::{FilePath, checkpoints, seconds, with};
 use super::{events, report};
-use crate::convert::{Codec, Side};
+use crate::convert::{Codec, Side, StoredAs};
 use crate::error::{failure, locked, text as error_text};
 use crate::map::{Map, OpenMap};
 use crate::shared::Shared;
@@ -133,14 +133,15 @@ impl Pool {
     }
 
     /// Opens a map, with types by their recorded names, or with the types it has. A codec is a pair of functions, `encode`
-    /// and `decode`.
-    #[pyo3(signature = (name, types, codec, kind))]
+    /// and `decode`. `stored_as` has three functions for the keys and three for the values, as `StoredAs` names them.
+    #[pyo3(signature = (name, types, codec, kind, stored_as))]
     fn _map(
         this: &Bound<'_, Self>,
         name: &str,
         types: Option<(String, String)>,
         codec: Option<(Py<PyAny>, Py<PyAny>)>,
         kind: Option<&str>,
+        stored_as: (Option<Functions>, Option<Functions>),
     ) -> PyResult<Map> {
         let (py, shared) = (this.py(), &this.get().shared);
         if let Some((key, value)) = &types {
@@ -163,8 +164,9 @@ impl Pool {
         let keys = format!("keys of the map `{name}`");
         let values = format!("values of the map `{name}`");
         let open = OpenMap {
-            key: Side::new(map.key_type(), &types.key, keys, None),
-            value: Side::new(map.value_type(), &types.value, values, codec),
+            key: Side::new(map.key_type(), &types.key, keys).by(None, stored_as.0.map(functions)),
+            value: Side::new(map.value_type(), &types.value, values)
+                .by(codec, stored_as.1.map(functions)),
             map,
             changes: shared.changes(name),
         };
@@ -247,6 +249,12 @@ impl Pool {
             },
         }
     }
+}
+
+type Functions = (Py<PyAny>, Py<PyAny>, Py<PyAny>);
+
+fn functions((store, load, store_prefix): Functions) -> StoredAs {
+    StoredAs { store, load, store_prefix }
 }
 
 /// Warns that the pool is closed, and whole, but its checkpoint is an older one.
