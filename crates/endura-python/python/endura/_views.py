@@ -43,8 +43,8 @@ class ItemsView(_View, abc.ItemsView[Any, Any]):
     __slots__ = ()
     _part = "items"
 
-    def __contains__(self, item: object) -> bool:
-        key, value = item  # type: ignore[misc]
+    def __contains__(self, item: Any) -> bool:
+        key, value = item
         found = self._mapping.get(key, _MISSING)
         return found is not _MISSING and (found is value or bool(found == value))
 
