@@ -71,6 +71,12 @@ class ReadOnly(Error):
     code = "read_only"
 
 
+class Poisoned(Error):
+    """An earlier failure left the pool in doubt: close it, and open it again."""
+
+    code = "poisoned"
+
+
 class Corrupt(Error):
     """The pool is damaged."""
 

@@ -39,7 +39,8 @@ impl<'t, 'py> Misfit<'t, 'py> {
                 return found;
             }
             let mut parts = kinds.iter().zip(tuple.iter()).enumerate();
-            let Some((index, (kind, part))) = parts.find(|(_, (kind, part))| !fits(kind, part)) else {
+            let Some((index, (kind, part))) = parts.find(|(_, (kind, part))| !fits(kind, part))
+            else {
                 return found;
             };
             found.at.push(index.to_string());

@@ -213,9 +213,7 @@ impl Side {
     ) -> PyResult<Bound<'py, PyAny>> {
         match &self.stored_as {
             None => self.decode_plain(py, encoded),
-            Some(stored_as) => {
-                call(stored_as.load.bind(py), (self.decode_plain(py, encoded)?,))
-            }
+            Some(stored_as) => call(stored_as.load.bind(py), (self.decode_plain(py, encoded)?,)),
         }
     }
 
@@ -287,7 +285,10 @@ impl Side {
             return error;
         }
         let Misfit { at, kind, object } = Misfit::of(&self.kind, object.clone());
-        if is_of_type && matches!(kind, Type::Bytes | Type::Array(_) | Type::Unknown(_)) && has_buffer(&object) {
+        if is_of_type
+            && matches!(kind, Type::Bytes | Type::Array(_) | Type::Unknown(_))
+            && has_buffer(&object)
+        {
             return self.named(py, error);
         }
         let place = match at.is_empty() {

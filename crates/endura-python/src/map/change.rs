@@ -99,7 +99,9 @@ impl OpenMap {
         let (py, key) = (key.py(), self.key.encode(key)?);
         let kind = self.value.kind();
         let add = match kind {
-            Type::Int { .. } if self.value.is_numbers() => Delta::Int(integer(delta)?, integer(default)?),
+            Type::Int { .. } if self.value.is_numbers() => {
+                Delta::Int(integer(delta)?, integer(default)?)
+            }
             Type::Float { .. } => Delta::Float(float(delta)?, float(default)?),
             _ => {
                 let text = format!(

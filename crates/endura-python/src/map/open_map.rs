@@ -95,12 +95,16 @@ impl OpenMap {
         let found = match self.map.map() {
             UntypedMap::Words(map) => match self.key.word(object) {
                 Ok(key) => map.contains_key(key),
-                Err(error) if is_of_object(object.py(), &error) => map.contains_key(0).map(|_| false),
+                Err(error) if is_of_object(object.py(), &error) => {
+                    map.contains_key(0).map(|_| false)
+                }
                 Err(error) => return Err(error),
             },
             UntypedMap::Bytes(map) => match self.key.encode(object) {
                 Ok(key) => map.contains_key(&key),
-                Err(error) if is_of_object(object.py(), &error) => map.contains_key(&[]).map(|_| false),
+                Err(error) if is_of_object(object.py(), &error) => {
+                    map.contains_key(&[]).map(|_| false)
+                }
                 Err(error) => return Err(error),
             },
         };

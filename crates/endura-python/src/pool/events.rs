@@ -76,9 +76,10 @@ fn write(py: Python<'_>, path: &Path, level: u8, text: &str) -> PyResult<()> {
 
 fn record(event: &Event) -> (u8, String) {
     match *event {
-        Event::OpenedUnclean { generation } => {
-            (INFO, format!("opened after an unclean end: no process had closed it (session {generation})"))
-        }
+        Event::OpenedUnclean { generation } => (
+            INFO,
+            format!("opened after an unclean end: no process had closed it (session {generation})"),
+        ),
         Event::LeakRecoveryBegan => (DEBUG, "the search for stranded space began".to_owned()),
         Event::LeakRecoveryEnded { state: LeakRecoveryState::Failed, .. } => {
             (WARNING, "the search for stranded space was given up".to_owned())
