@@ -165,6 +165,8 @@ def _holder(path: str | os.PathLike[str]) -> str:
         except OSError:
             pass
     who = _process_with_lock(facts)
+    if who == os.getpid():
+        return "this process has the pool open already"
     return f"process {who} has the pool open" if who else "the pool is open elsewhere"
 
 
