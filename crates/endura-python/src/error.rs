@@ -37,16 +37,32 @@ pub(crate) fn exception(code: &str, text: &str) -> PyErr {
 #[cold]
 pub(crate) fn locked(py: Python<'_>, path: &Path) -> PyErr {
     let holder = py.import(intern!(py, "endura._pool")).and_then(|module| {
-        call(&module.getattr(intern!(py, "_holder"))?, (path,))?.extract::<String>()
+        let holder = call(&module.getattr(intern!(py, "_holder"))?, (path,))?;
+        holder.extract::<(String, bool)>()
     });
     match holder {
-        Ok(holder) => exception(Error::Locked.code(), &format!("{holder}{WHEN_LOCKED}")),
+        Ok((holder, is_this_process)) => {
+            let advice = if is_this_process { LOCKED_HERE } else { LOCKED_ELSEWHERE };
+            exception(Error::Locked.code(), &format!("{holder}{advice}"))
+        }
         Err(error) => error,
     }
 }
 
-const WHEN_LOCKED: &str = ": close it there, wait for it with `endura.open(path, timeout=SECONDS)`, or open it with \
-                           `read_only=True` wherever it is open (one object at a time writes)";
+const LOCKED_HERE: &str = ": use that object, or close it first with its `close()`, in a notebook before a cell is run \
+                           again; `endura.open(path, timeout=SECONDS)` waits until another thread has closed it";
+const LOCKED_ELSEWHERE: &str = ": close it there, wait for it with `endura.open(path, timeout=SECONDS)`, or open it with \
+                                `read_only=True` in every process (one process at a time writes)";
+
+/// The exception for a map that cannot be made, because its pool is only read.
+#[cold]
+pub(crate) fn no_map_to_read(name: &str) -> PyErr {
+    let text = format!(
+        "the pool has no map `{name}`, and none is made, because the pool was opened with `read_only=True`: `pool.maps()` \
+         lists those that it has"
+    );
+    exception("no_such_map", &text)
+}
 
 /// `number` and `path` are those of an error of the operating system.
 fn raised(code: &str, text: &str, number: Option<i32>, path: Option<&str>) -> PyErr {
@@ -94,6 +110,9 @@ fn io_text(error: &Error, source: &io::Error) -> String {
     text.replacen(&said, plain, 1)
 }
 
+/// The beginning of the library's text for a pool that makes no checkpoints.
+const NO_CHECKPOINTS: &str = "the pool has no checkpoints:";
+
 /// What the library's texts say in words of Rust and of the command, and the same in words of Python.
 const WORDS: &[(&str, &str)] = &[
     ("`must_exist`, `--checkpoint-must-exist`", "`checkpoint_must_exist=True`"),
@@ -107,7 +126,7 @@ const WORDS: &[(&str, &str)] = &[
         "open it with `checkpoints=True`, or with the seconds between two of them",
     ),
     (
-        "the pool has no checkpoints:",
+        NO_CHECKPOINTS,
         "the pool has no checkpoints, as on tmpfs by default, or after `checkpoints=False`:",
     ),
     (
@@ -159,7 +178,7 @@ pub(crate) fn text(error: &Error) -> String {
             "no room for {need} bytes: a value of some {free} would fit; remove entries, open the pool with a larger \
              `max_size`, or free disk space"
         ),
-        Error::Locked => format!("the pool is open elsewhere{WHEN_LOCKED}"),
+        Error::Locked => format!("the pool is open elsewhere{LOCKED_ELSEWHERE}"),
         Error::Forked => "this process is a fork of the one that opened the pool: open it here, in place of there (one \
                           process at a time writes)"
             .to_owned(),
@@ -198,6 +217,9 @@ pub(crate) fn text(error: &Error) -> String {
             "the function given to `alter`, or a codec's, has written to the pool in each of {runs} runs, and each time the \
              value of its key had changed when it returned: let the function return the new value, and not write it"
         ),
+        Error::Unsupported { what } if what.starts_with(NO_CHECKPOINTS) => {
+            in_python(what).into_owned()
+        }
         Error::Io { source, .. } => in_python(&io_text(error, source)).into_owned(),
         error => in_python(&error.to_string()).into_owned(),
     }

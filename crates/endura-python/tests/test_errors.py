@@ -37,6 +37,21 @@ def test_locked(pool, path):
     assert "timeout=SECONDS" in text and text.startswith(f"this process has the pool open already, as {pool!r}")
 
 
+def test_no_checkpoints(pool):
+    text = raised(endura.Error, pool.checkpoint, code="unsupported")
+    assert text.startswith("the pool has no checkpoints, as on tmpfs by default") and "`checkpoints=True`" in text
+
+
+def test_what_is_added_is_a_number(pool):
+    for of, name in ((int, "i64"), ("u128", "u128"), (float, "f64")):
+        map = pool.map(name, str, of)
+        for wrong in ("1", 1j, [1]):
+            for arguments in ((wrong,), (1, wrong)):
+                with pytest.raises(TypeError, match=f"values of the map `{name}` are `{name}`, not {type(wrong).__name__}"):
+                    map.incr("a", *arguments)
+        assert not map
+
+
 def test_closed(pool):
     map = pool.map("m", str, int)
     pool.close()
@@ -132,7 +147,7 @@ def test_read_only(path):
             assert "read_only=True" in raised(endura.ReadOnly, write)
         with pytest.raises(endura.ReadOnly), pool.map("d").edit("a") as value:
             value["b"] = 1
-        raised(endura.NoSuchMap, pool.map, "new", str, int)
+        assert "read_only=True" in raised(endura.NoSuchMap, pool.map, "new", str, int)
         assert map.setdefault("a", 2) == 1 and dict(map) == {"a": 1}
 
 
@@ -301,6 +316,14 @@ def test_torn_and_checkpoints(path, folder):
     for options in ({"checkpoints": "often"}, {"checkpoints": [1]}):
         with pytest.raises(TypeError, match="checkpoints"):
             endura.open(path, **options)
+    for wrong in ("5", [1], b"1"):
+        with pytest.raises(TypeError, match=f"`timeout` is a number of seconds, or None for ever, not {type(wrong).__name__}"):
+            endura.open(path, timeout=wrong)
+        with pytest.raises(TypeError, match=f"`max_size` is a number of bytes, not {type(wrong).__name__}"):
+            endura.open(path, max_size=wrong)
+    for wrong in (-1, 2**64):
+        with pytest.raises(ValueError, match=f"`max_size` is a number of bytes, not {wrong}"):
+            endura.open(path, max_size=wrong)
     for name in ("timeout", "checkpoints"):
         for seconds in (-1, float("nan"), float("inf")):
             with pytest.raises(ValueError, match=f"`{name}`.* (is|not) a number of seconds"):

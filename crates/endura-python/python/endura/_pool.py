@@ -149,25 +149,25 @@ def open(
 Pool.__module__ = open.__module__ = "endura"
 
 
-def _holder(path: str | os.PathLike[str]) -> str:
-    """Who has the pool at ``path`` open, as the beginning of a sentence."""
+def _holder(path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """Who has the pool at ``path`` open, as the beginning of a sentence, and whether that is this process."""
+    elsewhere = "the pool is open elsewhere", False
     try:
         facts = os.stat(path)
     except OSError:
-        return "the pool is open elsewhere"
+        return elsewhere
     for pool in list(_open_pools):
         try:
             if pool._is_open_here() and os.path.samestat(facts, os.stat(pool.path)):
-                return (
-                    f"this process has the pool open already, as {pool!r} (in a notebook, also an object of a cell that ran "
-                    "before): use that object"
-                )
+                return f"this process has the pool open already, as {pool!r}", True
         except OSError:
             pass
     who = _process_with_lock(facts)
+    if who is None:
+        return elsewhere
     if who == os.getpid():
-        return "this process has the pool open already"
-    return f"process {who} has the pool open" if who else "the pool is open elsewhere"
+        return "this process has the pool open already", True
+    return f"process {who} has the pool open", False
 
 
 def _process_with_lock(facts: os.stat_result) -> int | None:

@@ -61,4 +61,4 @@ def _name(of: Any) -> str:
         return "(" + ", ".join(map(_name, arguments)) + ")"
     if origin in (types.UnionType, typing.Union) and len(arguments) == 2 and type(None) in arguments:
         return f"Option<{_name(next(one for one in arguments if one is not type(None)))}>"
-    raise TypeError(f"{of!r} is not a type of a map: {_KNOWN} are")
+    raise TypeError(f"{of!r} is not a type of a map; these are: {_KNOWN}")

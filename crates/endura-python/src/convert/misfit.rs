@@ -54,7 +54,7 @@ fn fits(kind: &Type, object: &Bound<'_, PyAny>) -> bool {
 }
 
 /// The name of an object's class, with its module if that is not `builtins`.
-pub(super) fn class_name(object: &Bound<'_, PyAny>) -> String {
+pub(crate) fn class_name(object: &Bound<'_, PyAny>) -> String {
     let class = object.get_type();
     let name = class.fully_qualified_name().map(|name| name.to_string());
     name.unwrap_or_else(|_| "an object of a class without a name".to_owned())

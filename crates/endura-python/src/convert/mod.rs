@@ -30,6 +30,7 @@ pub(crate) use absent::absent;
 pub(crate) use encode::{float, integer};
 pub(crate) use encoded::Encoded;
 pub(crate) use json::expect_json;
+pub(crate) use misfit::class_name;
 pub(crate) use numbers::{Numbers, bools, objects};
 pub(crate) use numpy::{expect_unmasked, is_numpy};
 pub(crate) use side::{Codec, Side, StoredAs};

@@ -274,7 +274,7 @@ impl Side {
 
     /// The exception for an object that is not of the type. `error` is that of its conversion.
     #[cold]
-    fn refused(&self, object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    pub(crate) fn refused(&self, object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
         let py = object.py();
         let is_plain = |of: &Bound<'_, PyType>| error.get_type(py).is(of);
         if is_plain(&PyValueError::type_object(py)) {

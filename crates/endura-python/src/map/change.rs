@@ -100,9 +100,13 @@ impl OpenMap {
         let kind = self.value.kind();
         let add = match kind {
             Type::Int { .. } if self.value.is_numbers() => {
-                Delta::Int(integer(delta)?, integer(default)?)
+                let number = |object| integer(object).map_err(|e| self.value.refused(object, e));
+                Delta::Int(number(delta)?, number(default)?)
             }
-            Type::Float { .. } => Delta::Float(float(delta)?, float(default)?),
+            Type::Float { .. } => {
+                let number = |object| float(object).map_err(|e| self.value.refused(object, e));
+                Delta::Float(number(delta)?, number(default)?)
+            }
             _ => {
                 let text = format!(
                     "`incr` is for maps of numbers; the values of the map `{}` are `{}`: use `alter`",

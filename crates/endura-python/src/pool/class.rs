@@ -12,10 +12,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::options::{FilePath, checkpoints, seconds, with};
+use super::options::{FilePath, Patience, bytes, checkpoints, with};
 use super::{events, report};
 use crate::convert::{Codec, Side, StoredAs};
-use crate::error::{failure, locked, text as error_text};
+use crate::error::{failure, locked, no_map_to_read, text as error_text};
 use crate::map::{Map, OpenMap};
 use crate::shared::Shared;
 
@@ -33,7 +33,7 @@ pub(crate) struct Pool {
 impl Pool {
     #[new]
     #[pyo3(signature = (
-        path, *, read_only=false, create=true, timeout=0.0, max_size=None, checkpoints=None, checkpoint_file=None,
+        path, *, read_only=false, create=true, timeout=Patience::NONE, max_size=None, checkpoints=None, checkpoint_file=None,
         checkpoint_must_exist=false, restore=true, accept_unclean=false, allow_any_filesystem=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are given by name")]
@@ -42,8 +42,8 @@ impl Pool {
         path: FilePath,
         read_only: bool,
         create: bool,
-        timeout: Option<f64>,
-        max_size: Option<u64>,
+        timeout: Patience,
+        max_size: Option<&Bound<'_, PyAny>>,
         checkpoints: Option<&Bound<'_, PyAny>>,
         checkpoint_file: Option<FilePath>,
         checkpoint_must_exist: bool,
@@ -59,12 +59,12 @@ impl Pool {
             .accept_unclean(accept_unclean)
             .allow_any_filesystem(allow_any_filesystem)
             .on_event(move |event| events::log(&name, event));
+        let max_size = max_size.map(bytes).transpose()?;
         options = with(options, max_size, endura::PoolOptions::max_size);
         let file = checkpoint_file.map(FilePath::into_inner);
         let kept = self::checkpoints(checkpoints, file, checkpoint_must_exist)?;
         options = with(options, kept, endura::PoolOptions::checkpoints);
-        let timeout = timeout.map(|timeout| seconds("timeout", timeout)).transpose()?;
-        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let until = timeout.0.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             let left = until.map_or(Duration::MAX, |until| until.duration_since(Instant::now()));
             let options = options.clone().lock_timeout(left.min(WITHOUT_LOOKING));
@@ -153,13 +153,18 @@ impl Pool {
         if let Some(kind) = kind {
             options = options.kind(kind.parse::<Kind>().map_err(PyValueError::new_err)?);
         }
+        // A map that is given its types is made, except where the pool is only read.
+        let is_given = types.is_some();
         let opened = py.detach(|| match types {
             Some((key, value)) => {
                 DynamicMap::open_as(&shared.pool, name, options, Types { key, value })
             }
             None => DynamicMap::open(&shared.pool, name),
         });
-        let map = opened.map_err(failure)?;
+        let map = opened.map_err(|error| match error {
+            Error::NoSuchMap { name } if is_given => no_map_to_read(&name),
+            error => failure(error),
+        })?;
         let types = map.types().clone();
         let keys = format!("keys of the map `{name}`");
         let values = format!("values of the map `{name}`");
@@ -274,8 +279,8 @@ fn warn_of_checkpoint(py: Python<'_>, error: &Error) -> PyResult<()> {
 fn expect_known(what: &str, name: &str, has_codec: bool) -> PyResult<()> {
     match (Type::named(name), has_codec) {
         (Type::Unknown(_), false) => Err(PyTypeError::new_err(format!(
-            "`{name}` is not a {what} type that a pool records: u8 to u128, i8 to i128, f32, f64, bool, char, (), str, [u8], \
-             [u8; N], Option<T>, Reverse<T> and (A, B) are; values may also be json, or what an `endura.Codec` makes"
+            "`{name}` is not a {what} type that a pool records; these are: u8 to u128, i8 to i128, f32, f64, bool, char, (), \
+             str, [u8], [u8; N], Option<T>, Reverse<T>, (A, B) and `NAME: T`, and for values json and the names of codecs"
         ))),
         (Type::Json | Type::Unknown(_), _) | (_, false) => Ok(()),
         (_, true) => Err(PyValueError::new_err(format!(
