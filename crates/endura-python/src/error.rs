@@ -2,6 +2,10 @@
 //!
 //! Their classes are in `python/endura/_errors.py`, by the library's codes. Texts name options and methods as Python does.
 
+use std::borrow::Cow;
+use std::io;
+use std::path::Path;
+
 use endura::Error;
 use pyo3::exceptions::PyKeyError;
 use pyo3::intern;
@@ -15,26 +19,146 @@ static RAISED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 /// The exception for an error.
 #[cold]
 pub(crate) fn failure(error: Error) -> PyErr {
-    let number = match &error {
-        Error::Io { source, .. } => source.raw_os_error(),
-        _ => None,
-    };
-    exception(error.code(), &text(&error), number)
+    match &error {
+        Error::Io { doing, source } => {
+            raised(error.code(), &text(&error), number_of(source), path_in(doing))
+        }
+        error => exception(error.code(), &text(error)),
+    }
 }
 
 /// The exception of the class that has this code.
 #[cold]
-pub(crate) fn exception(code: &str, text: &str, number: Option<i32>) -> PyErr {
+pub(crate) fn exception(code: &str, text: &str) -> PyErr {
+    raised(code, text, None, None)
+}
+
+/// The exception for a pool that cannot be opened because another open excludes it.
+#[cold]
+pub(crate) fn locked(py: Python<'_>, path: &Path) -> PyErr {
+    let holder = py.import(intern!(py, "endura._pool")).and_then(|module| {
+        let holder = call(&module.getattr(intern!(py, "_holder"))?, (path,))?;
+        holder.extract::<(String, bool)>()
+    });
+    match holder {
+        Ok((holder, is_this_process)) => {
+            let advice = if is_this_process { LOCKED_HERE } else { LOCKED_ELSEWHERE };
+            exception(Error::Locked.code(), &format!("{holder}{advice}"))
+        }
+        Err(error) => error,
+    }
+}
+
+const LOCKED_HERE: &str = ": use that object, or close it first with its `close()`, in a notebook before a cell is run \
+                           again; `endura.open(path, timeout=SECONDS)` waits until another thread has closed it";
+const LOCKED_ELSEWHERE: &str = ": close it there, wait for it with `endura.open(path, timeout=SECONDS)`, or open it with \
+                                `read_only=True` in every process (one process at a time writes)";
+
+/// The exception for a map that cannot be made, because its pool is only read.
+#[cold]
+pub(crate) fn no_map_to_read(name: &str) -> PyErr {
+    let text = format!(
+        "the pool has no map `{name}`, and none is made, because the pool was opened with `read_only=True`: `pool.maps()` \
+         lists those that it has"
+    );
+    exception("no_such_map", &text)
+}
+
+/// `number` and `path` are those of an error of the operating system.
+fn raised(code: &str, text: &str, number: Option<i32>, path: Option<&str>) -> PyErr {
     Python::attach(|py| {
         let made = RAISED.get_or_try_init(py, || {
             let module = py.import(intern!(py, "endura._errors"))?;
             Ok::<_, PyErr>(module.getattr(intern!(py, "exception"))?.unbind())
         });
-        match made.and_then(|made| call(made.bind(py), (code, text, number))) {
+        match made.and_then(|made| call(made.bind(py), (code, text, number, path))) {
             Ok(raised) => PyErr::from_value(raised),
             Err(other) => other,
         }
     })
+}
+
+/// The number of an error of the operating system. The library makes some of them itself, without a number.
+fn number_of(error: &io::Error) -> Option<i32> {
+    error.raw_os_error().or_else(|| {
+        let number = match error.kind() {
+            io::ErrorKind::NotFound => 2,
+            io::ErrorKind::PermissionDenied => 13,
+            io::ErrorKind::AlreadyExists => 17,
+            io::ErrorKind::NotADirectory => 20,
+            io::ErrorKind::IsADirectory => 21,
+            _ => return None,
+        };
+        Some(number)
+    })
+}
+
+/// The path in a description of what was done when an error occurred.
+fn path_in(doing: &str) -> Option<&str> {
+    const BEFORE: [&str; 4] =
+        ["opening ", "creating ", "the checkpoint ", "writing the pool of the checkpoint "];
+    let path = BEFORE.iter().find_map(|before| doing.strip_prefix(before))?;
+    Some(path.split_once(", a symbolic link to ").map_or(path, |(path, _)| path))
+}
+
+/// The text of an error of the operating system. Python writes the number before it.
+fn io_text(error: &Error, source: &io::Error) -> String {
+    let (text, said) = (error.to_string(), source.to_string());
+    let system = number_of(source).map(|number| io::Error::from_raw_os_error(number).to_string());
+    let system = system.as_deref().unwrap_or(&said);
+    let plain = system.split_once(" (os error ").map_or(system, |(plain, _)| plain);
+    text.replacen(&said, plain, 1)
+}
+
+/// The beginning of the library's text for a pool that makes no checkpoints.
+const NO_CHECKPOINTS: &str = "the pool has no checkpoints:";
+
+/// What the library's texts say in words of Rust and of the command, and the same in words of Python.
+const WORDS: &[(&str, &str)] = &[
+    ("`must_exist`, `--checkpoint-must-exist`", "`checkpoint_must_exist=True`"),
+    ("`Checkpoints::in_file`, `--checkpoint-file`", "`checkpoint_file=PATH`"),
+    ("`accept_unclean`, `endura check --accept`", "`accept_unclean=True`"),
+    ("`lock_timeout`, `--wait`", "`timeout=SECONDS`"),
+    ("`allow_any_filesystem(true)`", "`allow_any_filesystem=True`"),
+    ("give the file that it had", "give the file that it had (`checkpoint_file=PATH`)"),
+    (
+        "open it with `checkpoints` among its options",
+        "open it with `checkpoints=True`, or with the seconds between two of them",
+    ),
+    (
+        NO_CHECKPOINTS,
+        "the pool has no checkpoints, as on tmpfs by default, or after `checkpoints=False`:",
+    ),
+    (
+        "`endura restore POOL --from CHECKPOINT` (`Pool::restore`)",
+        "the command `endura restore POOL --from CHECKPOINT`",
+    ),
+    ("with `endura restore`", "with the command `endura restore`"),
+    ("see with `endura check` what is damaged", "see with `pool.check()` what is damaged"),
+    ("run `endura check` on a copy", "run `pool.check()` on a copy"),
+    ("`endura check` finds what", "`pool.check()` finds what"),
+    (
+        "have the program that has the pool open make the copy (`Pool::backup`)",
+        "have the program that has the pool open make the copy (`pool.backup`)",
+    ),
+    ("starting the thread of `on_event`", "starting the thread that writes to `logging`"),
+    ("`max_bytes` says", "`max_bytes` of `pool.stats()` says"),
+    ("see `limbo_bytes`", "see `limbo_bytes` of `pool.stats()`"),
+];
+
+/// A text of the library in words of Python.
+pub(crate) fn in_python(text: &str) -> Cow<'_, str> {
+    WORDS.iter().fold(Cow::Borrowed(text), |text, (foreign, own)| match text.contains(foreign) {
+        true => Cow::Owned(text.replace(foreign, own)),
+        false => text,
+    })
+}
+
+/// A text of the library in words of Python, for the test that looks through all of them.
+#[pyfunction]
+#[pyo3(name = "_in_python")]
+pub(crate) fn in_python_words(text: &str) -> String {
+    in_python(text).into_owned()
 }
 
 /// The `KeyError` for a key. The key is wrapped in a tuple, because an exception takes a tuple, or `None`, for its list of
@@ -54,9 +178,7 @@ pub(crate) fn text(error: &Error) -> String {
             "no room for {need} bytes: a value of some {free} would fit; remove entries, open the pool with a larger \
              `max_size`, or free disk space"
         ),
-        Error::Locked => "the pool is open elsewhere, and one process at a time writes: close it there, wait for it with \
-                          `endura.open(path, timeout=SECONDS)`, or open it with `read_only=True` in every process"
-            .to_owned(),
+        Error::Locked => format!("the pool is open elsewhere{LOCKED_ELSEWHERE}"),
         Error::Forked => "this process is a fork of the one that opened the pool: open it here, in place of there (one \
                           process at a time writes)"
             .to_owned(),
@@ -91,6 +213,14 @@ pub(crate) fn text(error: &Error) -> String {
         Error::ReadOnly => {
             "the pool was opened with `read_only=True`: open it without, to write".to_owned()
         }
-        error => error.to_string(),
+        Error::RecursiveUpdate { runs } => format!(
+            "the function given to `alter`, or a codec's, has written to the pool in each of {runs} runs, and each time the \
+             value of its key had changed when it returned: let the function return the new value, and not write it"
+        ),
+        Error::Unsupported { what } if what.starts_with(NO_CHECKPOINTS) => {
+            in_python(what).into_owned()
+        }
+        Error::Io { source, .. } => in_python(&io_text(error, source)).into_owned(),
+        error => in_python(&error.to_string()).into_owned(),
     }
 }

@@ -13,6 +13,8 @@ mod _endura {
     #[pymodule_export]
     use crate::convert::expect_json;
     #[pymodule_export]
+    use crate::error::in_python_words;
+    #[pymodule_export]
     use crate::map::{Edit, Entries, Map};
     #[pymodule_export]
     use crate::pool::{Pool, end_events};
@@ -22,7 +24,8 @@ mod _endura {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        super::expect_main_interpreter(module.py())
+        super::expect_main_interpreter(module.py())?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
 

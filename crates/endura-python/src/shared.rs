@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The number of forks between the first process of the program and this one.
@@ -44,11 +44,24 @@ impl Changes {
 pub(crate) struct Shared {
     pub(crate) pool: endura::Pool,
     maps: Mutex<HashMap<String, Changes>>,
+    is_closed: AtomicBool,
+    process: Process,
 }
 
 impl Shared {
     pub(crate) fn new(pool: endura::Pool) -> Self {
-        Self { pool, maps: Mutex::default() }
+        let (is_closed, process) = (AtomicBool::new(false), Process::this());
+        Self { pool, maps: Mutex::default(), is_closed, process }
+    }
+
+    /// Whether the pool was closed through one of its objects.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether this process has opened the pool. A forked child has not.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.process == Process::this()
     }
 
     fn with<R>(&self, use_maps: impl FnOnce(&mut HashMap<String, Changes>) -> R) -> R {
@@ -75,6 +88,7 @@ impl Shared {
     }
 
     pub(crate) fn closed(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
         self.with(|maps| maps.values().for_each(Changes::note));
     }
 }

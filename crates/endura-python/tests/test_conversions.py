@@ -43,7 +43,7 @@ def test_floats_take_numbers_that_fit(pool, of, exact, inexact, kind):
         calls = [
             lambda number=number: map.__setitem__(number, 1),
             lambda number=number: map.__setitem__(1, number),
-            lambda number=number: map.get(number),
+            lambda number=number: map.pop(number),
             lambda number=number: map.put_many([1], [number]),
         ]
         # Sums are rounded to the type, what is added is not.
@@ -52,6 +52,7 @@ def test_floats_take_numbers_that_fit(pool, of, exact, inexact, kind):
         for call in calls:
             with pytest.raises(ValueError, match="exactly"):
                 call()
+        assert number not in map and map.get(number, "none") == "none"
     assert not map
     map[1] = decimal.Decimal("nan")
     assert math.isnan(map[1])

@@ -3,11 +3,17 @@
 import array
 import errno
 import os
+import pathlib
+import pickle
 import re
+import traceback
 
 import endura
 import numpy
 import pytest
+from endura._endura import _in_python
+
+CRATE = pathlib.Path(__file__).resolve().parent.parent
 
 #: What a program in Python does not have, or has by another name.
 FOREIGN = re.compile(
@@ -27,7 +33,23 @@ def raised(of, call, *arguments, code=None):
 
 
 def test_locked(pool, path):
-    assert "timeout=SECONDS" in raised(endura.Locked, endura.open, path)
+    text = raised(endura.Locked, endura.open, path)
+    assert "timeout=SECONDS" in text and text.startswith(f"this process has the pool open already, as {pool!r}")
+
+
+def test_no_checkpoints(pool):
+    text = raised(endura.Error, pool.checkpoint, code="unsupported")
+    assert text.startswith("the pool has no checkpoints, as on tmpfs by default") and "`checkpoints=True`" in text
+
+
+def test_what_is_added_is_a_number(pool):
+    for of, name in ((int, "i64"), ("u128", "u128"), (float, "f64")):
+        map = pool.map(name, str, of)
+        for wrong in ("1", 1j, [1]):
+            for arguments in ((wrong,), (1, wrong)):
+                with pytest.raises(TypeError, match=f"values of the map `{name}` are `{name}`, not {type(wrong).__name__}"):
+                    map.incr("a", *arguments)
+        assert not map
 
 
 def test_closed(pool):
@@ -125,7 +147,7 @@ def test_read_only(path):
             assert "read_only=True" in raised(endura.ReadOnly, write)
         with pytest.raises(endura.ReadOnly), pool.map("d").edit("a") as value:
             value["b"] = 1
-        raised(endura.NoSuchMap, pool.map, "new", str, int)
+        assert "read_only=True" in raised(endura.NoSuchMap, pool.map, "new", str, int)
         assert map.setdefault("a", 2) == 1 and dict(map) == {"a": 1}
 
 
@@ -174,8 +196,81 @@ def test_system_errors(path, folder):
     with pytest.raises(endura.SystemError) as caught:
         endura.open(path, timeout=1).backup(folder / "missing" / "copy")
     assert caught.value.errno == errno.ENOENT
-    with pytest.raises((endura.SystemError, ValueError), match="NUL|null"):
-        endura.open("a\0b")
+    for name in ("a\0b", b"a\0b"):
+        with pytest.raises(ValueError, match="embedded null byte"):
+            endura.open(name)
+
+
+def test_errors_of_the_system_are_of_pythons_classes(path, folder):
+    endura.open(path).close()
+    missing, below = folder / "missing" / "pool", path / "below"
+    calls = {
+        FileNotFoundError: (lambda: endura.open(missing), missing),
+        NotADirectoryError: (lambda: endura.open(below), below),
+        FileExistsError: (lambda: endura.open(path, timeout=1).backup(folder / "copy"), folder / "copy"),
+    }
+    (folder / "copy").touch()
+    for of, (call, where) in calls.items():
+        with pytest.raises(of) as caught:
+            call()
+        error = caught.value
+        assert isinstance(error, endura.SystemError) and type(error) is getattr(endura, of.__name__)
+        assert error.errno == {FileNotFoundError: 2, NotADirectoryError: 20, FileExistsError: 17}[of]
+        assert error.filename == str(where) and error.strerror == os.strerror(error.errno)
+        assert str(error).count(str(error.errno)) == 1 and str(error).startswith(f"[Errno {error.errno}] "), str(error)
+        assert os.strerror(error.errno) in str(error) and "os error" not in str(error)
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == str(error) and again.filename == error.filename
+        assert traceback.format_exception_only(error)[0].startswith(f"endura.{of.__name__}: ")
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not hasattr(os, "seteuid"), reason="root may read everything")
+def test_a_file_of_another_user(path, program):
+    endura.open(path).close()
+    os.chmod(path, 0o600)
+    if os.geteuid() != 0:
+        os.chmod(path, 0)
+    said = program.run(
+        """
+        if os.geteuid() == 0:
+            os.chmod(os.path.dirname(path), 0o755)
+            os.seteuid(65534)
+        try:
+            endura.open(path)
+        except PermissionError as error:
+            print(type(error).__module__, error.errno, error.filename == path)
+        """
+    )
+    assert said == "endura 13 True\n"
+
+
+def strings_of_the_library():
+    """The texts in the sources of the library that name something between backquotes."""
+    for crate in ("endura-engine", "endura"):
+        for file in (CRATE.parent / crate / "src").rglob("*.rs"):
+            lines = [line for line in file.read_text().splitlines() if not line.lstrip().startswith("//")]
+            for text in re.findall(r'"((?:[^"\\]|\\.)*)"', "\n".join(lines), re.DOTALL):
+                yield file, re.sub(r"\\\n\s*", "", text)
+
+
+#: Texts that this module words itself (`error.rs`), or that cannot come up in it.
+OWN = re.compile(r"^(the pool is (damaged|open elsewhere)|no room for|the pool may be torn|an entry does not decode|the pool has no map)")
+
+
+def test_texts_of_the_library_in_words_of_python():
+    seen = 0
+    for file, text in strings_of_the_library():
+        if not re.search(r"`[^`]*(::|--|\(true\)|lock_timeout|must_exist|endura check)[^`]*`", text) or OWN.search(text):
+            continue
+        if "encoding" in file.parts or "cp --" in text:
+            continue
+        if file.name in ("visit.rs", "newtype.rs", "readable.rs"):
+            continue
+        seen += 1
+        own = _in_python(text)
+        assert own != text and not FOREIGN.search(own), f"{file}: {text}"
+        assert not re.search(r"`(-|[a-z_]+\(true)", own), f"{file}: {own}"
+    assert seen >= 8
 
 
 def test_files_that_are_no_pools(path, folder):
@@ -221,6 +316,14 @@ def test_torn_and_checkpoints(path, folder):
     for options in ({"checkpoints": "often"}, {"checkpoints": [1]}):
         with pytest.raises(TypeError, match="checkpoints"):
             endura.open(path, **options)
+    for wrong in ("5", [1], b"1"):
+        with pytest.raises(TypeError, match=f"`timeout` is a number of seconds, or None for ever, not {type(wrong).__name__}"):
+            endura.open(path, timeout=wrong)
+        with pytest.raises(TypeError, match=f"`max_size` is a number of bytes, not {type(wrong).__name__}"):
+            endura.open(path, max_size=wrong)
+    for wrong in (-1, 2**64):
+        with pytest.raises(ValueError, match=f"`max_size` is a number of bytes, not {wrong}"):
+            endura.open(path, max_size=wrong)
     for name in ("timeout", "checkpoints"):
         for seconds in (-1, float("nan"), float("inf")):
             with pytest.raises(ValueError, match=f"`{name}`.* (is|not) a number of seconds"):
@@ -229,9 +332,10 @@ def test_torn_and_checkpoints(path, folder):
 
 def test_every_class_has_its_code_once():
     classes = [of for of in vars(endura).values() if isinstance(of, type) and issubclass(of, endura.Error)]
-    assert len({of.code for of in classes}) == len(classes) >= 18
+    system = [of for of in classes if issubclass(of, endura.SystemError)]
+    assert len({of.code for of in classes}) == len(classes) - len(system) + 1 >= 18
     for of in classes:
-        assert getattr(endura, of.__name__) is of and of.__doc__
+        assert getattr(endura, of.__name__) is of and of.__doc__ and of.__module__ == "endura"
 
 
 WRONG = {
@@ -243,7 +347,7 @@ WRONG = {
     "u128": (["1", -1, 2**128], "`u128`"),
     float: (["1", None, b"", 10**400], "`f64`"),
     "f32": (["1", None, 1e300], "`f32`"),
-    bool: ([1, 0, "true", None, numpy.True_], "`bool`"),
+    bool: ([1, 0, "true", None, numpy.array([True])], "`bool`"),
     "char": (["", "ab", b"a", 1, "\ud800"], "`char`"),
     "[u8; 4]": ([b"abc", b"abcde", "abcd", 4], r"\[u8; 4\]"),
     None: ([0, "", False], r"`\(\)`"),
@@ -260,7 +364,7 @@ def test_wrong_objects_name_the_map_and_the_type(pool, of):
     for wrong in objects:
         calls = [
             ("the keys", lambda wrong=wrong: keys.__setitem__(wrong, 1)),
-            ("the keys", lambda wrong=wrong: wrong in keys),
+            ("the keys", lambda wrong=wrong: keys.pop(wrong)),
             ("the keys", lambda wrong=wrong: keys.get_many([wrong])),
             ("the values", lambda wrong=wrong: values.__setitem__(1, wrong)),
             ("the values", lambda wrong=wrong: values.put_many([1], [wrong])),
@@ -312,7 +416,7 @@ def test_buffers_are_bytes(pool, of, buffer):
 @pytest.mark.parametrize("gaps", GAPS)
 def test_buffers_with_gaps_are_refused(pool, gaps):
     map = pool.map("m", bytes, bytes)
-    with pytest.raises(TypeError, match=r"keys of the map `m` are `\[u8\]`"):
+    with pytest.raises(TypeError, match=r"keys of the map `m` are `\[u8\]`: .* give `bytes"):
         map[GAPS[gaps]] = b""
     with pytest.raises(TypeError, match=r"values of the map `m` are `\[u8\]`"):
         map[b""] = GAPS[gaps]

@@ -146,7 +146,7 @@ def test_absence_is_the_same_in_every_map(pool):
     assert map.compare_exchange("a", endura.ABSENT, 1) and not map.compare_exchange("a", endura.ABSENT, 2)
     assert map.alter("a", lambda old: endura.ABSENT) is endura.ABSENT and map.alter("a", lambda old: old) is None
     assert not map
-    with pytest.raises(TypeError, match="not Absent"):
+    with pytest.raises(TypeError, match="not endura.Absent"):
         map["a"] = endura.ABSENT
 
 

@@ -283,6 +283,10 @@ class Machine(RuleBasedStateMachine):
         assert list(self.map.keys(prefix=begin)) == keys
         assert list(self.map.items(prefix=begin, reverse=True)) == [(key, self.model[key]) for key in reversed(keys)]
         assert self.map.count(prefix=begin) == len(keys)
+        start, stop = self.draw_key(), self.draw_key()
+        both = [key for key in self.within(start, stop, (True, False)) if key in keys]
+        assert list(self.map.keys(start, stop, prefix=begin)) == both
+        assert list(self.map.keys(start, stop, prefix=begin, reverse=True)) == both[::-1]
         if removes == 0:
             assert self.map.remove_range(prefix=begin) == len(keys)
             for key in keys:
@@ -293,6 +297,10 @@ class Machine(RuleBasedStateMachine):
         start = self.draw_key()
         stop = self.draw_key()
         keys = self.within(start, stop, inclusive)
+        if start is None and stop is None:
+            with pytest.raises(TypeError, match="`clear` removes all"):
+                self.map.remove_range(start, stop, inclusive=inclusive)
+            return
         assert self.map.remove_range(start, stop, inclusive=inclusive) == len(keys)
         for key in keys:
             del self.model[key]

@@ -37,13 +37,38 @@ def fork(child):
 
 def test_another_process_is_told_how_to_wait(pool, program):
     error = program.fails("endura.open(path)")
-    assert "endura._errors.Locked" in error and "timeout=" in error and "read_only=True" in error
+    assert f"endura.Locked: process {os.getpid()} has the pool open" in error
+    assert "timeout=" in error and "read_only=True" in error
     assert "Locked" in program.fails("endura.open(path, read_only=True)")
 
 
-def test_the_same_process_is_told_the_same(pool, path):
-    with pytest.raises(endura.Locked, match="timeout="):
-        endura.open(path)
+def test_the_same_process_is_told_so(pool, path):
+    for name in (path, str(path), os.fsencode(path)):
+        with pytest.raises(endura.Locked, match=f"this process has the pool open already, as {pool!r}"):
+            endura.open(name)
+    pool.close()
+    with endura.open(path) as again:
+        with pytest.raises(endura.Locked, match="this process"):
+            endura.open(path, read_only=True)
+        assert fork(lambda: endura.open(path)).startswith(f"Locked: process {os.getpid()} has the pool open"), again
+
+
+def test_a_child_leaves_a_with_statement_quietly(path, program):
+    out = program.run(
+        """
+        with endura.open(path) as pool:
+            pool.map("m", str, int)["a"] = 1
+            pid = os.fork()
+        if pid == 0:
+            print(repr(pool), pool.closed, flush=True)
+            sys.exit(3)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
+        assert pool.closed
+        """
+    )
+    assert out == f'<endura.Pool "{path}", of the process before the fork> False\n'
+    with endura.open(path) as pool:
+        assert pool.stats()["clean_open"] and dict(pool.map("m")) == {"a": 1}
 
 
 def test_timeout_waits(path, program):

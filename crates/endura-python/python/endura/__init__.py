@@ -9,11 +9,13 @@
 
 A write that returned survives the end of the process, also by ``kill -9``. One process at a time has a pool open for
 writing; any number of its threads use it at once.
+
+``help(endura.open)``, ``help(endura.Pool)`` and ``help(endura.Map)`` have the rest.
 """
 
 from ._absent import ABSENT
 from ._codec import JSON, Codec
-from ._endura import Map
+from ._endura import Map, __version__
 from ._errors import (
     BadCheckpoint,
     CheckpointWarning,
@@ -29,13 +31,22 @@ from ._errors import (
     MapExists,
     NeedsRestore,
     NoSuchMap,
+    Poisoned,
     ReadOnly,
-    SystemError,
     ValueTooLong,
     WrongKind,
     WrongTypes,
 )
-from ._pool import Pool, open
+
+# Python has functions and classes of these names, which `from endura import *` must not hide.
+from ._errors import FileExistsError as FileExistsError
+from ._errors import FileNotFoundError as FileNotFoundError
+from ._errors import IsADirectoryError as IsADirectoryError
+from ._errors import NotADirectoryError as NotADirectoryError
+from ._errors import PermissionError as PermissionError
+from ._errors import SystemError as SystemError
+from ._pool import Pool
+from ._pool import open as open
 
 __all__ = [
     "ABSENT",
@@ -57,10 +68,10 @@ __all__ = [
     "NeedsRestore",
     "NoSuchMap",
     "Pool",
+    "Poisoned",
     "ReadOnly",
-    "SystemError",
     "ValueTooLong",
     "WrongKind",
     "WrongTypes",
-    "open",
+    "__version__",
 ]

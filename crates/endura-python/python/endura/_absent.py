@@ -19,4 +19,5 @@ class Absent:
         return "ABSENT"
 
 
+Absent.__module__ = "endura"
 ABSENT = Absent()

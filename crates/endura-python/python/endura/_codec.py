@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ._endura import _expect_json
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _V = TypeVar("_V")
 
 
 class Codec(Generic[_V]):
-    """Values of any type: ``encode`` makes ``bytes`` from a value, and ``decode`` makes the value from them. The pool records
-    ``name``, so that a map of one codec is not opened with another.
+    """Values of any type: ``encode`` makes ``bytes`` from a value (or a ``str``, or anything with a buffer, such as
+    ``BytesIO.getbuffer()``), and ``decode`` makes the value from ``bytes``. The pool records ``name``, so that a map of one
+    codec is not opened with another.
 
     ``endura.Codec("pickle", pickle.dumps, pickle.loads)`` stores whatever ``pickle`` takes. (Unpickling runs code that
     anybody who can write the file may have put there. The library unpickles only with a codec that a program gives it.)
@@ -19,7 +23,7 @@ class Codec(Generic[_V]):
 
     __slots__ = ("decode", "encode", "name")
 
-    def __init__(self, name: str, encode: Callable[[_V], bytes | str], decode: Callable[[Any], _V]) -> None:
+    def __init__(self, name: str, encode: "Callable[[_V], Buffer | str]", decode: Callable[[Any], _V]) -> None:
         self.name = name
         self.encode = encode
         self.decode = decode
@@ -28,6 +32,7 @@ class Codec(Generic[_V]):
         return f"endura.Codec({self.name!r})"
 
 
+Codec.__module__ = "endura"
 _text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 

@@ -1,5 +1,9 @@
 """The exceptions. ``code`` is the library's name for an error, which stays the same when texts change."""
 
+import builtins
+import errno
+import os
+
 
 class Error(Exception):
     """The base class of all exceptions of the library."""
@@ -8,7 +12,7 @@ class Error(Exception):
 
 
 class Locked(Error):
-    """The pool is open elsewhere: in another process, or by another object of this one."""
+    """The pool is open already: in another process, or by another object of this one. The text says in which."""
 
     code = "locked"
 
@@ -67,6 +71,12 @@ class ReadOnly(Error):
     code = "read_only"
 
 
+class Poisoned(Error):
+    """An earlier failure left the pool in doubt: close it, and open it again."""
+
+    code = "poisoned"
+
+
 class Corrupt(Error):
     """The pool is damaged."""
 
@@ -98,9 +108,38 @@ class ValueTooLong(Error, ValueError):
 
 
 class SystemError(Error, OSError):
-    """The operating system refused; ``errno`` says why."""
+    """The operating system refused; ``errno`` says why, and ``filename`` where, if a path is involved.
+
+    What Python has a class for is of that class as well: ``FileNotFoundError``, ``PermissionError``, ``FileExistsError``,
+    ``NotADirectoryError``, ``IsADirectoryError``.
+    """
 
     code = "io"
+    #: What was being done, the system's words, and what to do.
+    text: str | None = None
+
+    def __str__(self) -> str:
+        return super().__str__() if self.text is None else f"[Errno {self.errno}] {self.text}"
+
+
+class FileNotFoundError(SystemError, builtins.FileNotFoundError):
+    """A file or a folder is not there."""
+
+
+class PermissionError(SystemError, builtins.PermissionError):
+    """This user may not read or write there."""
+
+
+class FileExistsError(SystemError, builtins.FileExistsError):
+    """There is a file already where one was to be made."""
+
+
+class NotADirectoryError(SystemError, builtins.NotADirectoryError):
+    """A part of a path is no folder."""
+
+
+class IsADirectoryError(SystemError, builtins.IsADirectoryError):
+    """There is a folder where a file is expected."""
 
 
 class Conflict(Error):
@@ -114,11 +153,27 @@ class CheckpointWarning(RuntimeWarning):
 
 
 _BY_CODE = {of.code: of for of in Error.__subclasses__()}
+_BY_NUMBER: dict[int, type[SystemError]] = {
+    errno.ENOENT: FileNotFoundError,
+    errno.EACCES: PermissionError,
+    errno.EPERM: PermissionError,
+    errno.EEXIST: FileExistsError,
+    errno.ENOTDIR: NotADirectoryError,
+    errno.EISDIR: IsADirectoryError,
+}
+
+# Tracebacks show the names that programs use.
+for _of in (Error, *_BY_CODE.values(), *_BY_NUMBER.values(), CheckpointWarning):
+    _of.__module__ = "endura"
 
 
-def exception(code: str, text: str, number: int | None) -> Error:
+def exception(code: str, text: str, number: int | None, path: str | None) -> Error:
     """The exception for an error of the library: of its own class, or an ``Error`` with its code."""
     of = _BY_CODE.get(code, Error)
-    made = of(number, text) if of is SystemError and number is not None else of(text)
+    if of is SystemError and number is not None:
+        refused = _BY_NUMBER.get(number, SystemError)(number, os.strerror(number), path)
+        refused.text = text
+        return refused
+    made = of(text)
     made.code = code
     return made

@@ -5,6 +5,7 @@ import typing
 from typing import Any
 
 from ._codec import JSON, Codec
+from ._stored import CLASSES
 
 _NAMES: dict[Any, str] = {
     str: "str",
@@ -17,7 +18,7 @@ _NAMES: dict[Any, str] = {
 }
 
 _KNOWN = (
-    "str, bytes, int, float, bool, None, tuple[...] and T | None of these, dict and list for values, an endura.Codec, or a "
+    "str, bytes, int, float, bool, None, datetime.date, datetime.datetime, uuid.UUID, tuple[...] and T | None of these, dict and list for values, an endura.Codec, or a "
     "name that a pool records, such as 'u64'"
 )
 
@@ -53,9 +54,11 @@ def _name(of: Any) -> str:
         return _NAMES[of]
     except (KeyError, TypeError):
         pass
+    if isinstance(of, type) and (name := CLASSES.get((of.__module__, of.__qualname__))):
+        return name
     origin, arguments = typing.get_origin(of), typing.get_args(of)
     if origin is tuple and 2 <= len(arguments) <= 4 and Ellipsis not in arguments:
         return "(" + ", ".join(map(_name, arguments)) + ")"
     if origin in (types.UnionType, typing.Union) and len(arguments) == 2 and type(None) in arguments:
         return f"Option<{_name(next(one for one in arguments if one is not type(None)))}>"
-    raise TypeError(f"{of!r} is not a type of a map: {_KNOWN} are")
+    raise TypeError(f"{of!r} is not a type of a map; these are: {_KNOWN}")

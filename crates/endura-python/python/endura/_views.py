@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ._endura import Map
 
 _T = TypeVar("_T")
+_MISSING: Any = object()
 
 
 class _View:
@@ -41,6 +42,11 @@ class ValuesView(_View, abc.ValuesView[Any]):
 class ItemsView(_View, abc.ItemsView[Any, Any]):
     __slots__ = ()
     _part = "items"
+
+    def __contains__(self, item: Any) -> bool:
+        key, value = item
+        found = self._mapping.get(key, _MISSING)
+        return found is not _MISSING and (found is value or bool(found == value))
 
 
 class Range(abc.Reversible[_T]):
@@ -82,9 +88,17 @@ def equal(mapping: Map[Any, Any], other: object) -> Any:
     if len(mapping) != len(other):
         return False
     entries = other if type(other) is dict else dict(other.items())
-    missing = object()
     for key, value in mapping.items():
-        found = entries.get(key, missing)
-        if found is missing or not found == value:
+        found = entries.get(key, _MISSING)
+        if found is _MISSING or not found == value:
             return False
     return True
+
+
+def merged(first: Any, second: Any, other: object) -> Any:
+    """``first | second``, of which ``other`` is the one that may be no mapping. The result is a ``dict``."""
+    if not isinstance(other, abc.Mapping):
+        return NotImplemented
+    entries = dict(first.items())
+    entries.update(second.items())
+    return entries

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString, PyTuple};
 
 use super::encoded::Buffer;
-use super::numpy::expect_unmasked;
+use super::numpy::{expect_unmasked, is_numpy_bool};
 use crate::call::call;
 
 /// The value of an object. Fails with `TypeError` if the object is not of the type, and with `OverflowError` or `ValueError`
@@ -27,7 +27,7 @@ pub(super) fn datum(kind: &Type, object: &Bound<'_, PyAny>) -> PyResult<Datum<'s
         Type::Int { signed: false, .. } => Datum::Unsigned(integer(object)?),
         Type::Float { width: 4 } => Datum::F32(short_float(float(object)?)?),
         Type::Float { .. } => Datum::F64(float(object)?),
-        Type::Bool => Datum::Bool(object.cast::<PyBool>()?.is_true()),
+        Type::Bool => Datum::Bool(truth(object)?),
         Type::Unit if object.is_none() => Datum::Unit,
         Type::Unit => return Err(PyTypeError::new_err("None is expected")),
         Type::Char => {
@@ -53,6 +53,15 @@ pub(super) fn datum(kind: &Type, object: &Bound<'_, PyAny>) -> PyResult<Datum<'s
         Type::Reverse(inner) => datum(inner, object)?,
         Type::Tuple(kinds) => fields(kinds, object.cast()?)?,
     })
+}
+
+/// A truth value: a `bool`, or one of NumPy.
+fn truth(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match object.cast::<PyBool>() {
+        Ok(truth) => Ok(truth.is_true()),
+        Err(_) if is_numpy_bool(object)? => object.is_truthy(),
+        Err(other) => Err(other.into()),
+    }
 }
 
 /// A number of 16 bytes. PyO3 reads such numbers only from an `int`, not from another object with `__index__`.

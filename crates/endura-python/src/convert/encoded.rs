@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::sync::PyOnceLock;
@@ -59,21 +60,28 @@ impl Deref for Encoded<'_> {
 pub(crate) struct Buffer(PyUntypedBuffer);
 
 impl Buffer {
-    /// The bytes of `object`, or `None` if it has no buffer, or one with gaps. Fails if the elements are addresses, or if
-    /// some of them are masked.
+    /// The bytes of `object`, or `None` if it has no buffer. Fails if the buffer has gaps, if the elements are addresses,
+    /// or if some of them are masked. A buffer that is written in Python may raise any exception, and the caller gets it.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Encoded<'static>>> {
-        let buffer = match PyUntypedBuffer::get(object) {
-            Ok(buffer) => buffer,
-            Err(error) => {
-                let py = object.py();
-                let is_none = error.is_instance_of::<PyTypeError>(py)
-                    || error.is_instance_of::<PyBufferError>(py);
-                // A buffer that is written in Python may raise other exceptions, such as an interrupt: the caller gets them.
-                return if is_none { Ok(None) } else { Err(error) };
-            }
-        };
-        if !buffer.is_c_contiguous() {
+        if !has_buffer(object) {
             return Ok(None);
+        }
+        let buffer = PyUntypedBuffer::get(object).map_err(|error| {
+            let py = object.py();
+            match error.is_instance_of::<PyBufferError>(py) {
+                true => {
+                    let text = format!("this buffer cannot be read: {}", error.value(py));
+                    let refused = PyTypeError::new_err(text);
+                    refused.set_cause(py, Some(error));
+                    refused
+                }
+                false => error,
+            }
+        })?;
+        if !buffer.is_c_contiguous() {
+            return Err(PyTypeError::new_err(
+                "the elements of this buffer do not follow one another: give `bytes(...)` of it",
+            ));
         }
         if has_addresses(buffer.format().to_bytes()) {
             return Err(PyTypeError::new_err(
@@ -99,6 +107,12 @@ impl Buffer {
         // (`Encoded::is_constant`). If threads do not take turns, the reference lives for one copy.
         unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast_const().cast(), bytes) }
     }
+}
+
+/// Whether an object has a buffer.
+pub(super) fn has_buffer(object: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: this thread is attached, and the object lives as long as the borrow of it.
+    unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 }
 }
 
 /// Whether the elements in a buffer's format are addresses: of objects, of C strings, of anything else. The format is one

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `i8` to `u128` | `int`, any object with `__index__` | `int` |
 //! | `f32`, `f64` | `float`, `int`, any object with `__float__`, if the type has that number exactly | `float` |
-//! | `bool` | `bool` | `bool` |
+//! | `bool` | `bool`, `numpy.bool` | `bool` |
 //! | `()` | `None` | `None` |
 //! | `char` | `str` of one character | `str` |
 //! | `str` | `str` | `str` |
@@ -13,6 +13,7 @@
 //! | `Option<T>` | `None`, or as `T` | `None`, or as `T` |
 //! | `Reverse<T>` | as `T` | as `T` |
 //! | `(A, B)` | `tuple` | `tuple` |
+//! | names that `python/endura/_stored.py` knows | `date`, `datetime`, `UUID` | the same |
 //! | `json`, the caller's codecs | what their functions take | what they return |
 
 mod absent;
@@ -20,6 +21,7 @@ mod decode;
 mod encode;
 mod encoded;
 mod json;
+mod misfit;
 mod numbers;
 mod numpy;
 mod side;
@@ -28,6 +30,7 @@ pub(crate) use absent::absent;
 pub(crate) use encode::{float, integer};
 pub(crate) use encoded::Encoded;
 pub(crate) use json::expect_json;
+pub(crate) use misfit::class_name;
 pub(crate) use numbers::{Numbers, bools, objects};
 pub(crate) use numpy::{expect_unmasked, is_numpy};
-pub(crate) use side::{Codec, Side};
+pub(crate) use side::{Codec, Side, StoredAs};

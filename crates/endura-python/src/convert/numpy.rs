@@ -22,6 +22,15 @@ pub(crate) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
+/// Whether an object is a truth value of NumPy.
+pub(super) fn is_numpy_bool(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    match imported(intern!(py, "numpy"))? {
+        Some(numpy) => object.is_instance(&numpy.getattr(intern!(py, "bool_"))?),
+        None => Ok(false),
+    }
+}
+
 /// Fails for an array that has masked elements. Masked elements have a value too, but it means nothing.
 pub(crate) fn expect_unmasked(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = object.py();

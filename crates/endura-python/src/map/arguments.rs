@@ -13,8 +13,33 @@ pub(super) struct ViewArguments<'py> {
     pub(super) start: Option<Bound<'py, PyAny>>,
     pub(super) stop: Option<Bound<'py, PyAny>>,
     pub(super) prefix: Option<Bound<'py, PyAny>>,
-    pub(super) inclusive: (bool, bool),
+    pub(super) inclusive: Inclusive,
     pub(super) reverse: bool,
+}
+
+/// Whether each of two bounds is in a range.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Inclusive(pub(super) bool, pub(super) bool);
+
+impl Inclusive {
+    /// As of a `range`.
+    pub(super) const FIRST: Self = Self(true, false);
+    pub(super) const BOTH: Self = Self(true, true);
+
+    pub(super) fn pair(self) -> (bool, bool) {
+        (self.0, self.1)
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Inclusive {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let pair = object.extract::<(bool, bool)>();
+        pair.map(|(start, stop)| Self(start, stop)).map_err(|_| {
+            PyTypeError::new_err("`inclusive` is a pair of bools, such as `(True, False)`")
+        })
+    }
 }
 
 /// An optional argument that may be any object, also `None`. `ABSENT` counts as not given.

@@ -37,7 +37,7 @@ impl OpenMap {
         if keys.getattr(intern!(py, "ndim"))?.extract::<usize>()? != 1 {
             return Err(PyValueError::new_err("an array of one dimension is expected"));
         }
-        let (values, are_found) = match Numbers::are(self.value.kind()) {
+        let (values, are_found) = match self.value.is_numbers() && Numbers::are(self.value.kind()) {
             true => self.get_numbers(keys, default)?,
             false => self.get_objects(keys, default)?,
         };
@@ -60,6 +60,7 @@ impl OpenMap {
     fn found_words(&self, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Option<u64>>> {
         let (py, mut found) = (keys.py(), Vec::with_capacity(keys.len()?));
         if let UntypedMap::Words(map) = self.map.map()
+            && self.key.is_numbers()
             && let Some(Numbers { words }) = Numbers::of(self.key.kind(), keys)?
         {
             for part in words.chunks(NUMBERS) {

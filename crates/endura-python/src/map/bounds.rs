@@ -3,7 +3,6 @@
 use std::ops::Bound as End;
 
 use endura::dynamic::{DynamicRange, behind};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::open_map::OpenMap;
@@ -28,20 +27,26 @@ impl Bounds {
 
     pub(crate) fn of(open: &OpenMap, arguments: &Arguments<'_, '_>) -> PyResult<Self> {
         let Arguments { start, stop, prefix, inclusive } = arguments;
-        if let Some(prefix) = prefix {
-            if start.is_some() || stop.is_some() {
-                return Err(PyTypeError::new_err("give `prefix`, or `start` and `stop`, not both"));
-            }
-            let from = open.key.prefix(prefix)?;
-            let to = behind(&from).map_or(End::Unbounded, End::Excluded);
-            return Ok(Self { from: End::Included(from), to });
-        }
         let end = |key: &Option<&Bound<'_, PyAny>>, is_in: bool| {
             let Some(key) = key else { return Ok::<_, PyErr>(End::Unbounded) };
             let key = open.key.encode(key)?.to_vec();
             Ok(if is_in { End::Included(key) } else { End::Excluded(key) })
         };
-        Ok(Self { from: end(start, inclusive.0)?, to: end(stop, inclusive.1)? })
+        let (mut from, mut to) = (end(start, inclusive.0)?, end(stop, inclusive.1)?);
+        if let Some(prefix) = prefix {
+            let first = open.key.prefix(prefix)?;
+            // The keys from the first with this prefix to before the first behind all of these, as far as they are within
+            // `start` and `stop`.
+            if let Some(behind) = behind(&first)
+                && key_of(&to).is_none_or(|to| behind.as_slice() <= to)
+            {
+                to = End::Excluded(behind);
+            }
+            if key_of(&from).is_none_or(|from| from < first.as_slice()) {
+                from = End::Included(first);
+            }
+        }
+        Ok(Self { from, to })
     }
 
     pub(crate) fn ends(&self) -> (End<&[u8]>, End<&[u8]>) {
@@ -53,9 +58,21 @@ impl Bounds {
         open.map.range(from, to)
     }
 
+    /// Whether they leave nothing out.
+    pub(crate) fn are_all(&self) -> bool {
+        matches!(self.ends(), (End::Unbounded, End::Unbounded))
+    }
+
     /// Leaves out everything up to and including `key`, which a range in this direction has returned.
     pub(crate) fn go_on_behind(&mut self, key: &[u8], upwards: bool) {
         let end = if upwards { &mut self.from } else { &mut self.to };
         *end = End::Excluded(key.to_vec());
+    }
+}
+
+fn key_of(end: &End<Vec<u8>>) -> Option<&[u8]> {
+    match end {
+        End::Included(key) | End::Excluded(key) => Some(key),
+        End::Unbounded => None,
     }
 }

@@ -1,6 +1,8 @@
 //! Operations on many entries, while other threads run Python.
 
-use endura::dynamic::UntypedMap;
+use std::ops::Bound as End;
+
+use endura::dynamic::{Encoding, UntypedMap};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyRange, PyTuple};
@@ -14,7 +16,7 @@ use crate::error::failure;
 /// The number of objects that are taken at once, from a container or for a lookup, and of entries between two checks for
 /// signals.
 const OBJECTS: usize = 1_024;
-/// The number of an array's elements between two checks for signals.
+/// The number of an array's elements, or of keys that are counted or removed, between two checks for signals.
 pub(super) const NUMBERS: usize = 1 << 16;
 
 impl OpenMap {
@@ -72,6 +74,8 @@ impl OpenMap {
     ) -> PyResult<usize> {
         let py = keys.py();
         if let UntypedMap::Words(map) = self.map.map()
+            && self.key.is_numbers()
+            && self.value.is_numbers()
             && let Some(Numbers { words: keys }) = Numbers::of(self.key.kind(), keys)?
             && let Some(Numbers { words: values }) = Numbers::of(self.value.kind(), values)?
         {
@@ -158,25 +162,42 @@ impl OpenMap {
         failed.map_or(Ok(count), Err)
     }
 
-    /// The number of entries within bounds. O(n).
+    /// The number of entries within bounds. O(n). Looks for signals between two parts.
     pub(crate) fn count(&self, py: Python<'_>, bounds: &Bounds) -> PyResult<usize> {
-        let count = || {
-            let mut count = 0;
-            for key in bounds.range(self).keys() {
-                key?;
-                count += 1;
-            }
-            Ok(count)
-        };
-        py.detach(count).map_err(failure)
+        let (mut rest, mut count) = (bounds.clone(), 0);
+        while let Some((keys, last)) = self.part_of(py, &rest)? {
+            count += keys;
+            rest.go_on_behind(&last, true);
+            py.check_signals()?;
+        }
+        Ok(count)
     }
 
-    /// Removes the entries within bounds, one after the other; returns their number. O(n).
+    /// Removes the entries within bounds, one after the other; returns their number. O(n). Looks for signals between two
+    /// parts.
     pub(crate) fn remove_range(&self, py: Python<'_>, bounds: &Bounds) -> PyResult<usize> {
-        let (from, to) = bounds.ends();
-        let removed = py.detach(|| self.map.remove_range(from, to));
-        self.changes.note();
-        removed.map_err(failure)
+        let (mut rest, mut count) = (bounds.clone(), 0);
+        while let Some((_, last)) = self.part_of(py, &rest)? {
+            let (from, _) = rest.ends();
+            let removed = py.detach(|| self.map.remove_range(from, End::Included(&last)));
+            self.changes.note();
+            count += removed.map_err(failure)?;
+            rest.go_on_behind(&last, true);
+            py.check_signals()?;
+        }
+        Ok(count)
+    }
+
+    /// The number of the first keys within bounds, at most [`NUMBERS`], and the last one of them; `None` if there is none.
+    fn part_of(&self, py: Python<'_>, bounds: &Bounds) -> PyResult<Option<(usize, Encoding)>> {
+        let first = || {
+            let mut last = None;
+            for key in bounds.range(self).keys().take(NUMBERS).zip(1..) {
+                last = Some((key.1, key.0?));
+            }
+            Ok(last)
+        };
+        py.detach(first).map_err(failure)
     }
 }
 

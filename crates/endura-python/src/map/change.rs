@@ -99,8 +99,14 @@ impl OpenMap {
         let (py, key) = (key.py(), self.key.encode(key)?);
         let kind = self.value.kind();
         let add = match kind {
-            Type::Int { .. } => Delta::Int(integer(delta)?, integer(default)?),
-            Type::Float { .. } => Delta::Float(float(delta)?, float(default)?),
+            Type::Int { .. } if self.value.is_numbers() => {
+                let number = |object| integer(object).map_err(|e| self.value.refused(object, e));
+                Delta::Int(number(delta)?, number(default)?)
+            }
+            Type::Float { .. } => {
+                let number = |object| float(object).map_err(|e| self.value.refused(object, e));
+                Delta::Float(number(delta)?, number(default)?)
+            }
             _ => {
                 let text = format!(
                     "`incr` is for maps of numbers; the values of the map `{}` are `{}`: use `alter`",

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use endura::Error;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 
-use super::arguments::{End, Given, ViewArguments, pairs_of};
+use super::arguments::{End, Given, Inclusive, ViewArguments, pairs_of};
 use super::bounds::{Arguments, Bounds};
 use super::edit::Edit;
 use super::entries::Entries;
@@ -15,6 +16,7 @@ use super::fetched::Part;
 use super::open_map::OpenMap;
 use crate::call::call;
 use crate::error::{failure, missing};
+use crate::shared::Shared;
 
 /// A map of a pool: `pool.map(name, key, value)` opens one. A `collections.abc.MutableMapping`, sorted by its keys.
 ///
@@ -26,11 +28,27 @@ pub(crate) struct Map {
     open: Arc<OpenMap>,
     /// The object of the pool. It lives as long as its maps, so that the end of the interpreter finds it and closes the pool.
     pool: Py<PyAny>,
+    shared: Arc<Shared>,
 }
 
 impl Map {
-    pub(crate) fn new(open: OpenMap, pool: Py<PyAny>) -> Self {
-        Self { open: Arc::new(open), pool }
+    pub(crate) fn new(open: OpenMap, pool: Py<PyAny>, shared: Arc<Shared>) -> Self {
+        Self { open: Arc::new(open), pool, shared }
+    }
+
+    /// The number of entries, or why there is none to tell.
+    fn entries(&self, py: Python<'_>) -> String {
+        match py.detach(|| self.shared.pool.maps()) {
+            Ok(maps) => match maps.iter().find(|info| info.name == self.name()) {
+                Some(info) if info.is_counted && info.approximate_len == 1 => "1 entry".to_owned(),
+                Some(info) if info.is_counted => format!("{} entries", info.approximate_len),
+                Some(_) => "entries not counted yet".to_owned(),
+                None => "dropped or renamed".to_owned(),
+            },
+            Err(Error::Closed) => "closed".to_owned(),
+            Err(Error::Forked) => "of the process before the fork".to_owned(),
+            Err(other) => other.code().to_owned(),
+        }
     }
 
     fn iterator(this: &Bound<'_, Self>, part: Part, bounds: Bounds, upwards: bool) -> Entries {
@@ -57,8 +75,20 @@ impl Map {
             return call(&views.getattr(whole)?, (this,));
         }
         let class = views.getattr(intern!(py, "Range"))?;
-        call(&class, (this, part, start, stop, prefix, inclusive, reverse))
+        call(&class, (this, part, start, stop, prefix, inclusive.pair(), reverse))
     }
+}
+
+/// A `dict` with the entries of both mappings; those of the second count where both have a key. `NotImplemented` if
+/// `other`, one of the two, is no mapping.
+fn merged<'py>(
+    first: &Bound<'py, PyAny>,
+    second: &Bound<'py, PyAny>,
+    other: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = first.py();
+    let views = py.import(intern!(py, "endura._views"))?;
+    call(&views.getattr(intern!(py, "merged"))?, (first, second, other))
 }
 
 /// A key and a value.
@@ -84,9 +114,29 @@ impl Map {
         self.open.map.kind().name()
     }
 
-    fn __repr__(&self) -> String {
+    fn __repr__(&self, py: Python<'_>) -> String {
         let (key, value) = self.types();
-        format!("<endura.Map {:?} of {key} to {value}>", self.name())
+        format!("<endura.Map {:?} of {key} to {value}, {}>", self.name(), self.entries(py))
+    }
+
+    /// `map | mapping`: a new `dict`, as of two dictionaries.
+    fn __or__<'py>(
+        this: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        merged(this.as_any(), other, other)
+    }
+
+    fn __ror__<'py>(
+        this: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        merged(other, this.as_any(), other)
+    }
+
+    /// `map |= mapping`: as `update`.
+    fn __ior__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.update(Some(other), None)
     }
 
     #[classmethod]
@@ -156,14 +206,14 @@ impl Map {
         Self::iterator(this, Part::Keys, Bounds::ALL, false)
     }
 
-    /// The value of `key`, or `default`.
+    /// The value of `key`, or `default` if it has none. An object that cannot be a key has none.
     #[pyo3(signature = (key, default=None, /))]
     fn get<'py>(
         &self,
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        Ok(self.open.get(key)?.or(default))
+        Ok(self.open.get_any(key)?.or(default))
     }
 
     /// Removes `key` and returns its value. If `key` is missing, returns `default`, or raises `KeyError` without a default.
@@ -232,7 +282,7 @@ impl Map {
     }
 
     /// Adds `delta` to the value of `key`, or to `default` if it has none, and returns the sum. This is one step.
-    #[pyo3(signature = (key, delta=None, default=None))]
+    #[pyo3(signature = (key, delta=None, default=None), text_signature = "($self, key, delta=1, default=0)")]
     fn incr<'py>(
         &self,
         key: &Bound<'py, PyAny>,
@@ -277,14 +327,14 @@ impl Map {
         Ok(Edit::new(whole, Arc::clone(&map.open), key, default.object()))
     }
 
-    /// The keys, all or from `start` to before `stop`, or those that begin with `prefix`.
-    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false), reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
+    /// The keys: all, or those from `start` to before `stop` that begin with `prefix`. Each of the three may be left out.
+    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=Inclusive::FIRST, reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
     fn keys<'py>(
         this: &Bound<'py, Self>,
         start: Option<Bound<'py, PyAny>>,
         stop: Option<Bound<'py, PyAny>>,
         prefix: Option<Bound<'py, PyAny>>,
-        inclusive: (bool, bool),
+        inclusive: Inclusive,
         reverse: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arguments = ViewArguments { start, stop, prefix, inclusive, reverse };
@@ -292,13 +342,13 @@ impl Map {
     }
 
     /// The values, in the order of their keys, with the arguments of `keys`.
-    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false), reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
+    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=Inclusive::FIRST, reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
     fn values<'py>(
         this: &Bound<'py, Self>,
         start: Option<Bound<'py, PyAny>>,
         stop: Option<Bound<'py, PyAny>>,
         prefix: Option<Bound<'py, PyAny>>,
-        inclusive: (bool, bool),
+        inclusive: Inclusive,
         reverse: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arguments = ViewArguments { start, stop, prefix, inclusive, reverse };
@@ -306,13 +356,13 @@ impl Map {
     }
 
     /// Pairs of keys and values, with the arguments of `keys`.
-    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false), reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
+    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=Inclusive::FIRST, reverse=false), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False), reverse=False)")]
     fn items<'py>(
         this: &Bound<'py, Self>,
         start: Option<Bound<'py, PyAny>>,
         stop: Option<Bound<'py, PyAny>>,
         prefix: Option<Bound<'py, PyAny>>,
-        inclusive: (bool, bool),
+        inclusive: Inclusive,
         reverse: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arguments = ViewArguments { start, stop, prefix, inclusive, reverse };
@@ -320,16 +370,16 @@ impl Map {
     }
 
     /// An iterator over the keys from `minimum` to `maximum`, both included, like `SortedDict.irange`.
-    #[pyo3(signature = (minimum=None, maximum=None, inclusive=(true, true), reverse=false), text_signature = "($self, minimum=None, maximum=None, inclusive=(True, True), reverse=False)")]
+    #[pyo3(signature = (minimum=None, maximum=None, inclusive=Inclusive::BOTH, reverse=false), text_signature = "($self, minimum=None, maximum=None, inclusive=(True, True), reverse=False)")]
     fn irange(
         this: &Bound<'_, Self>,
         minimum: Option<Bound<'_, PyAny>>,
         maximum: Option<Bound<'_, PyAny>>,
-        inclusive: (bool, bool),
+        inclusive: Inclusive,
         reverse: bool,
     ) -> PyResult<Entries> {
         let (start, stop) = (minimum.as_ref(), maximum.as_ref());
-        let arguments = Arguments { start, stop, prefix: None, inclusive };
+        let arguments = Arguments { start, stop, prefix: None, inclusive: inclusive.pair() };
         Ok(Self::iterator(this, Part::Keys, Bounds::of(&this.get().open, &arguments)?, !reverse))
     }
 
@@ -341,7 +391,7 @@ impl Map {
         start: Option<Bound<'_, PyAny>>,
         stop: Option<Bound<'_, PyAny>>,
         prefix: Option<Bound<'_, PyAny>>,
-        inclusive: (bool, bool),
+        inclusive: Inclusive,
         reverse: bool,
     ) -> PyResult<Entries> {
         let part = match part {
@@ -350,38 +400,43 @@ impl Map {
             _ => Part::Items,
         };
         let (start, stop, prefix) = (start.as_ref(), stop.as_ref(), prefix.as_ref());
-        let arguments = Arguments { start, stop, prefix, inclusive };
+        let arguments = Arguments { start, stop, prefix, inclusive: inclusive.pair() };
         Ok(Self::iterator(this, part, Bounds::of(&this.get().open, &arguments)?, !reverse))
     }
 
-    /// The number of entries from `start` to before `stop`, or with keys that begin with `prefix`. O(n).
-    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false)), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False))")]
+    /// The number of entries: of all, or of those that `keys` returns for the same arguments. O(n); `len(map)` is not.
+    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=Inclusive::FIRST), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False))")]
     fn count(
         &self,
         py: Python<'_>,
         start: Option<Bound<'_, PyAny>>,
         stop: Option<Bound<'_, PyAny>>,
         prefix: Option<Bound<'_, PyAny>>,
-        inclusive: (bool, bool),
+        inclusive: Inclusive,
     ) -> PyResult<usize> {
         let (start, stop, prefix) = (start.as_ref(), stop.as_ref(), prefix.as_ref());
-        let arguments = Arguments { start, stop, prefix, inclusive };
+        let arguments = Arguments { start, stop, prefix, inclusive: inclusive.pair() };
         self.open.count(py, &Bounds::of(&self.open, &arguments)?)
     }
 
-    /// Removes the entries from `start` to before `stop`, or with keys that begin with `prefix`, one after the other; returns
-    /// their number. O(n).
-    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=(true, false)), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False))")]
+    /// Removes the entries that `keys` returns for the same arguments, one after the other; returns their number. Without any of the three it raises `TypeError`: `clear` removes all. O(n).
+    #[pyo3(signature = (start=None, stop=None, *, prefix=None, inclusive=Inclusive::FIRST), text_signature = "($self, start=None, stop=None, *, prefix=None, inclusive=(True, False))")]
     fn remove_range(
         &self,
         py: Python<'_>,
         start: Option<Bound<'_, PyAny>>,
         stop: Option<Bound<'_, PyAny>>,
         prefix: Option<Bound<'_, PyAny>>,
-        inclusive: (bool, bool),
+        inclusive: Inclusive,
     ) -> PyResult<usize> {
         let (start, stop, prefix) = (start.as_ref(), stop.as_ref(), prefix.as_ref());
-        let arguments = Arguments { start, stop, prefix, inclusive };
+        let arguments = Arguments { start, stop, prefix, inclusive: inclusive.pair() };
+        if start.or(stop).or(prefix).is_none() {
+            return Err(PyTypeError::new_err(
+                "`remove_range` removes the entries from `start`, to before `stop`, or with `prefix`, and none of them is \
+                 given: `clear` removes all",
+            ));
+        }
         self.open.remove_range(py, &Bounds::of(&self.open, &arguments)?)
     }
 

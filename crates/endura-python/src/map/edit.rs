@@ -103,7 +103,6 @@ impl Edit {
             Err(_) => Err(exception(
                 "conflict",
                 "the value was changed elsewhere while it was edited, and nothing was written: edit it again",
-                None,
             )),
         }
     }

@@ -4,7 +4,6 @@
 //! After a change by this process, entries that were fetched and not returned are fetched again, so that a loop sees its
 //! own writes. No key is returned twice, and no key that stays in the map is left out.
 
-use std::ops::Bound as End;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -30,6 +29,12 @@ pub(crate) struct Entries {
     cursor: Mutex<Cursor>,
 }
 
+enum Step {
+    Entry(Arc<Fetched>, usize),
+    Fetch,
+    End,
+}
+
 struct Cursor {
     bounds: Bounds,
     fetched: Arc<Fetched>,
@@ -53,7 +58,7 @@ impl Entries {
         bounds: Bounds,
         upwards: bool,
     ) -> Self {
-        let is_whole = matches!(bounds.ends(), (End::Unbounded, End::Unbounded));
+        let is_whole = bounds.are_all();
         let cursor = Cursor {
             bounds,
             fetched: Arc::default(),
@@ -67,9 +72,10 @@ impl Entries {
         Self { map, open, part, upwards, process: Process::this(), cursor: Mutex::new(cursor) }
     }
 
-    /// The next entry, as fetched entries and an index.
+    /// The next entry, as fetched entries and an index. [`Step::Fetch`] if entries have to be fetched, and `may_fetch` is
+    /// not set.
     #[inline]
-    fn step(&self, py: Python<'_>) -> endura::Result<Option<(Arc<Fetched>, usize)>> {
+    fn step(&self, py: Python<'_>, may_fetch: bool) -> endura::Result<Step> {
         // In the child of a fork, the lock may be held by a thread that only the parent has.
         if self.process != Process::this() {
             return Err(endura::Error::Forked);
@@ -80,7 +86,10 @@ impl Entries {
         let is_old = cursor.stamp != self.open.changes.stamp();
         if cursor.next == cursor.fetched.len() || is_old {
             if cursor.is_at_end {
-                return Ok(None);
+                return Ok(Step::End);
+            }
+            if !may_fetch {
+                return Ok(Step::Fetch);
             }
             self.fetch(py, cursor)?;
             if cursor.fetched.len() == 0 {
@@ -88,11 +97,11 @@ impl Entries {
                 if cursor.is_whole {
                     self.open.map.check_len(cursor.returned)?;
                 }
-                return Ok(None);
+                return Ok(Step::End);
             }
         }
         cursor.next += 1;
-        Ok(Some((Arc::clone(&cursor.fetched), cursor.next - 1)))
+        Ok(Step::Entry(Arc::clone(&cursor.fetched), cursor.next - 1))
     }
 
     #[cold]
@@ -136,8 +145,13 @@ impl Entries {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let next = self.step(py).map_err(failure)?;
-        let Some((fetched, index)) = next else { return Ok(None) };
+        let mut next = self.step(py, false).map_err(failure)?;
+        if matches!(next, Step::Fetch) {
+            // `list(map)` looks for no signals itself. A handler may run any Python code, so none runs under the lock.
+            py.check_signals()?;
+            next = self.step(py, true).map_err(failure)?;
+        }
+        let Step::Entry(fetched, index) = next else { return Ok(None) };
         let Some((key, value)) = fetched.entry(index) else { return Ok(None) };
         let OpenMap { key: keys, value: values, .. } = &*self.open;
         Ok(Some(match self.part {

@@ -1,6 +1,7 @@
 //! The state of an open map, and its operations on one key.
 
 use endura::dynamic::{DynamicMap, Encoding, UntypedMap};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -20,6 +21,13 @@ pub(crate) struct OpenMap {
     pub(crate) key: Side,
     pub(crate) value: Side,
     pub(crate) changes: Changes,
+}
+
+/// Whether an exception says that an object cannot be a key.
+fn is_of_object(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyOverflowError>(py)
+        || error.is_instance_of::<PyValueError>(py)
 }
 
 impl OpenMap {
@@ -56,6 +64,20 @@ impl OpenMap {
         }
     }
 
+    /// The value of any object; an object that cannot be a key has none, as in a `dict`.
+    pub(crate) fn get_any<'py>(
+        &self,
+        object: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.get(object) {
+            // The error may also be one of the value: then the object is a key.
+            Err(error) if is_of_object(object.py(), &error) && self.key.encode(object).is_err() => {
+                self.contains(object).map(|_| None)
+            }
+            found => found,
+        }
+    }
+
     #[inline]
     fn get_word<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let UntypedMap::Words(map) = self.map.map() else { return Ok(None) };
@@ -68,10 +90,23 @@ impl OpenMap {
         self.map.get(key).map_err(failure)
     }
 
-    pub(crate) fn contains(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+    /// Whether an object is a key of the map. An object that cannot be one is not, as in a `dict`.
+    pub(crate) fn contains(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
         let found = match self.map.map() {
-            UntypedMap::Words(map) => map.contains_key(self.key.word(key)?),
-            UntypedMap::Bytes(map) => map.contains_key(&self.key.encode(key)?),
+            UntypedMap::Words(map) => match self.key.word(object) {
+                Ok(key) => map.contains_key(key),
+                Err(error) if is_of_object(object.py(), &error) => {
+                    map.contains_key(0).map(|_| false)
+                }
+                Err(error) => return Err(error),
+            },
+            UntypedMap::Bytes(map) => match self.key.encode(object) {
+                Ok(key) => map.contains_key(&key),
+                Err(error) if is_of_object(object.py(), &error) => {
+                    map.contains_key(&[]).map(|_| false)
+                }
+                Err(error) => return Err(error),
+            },
         };
         found.map_err(failure)
     }

@@ -12,10 +12,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::options::{checkpoints, seconds, with};
+use super::options::{FilePath, Patience, bytes, checkpoints, with};
 use super::{events, report};
-use crate::convert::{Codec, Side};
-use crate::error::{failure, text as error_text};
+use crate::convert::{Codec, Side, StoredAs};
+use crate::error::{failure, locked, no_map_to_read, text as error_text};
 use crate::map::{Map, OpenMap};
 use crate::shared::Shared;
 
@@ -26,30 +26,32 @@ const WITHOUT_LOOKING: Duration = Duration::from_millis(100);
 #[pyclass(frozen, subclass, weakref, module = "endura")]
 pub(crate) struct Pool {
     shared: Arc<Shared>,
+    is_read_only: bool,
 }
 
 #[pymethods]
 impl Pool {
     #[new]
     #[pyo3(signature = (
-        path, *, read_only=false, create=true, timeout=0.0, max_size=None, checkpoints=None, checkpoint_file=None,
+        path, *, read_only=false, create=true, timeout=Patience::NONE, max_size=None, checkpoints=None, checkpoint_file=None,
         checkpoint_must_exist=false, restore=true, accept_unclean=false, allow_any_filesystem=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are given by name")]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        path: FilePath,
         read_only: bool,
         create: bool,
-        timeout: f64,
-        max_size: Option<u64>,
+        timeout: Patience,
+        max_size: Option<&Bound<'_, PyAny>>,
         checkpoints: Option<&Bound<'_, PyAny>>,
-        checkpoint_file: Option<PathBuf>,
+        checkpoint_file: Option<FilePath>,
         checkpoint_must_exist: bool,
         restore: bool,
         accept_unclean: bool,
         allow_any_filesystem: bool,
     ) -> PyResult<Self> {
+        let path = path.into_inner();
         let name = path.clone();
         let mut options = endura::Pool::options()
             .read_only(read_only)
@@ -57,10 +59,12 @@ impl Pool {
             .accept_unclean(accept_unclean)
             .allow_any_filesystem(allow_any_filesystem)
             .on_event(move |event| events::log(&name, event));
+        let max_size = max_size.map(bytes).transpose()?;
         options = with(options, max_size, endura::PoolOptions::max_size);
-        let kept = self::checkpoints(checkpoints, checkpoint_file, checkpoint_must_exist)?;
+        let file = checkpoint_file.map(FilePath::into_inner);
+        let kept = self::checkpoints(checkpoints, file, checkpoint_must_exist)?;
         options = with(options, kept, endura::PoolOptions::checkpoints);
-        let until = Instant::now().checked_add(seconds("timeout", timeout)?);
+        let until = timeout.0.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             let left = until.map_or(Duration::MAX, |until| until.duration_since(Instant::now()));
             let options = options.clone().lock_timeout(left.min(WITHOUT_LOOKING));
@@ -70,8 +74,10 @@ impl Pool {
             });
             match opened {
                 Err(Error::Locked) if left > WITHOUT_LOOKING => py.check_signals()?,
+                Err(Error::Locked) => return Err(locked(py, &path)),
                 opened => {
-                    return Ok(Self { shared: Arc::new(Shared::new(opened.map_err(failure)?)) });
+                    let shared = Arc::new(Shared::new(opened.map_err(failure)?));
+                    return Ok(Self { shared, is_read_only: read_only });
                 }
             }
         }
@@ -83,8 +89,25 @@ impl Pool {
         self.shared.pool.path().to_owned()
     }
 
+    /// Whether the pool was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// Whether this process has the pool open.
+    fn _is_open_here(&self) -> bool {
+        !self.shared.is_closed() && self.shared.is_of_this_process()
+    }
+
     fn __repr__(&self) -> String {
-        format!("<endura.Pool {}>", self.shared.pool.path().display())
+        let state = match (self.shared.is_closed(), self.shared.is_of_this_process()) {
+            (true, _) => ", closed",
+            (_, false) => ", of the process before the fork",
+            _ if self.is_read_only => ", read-only",
+            _ => "",
+        };
+        format!("<endura.Pool {:?}{state}>", self.shared.pool.path().display().to_string())
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -98,7 +121,8 @@ impl Pool {
         _error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        self.close(py)
+        // A forked child leaves the pool to its parent.
+        if self.shared.is_of_this_process() { self.close(py) } else { Ok(()) }
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -109,14 +133,15 @@ impl Pool {
     }
 
     /// Opens a map, with types by their recorded names, or with the types it has. A codec is a pair of functions, `encode`
-    /// and `decode`.
-    #[pyo3(signature = (name, types, codec, kind))]
+    /// and `decode`. `stored_as` has three functions for the keys and three for the values, as `StoredAs` names them.
+    #[pyo3(signature = (name, types, codec, kind, stored_as))]
     fn _map(
         this: &Bound<'_, Self>,
         name: &str,
         types: Option<(String, String)>,
         codec: Option<(Py<PyAny>, Py<PyAny>)>,
         kind: Option<&str>,
+        stored_as: (Option<Functions>, Option<Functions>),
     ) -> PyResult<Map> {
         let (py, shared) = (this.py(), &this.get().shared);
         if let Some((key, value)) = &types {
@@ -128,23 +153,29 @@ impl Pool {
         if let Some(kind) = kind {
             options = options.kind(kind.parse::<Kind>().map_err(PyValueError::new_err)?);
         }
+        // A map that is given its types is made, except where the pool is only read.
+        let is_given = types.is_some();
         let opened = py.detach(|| match types {
             Some((key, value)) => {
                 DynamicMap::open_as(&shared.pool, name, options, Types { key, value })
             }
             None => DynamicMap::open(&shared.pool, name),
         });
-        let map = opened.map_err(failure)?;
+        let map = opened.map_err(|error| match error {
+            Error::NoSuchMap { name } if is_given => no_map_to_read(&name),
+            error => failure(error),
+        })?;
         let types = map.types().clone();
         let keys = format!("keys of the map `{name}`");
         let values = format!("values of the map `{name}`");
         let open = OpenMap {
-            key: Side::new(map.key_type(), &types.key, keys, None),
-            value: Side::new(map.value_type(), &types.value, values, codec),
+            key: Side::new(map.key_type(), &types.key, keys).by(None, stored_as.0.map(functions)),
+            value: Side::new(map.value_type(), &types.value, values)
+                .by(codec, stored_as.1.map(functions)),
             map,
             changes: shared.changes(name),
         };
-        Ok(Map::new(open, this.clone().into_any().unbind()))
+        Ok(Map::new(open, this.clone().into_any().unbind(), Arc::clone(shared)))
     }
 
     /// The maps of the pool by name: each with its types, its kind, and its number of entries (`None` until they are counted,
@@ -178,8 +209,8 @@ impl Pool {
         report::checkpoint(py, &made)
     }
 
-    /// Writes a copy of the pool to `to`, where no file may exist. Writers continue meanwhile.
-    fn backup(&self, py: Python<'_>, to: PathBuf) -> PyResult<()> {
+    /// Writes a copy of the pool to the path `to`, where no file may exist. Writers continue meanwhile.
+    fn backup(&self, py: Python<'_>, to: FilePath) -> PyResult<()> {
         py.detach(|| self.shared.pool.backup(to)).map_err(failure)
     }
 
@@ -211,7 +242,10 @@ impl Pool {
     /// without a checkpoint of the last writes.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let closed = py.detach(|| self.shared.pool.close());
-        self.shared.closed();
+        // A close that fails has closed the pool too, except where it could not begin.
+        if closed.is_ok() || matches!(self.shared.pool.maps(), Err(Error::Closed)) {
+            self.shared.closed();
+        }
         match closed {
             Err(Error::Closed) => Ok(()),
             closed => match closed.map_err(failure)?.checkpoint_error {
@@ -220,6 +254,12 @@ impl Pool {
             },
         }
     }
+}
+
+type Functions = (Py<PyAny>, Py<PyAny>, Py<PyAny>);
+
+fn functions((store, load, store_prefix): Functions) -> StoredAs {
+    StoredAs { store, load, store_prefix }
 }
 
 /// Warns that the pool is closed, and whole, but its checkpoint is an older one.
@@ -239,8 +279,8 @@ fn warn_of_checkpoint(py: Python<'_>, error: &Error) -> PyResult<()> {
 fn expect_known(what: &str, name: &str, has_codec: bool) -> PyResult<()> {
     match (Type::named(name), has_codec) {
         (Type::Unknown(_), false) => Err(PyTypeError::new_err(format!(
-            "`{name}` is not a {what} type that a pool records: u8 to u128, i8 to i128, f32, f64, bool, char, (), str, [u8], \
-             [u8; N], Option<T>, Reverse<T> and (A, B) are; values may also be json, or what an `endura.Codec` makes"
+            "`{name}` is not a {what} type that a pool records; these are: u8 to u128, i8 to i128, f32, f64, bool, char, (), \
+             str, [u8], [u8; N], Option<T>, Reverse<T>, (A, B) and `NAME: T`, and for values json and the names of codecs"
         ))),
         (Type::Json | Type::Unknown(_), _) | (_, false) => Ok(()),
         (_, true) => Err(PyValueError::new_err(format!(

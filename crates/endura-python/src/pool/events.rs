@@ -20,6 +20,9 @@ const INFO: u8 = 20;
 const WARNING: u8 = 30;
 const ERROR: u8 = 40;
 
+/// From this time on, it is a warning that writers had to wait.
+const LONG_HELD: Duration = Duration::from_secs(1);
+
 /// The number of threads that log, or are about to.
 static LOGGING: AtomicUsize = AtomicUsize::new(0);
 /// Whether the interpreter is about to end.
@@ -73,9 +76,10 @@ fn write(py: Python<'_>, path: &Path, level: u8, text: &str) -> PyResult<()> {
 
 fn record(event: &Event) -> (u8, String) {
     match *event {
-        Event::OpenedUnclean { generation } => {
-            (INFO, format!("opened after an unclean end (open {generation})"))
-        }
+        Event::OpenedUnclean { generation } => (
+            INFO,
+            format!("opened after an unclean end: no process had closed it (session {generation})"),
+        ),
         Event::LeakRecoveryBegan => (DEBUG, "the search for stranded space began".to_owned()),
         Event::LeakRecoveryEnded { state: LeakRecoveryState::Failed, .. } => {
             (WARNING, "the search for stranded space was given up".to_owned())
@@ -100,14 +104,24 @@ fn record(event: &Event) -> (u8, String) {
             (
                 level,
                 format!(
-                    "no checkpoint could be made ({code}, {in_a_row} in a row): the one before stays"
+                    "no checkpoint could be made ({code}, {in_a_row} in a row), and it is tried again: \
+                     `pool.stats()['checkpoints']` has the reason as `last_failure`, and as `newest` when the last one was made"
                 ),
             )
         }
         Event::CloseFailed { code } => {
             (ERROR, format!("closing failed when the last object of the pool went ({code})"))
         }
-        Event::WritersHeld { held } => (WARNING, format!("writers were held for {held:?}")),
+        Event::WritersHeld { held } => {
+            let level = if held >= LONG_HELD { WARNING } else { DEBUG };
+            (level, format!("writers waited {held:?} for a checkpoint"))
+        }
+        Event::CheckpointSlow { took } => (
+            WARNING,
+            format!(
+                "a checkpoint took {took:?}, longer than the interval between two: a power loss may cost as much more"
+            ),
+        ),
         Event::Restored { age, written_bytes } => (
             WARNING,
             format!("taken back to the checkpoint of {age:?} ago: {written_bytes} bytes written"),

@@ -1,12 +1,45 @@
 //! The options of `endura.open`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use endura::{Checkpoints, PoolOptions};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
+
+use crate::call::call;
+use crate::convert::class_name;
+
+/// A path as functions of Python take it: a `str`, `bytes`, or an `os.PathLike`.
+pub(super) struct FilePath(PathBuf);
+
+impl FilePath {
+    pub(super) fn into_inner(self) -> PathBuf {
+        self.0
+    }
+}
+
+impl AsRef<Path> for FilePath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for FilePath {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let decode = py.import(intern!(py, "os"))?.getattr(intern!(py, "fsdecode"))?;
+        let path: PathBuf = call(&decode, (object,))?.extract()?;
+        match path.as_os_str().as_encoded_bytes().contains(&0) {
+            true => Err(PyValueError::new_err("embedded null byte in a path")),
+            false => Ok(Self(path)),
+        }
+    }
+}
 
 /// The choice of checkpoints: when they are made (`True`, `False`, or seconds), in which file, and whether that file
 /// must exist. `None` if no argument is given.
@@ -39,10 +72,45 @@ pub(super) fn checkpoints(
     Ok(if must_exist { chosen.map(Checkpoints::must_exist) } else { chosen })
 }
 
-/// The duration in an option that is given in seconds.
-pub(super) fn seconds(option: &str, value: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(value).map_err(|_| {
-        PyValueError::new_err(format!("`{option}` is a number of seconds, not {value}"))
+/// How long an open waits for a pool; `None` for ever.
+pub(super) struct Patience(pub(super) Option<Duration>);
+
+impl Patience {
+    pub(super) const NONE: Self = Self(Some(Duration::ZERO));
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Patience {
+    type Error = PyErr;
+
+    fn extract(timeout: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if timeout.is_none() {
+            return Ok(Self(None));
+        }
+        let Ok(seconds) = timeout.extract::<f64>() else {
+            return Err(PyTypeError::new_err(format!(
+                "`timeout` is a number of seconds, or None for ever, not {}",
+                class_name(&timeout)
+            )));
+        };
+        Duration::try_from_secs_f64(seconds).map(|time| Self(Some(time))).map_err(|_| {
+            PyValueError::new_err(format!("`timeout` is a number of seconds, not {seconds}"))
+        })
+    }
+}
+
+/// The number of bytes that `max_size` gives.
+pub(super) fn bytes(max_size: &Bound<'_, PyAny>) -> PyResult<u64> {
+    max_size.extract().map_err(|error: PyErr| {
+        let py = max_size.py();
+        match error.is_instance_of::<PyTypeError>(py) {
+            true => PyTypeError::new_err(format!(
+                "`max_size` is a number of bytes, not {}",
+                class_name(max_size)
+            )),
+            false => {
+                PyValueError::new_err(format!("`max_size` is a number of bytes, not {max_size}"))
+            }
+        }
     })
 }
 

@@ -6,6 +6,8 @@ use endura::{Checkpoint, CheckpointFailure, CheckpointStats, MapInfo, Report, Re
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::error::in_python;
+
 /// Seconds since 1970, as `time.time()` counts.
 fn at(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs_f64()
@@ -30,7 +32,8 @@ pub(super) fn stats<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     let restored = stats.restored.as_ref();
     dict.set_item("restored_to", restored.map(|restored| at(restored.at)))?;
     dict.set_item("restored", restored.map(|what| self::restored(py, what)).transpose()?)?;
-    dict.set_item("warnings", PyList::new(py, &stats.warnings)?)?;
+    let warnings = stats.warnings.iter().map(|warning| in_python(warning));
+    dict.set_item("warnings", PyList::new(py, warnings.collect::<Vec<_>>())?)?;
     Ok(dict)
 }
 
@@ -38,7 +41,7 @@ pub(super) fn restored<'py>(py: Python<'py>, what: &Restored) -> PyResult<Bound<
     let dict = PyDict::new(py);
     dict.set_item("at", at(what.at))?;
     dict.set_item("written_bytes", what.written_bytes)?;
-    dict.set_item("reason", what.reason)?;
+    dict.set_item("reason", what.reason.map(in_python))?;
     dict.set_item("kept", &what.kept)?;
     Ok(dict)
 }
@@ -47,7 +50,7 @@ fn failure<'py>(py: Python<'py>, failure: &CheckpointFailure) -> PyResult<Bound<
     let dict = PyDict::new(py);
     dict.set_item("at", at(failure.at))?;
     dict.set_item("code", failure.code)?;
-    dict.set_item("reason", &failure.reason)?;
+    dict.set_item("reason", in_python(&failure.reason))?;
     Ok(dict)
 }
 

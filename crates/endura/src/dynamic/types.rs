@@ -235,6 +235,8 @@ mod tests {
             ("()", Type::Unit, Some(0)),
             ("[u8; 32]", Type::Array(32), Some(32)),
             ("UserId: u32", int(4, false), Some(4)),
+            ("datetime.date: i32", int(4, true), Some(4)),
+            ("uuid.UUID: [u8; 16]", Type::Array(16), Some(16)),
             ("(u32, u16)", Type::Tuple(vec![int(4, false), int(2, false)]), Some(6)),
             ("(Day: u32, str)", Type::Tuple(vec![int(4, false), Type::Str]), None),
             ("Reverse<i64>", Type::Reverse(Box::new(int(8, true))), Some(8)),

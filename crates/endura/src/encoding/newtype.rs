@@ -183,6 +183,10 @@ mod tests {
         {
             assert!(is_own_name(Some(name)), "{name}");
         }
+        // Those that programs in Python record.
+        for name in ["datetime.date", "datetime.datetime", "datetime.naive", "uuid.UUID"] {
+            assert!(is_own_name(Some(name)), "{name}");
+        }
         let long = "x".repeat(101);
         for name in [
             "", "u64", "isize", "str", "json", "Reverse", "a b", "a\nb", "\t", "a: u8", "a:",
