@@ -1,5 +1,5 @@
-//! The sentences of the library, for clients and for the operator. They name the options of this program in place of the
-//! methods of Rust and of the options of the command.
+//! The sentences of the library, for clients and for the operator. They name the options of this program in place of
+//! methods of Rust and options of the command.
 
 use std::path::Path;
 

@@ -33,8 +33,8 @@ const FOREIGN: [&str; 20] = [
     "read_only",
 ];
 
-/// What of this kind a sentence may have: the command is the tool for a pool that no server has open, and the others are
-/// programs of the system.
+/// What of this kind a sentence may have: the command is the tool for a pool that no server has open, and the others
+/// are programs of the system.
 const OWN: [&str; 3] =
     ["endura restore POOL --from CHECKPOINT", "cp --reflink=never", "cp --sparse=never"];
 

@@ -69,8 +69,9 @@ impl Session {
                 *self.refusal() = None;
                 self.attach_micros.store(took.as_micros() as u64, Ordering::Relaxed);
                 self.attached_keys.store(keys, Ordering::Relaxed);
+                let noun = if keys == 1 { "key" } else { "keys" };
                 let from = if took_over { "taken over from a file" } else { "attached" };
-                context.log(Level::Notice, format!("{keys} keys {from} in {took:?}"));
+                context.log(Level::Notice, format!("{keys} {noun} {from} in {took:?}"));
             }
             Err(failure) => {
                 self.refuse(context, &failure);

@@ -47,7 +47,7 @@ impl Failure {
             ),
             Self::Says(text) => (*text).into(),
             Self::Unattached(why) => format!(
-                "ERR endura: no key of the pool is served, and none is changed, for they could not be attached: {why}"
+                "ERR endura: no key of the pool is served, and none is changed, because they could not be attached: {why}"
             ),
             // Clients know this code: Redis replies with it above `maxmemory`.
             Self::Pool(error) if self.is_full() => format!("OOM endura: {}", sentence(error)),

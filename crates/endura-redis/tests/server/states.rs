@@ -1,5 +1,5 @@
-//! The first line of the module in the server's log for each state of a pool: what, where, and what to do. `--nocapture`
-//! prints the table.
+//! The first line of the module in the server's log for each state of a pool: what, where, and what to do.
+//! `--nocapture` prints the table.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -91,7 +91,7 @@ fn a_pool_that_serves() {
     server.client().call("EN.SET k f v");
     server.kill_and_start();
     let found = told("a killed pool", &server, "v");
-    assert!(found.len() == 1 && found[0].starts_with("1 keys attached in "), "{found:?}");
+    assert!(found.len() == 1 && found[0].starts_with("1 key attached in "), "{found:?}");
     let _ = server.client().ask(&[b"SHUTDOWN", b"NOSAVE"]);
     server.ended();
     let path = folder.path().join("data.endura");
@@ -101,7 +101,7 @@ fn a_pool_that_serves() {
     };
     restart(&mut server);
     let found = told("a closed pool", &server, "v");
-    assert!(found.len() == 1 && found[0].starts_with("1 keys attached in "), "{found:?}");
+    assert!(found.len() == 1 && found[0].starts_with("1 key attached in "), "{found:?}");
     // The machine went down: the pool was left open in another boot.
     assert_eq!(server.client().call("EN.SET k f new"), Reply::Integer(0));
     server.kill();
@@ -206,4 +206,21 @@ fn no_space() {
     let log = server.log();
     let line = log.lines().rev().find(|line| line.contains("COPY failed"));
     assert!(line.is_some_and(|line| line.contains("no room for the copy")), "{copy:?}: {log}");
+}
+
+/// Warnings of the pool are one figure, because clients read the reply into a map.
+#[test]
+fn warnings_are_one_figure() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let checkpoint = memory.path().join("c").display().to_string();
+    let module = ["data.endura", "checkpoint-file", &checkpoint];
+    let server = Server::start_with(folder.path(), 0, &module, &[]);
+    let mut c = server.client();
+    let figures = c.call("EN.INFO").texts();
+    let warnings: Vec<_> =
+        figures.chunks(2).filter(|pair| pair[0] == "warning").map(|pair| &pair[1]).collect();
+    assert_eq!(warnings.len(), 1, "{figures:?}");
+    assert!(warnings[0].contains("the checkpoint is in memory"), "{warnings:?}");
+    assert!(c.call("INFO endura").text().contains("endura_warning:"));
 }

@@ -1,9 +1,10 @@
-//! The sentences of the library, for clients of the server and for its log. They name the options of the module in place of
-//! the methods of Rust and of the options of the command.
+//! The sentences of the library, for clients of the server and for its log. They name the options of the module in place
+//! of methods of Rust and options of the command.
 
 use endura::Error;
 
-/// Parts of the library's sentences, with the words that replace them. An option that the module does not have is left out.
+/// Parts of the library's sentences, with the words that replace them. An option that the module does not have is left
+/// out.
 const WORDS: [(&str, &str); 19] = [
     (" (`lock_timeout`, `--wait`)", ""),
     (" (`must_exist`, `--checkpoint-must-exist`)", ""),

@@ -32,8 +32,8 @@ const FOREIGN: [&str; 18] = [
     "read_only",
 ];
 
-/// What of this kind a sentence may have: the command is the tool for a pool that no server has open, and the others are
-/// programs of the system.
+/// What of this kind a sentence may have: the command is the tool for a pool that no server has open, and the others
+/// are programs of the system.
 const OWN: [&str; 4] = [
     "endura check --accept",
     "endura restore POOL --from CHECKPOINT",
