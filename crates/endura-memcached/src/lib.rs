@@ -7,6 +7,7 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | `number` | numbers as clients write them |
+//! | `wording` | the library's sentences in the words of this program |
 //! | `clock` | seconds since 1970, and times of expiry |
 //! | `store` | items in a map, and the effect of each command on them |
 //! | `protocol` | the bytes of a connection: lines, data blocks, replies |
@@ -23,6 +24,8 @@ mod number;
 mod protocol;
 mod server;
 mod store;
+mod wording;
 
 pub use server::{Config, Server, TooFewFiles, allow_connections};
 pub use store::{MAX_ITEM, StoreOptions};
+pub use wording::{in_words, sentence};

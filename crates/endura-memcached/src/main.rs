@@ -2,26 +2,32 @@
 
 #![forbid(unsafe_code)]
 
+use std::io;
 use std::net::{IpAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::Parser;
-use endura::{Checkpoints, Pool};
-use endura_console::outcome::{Answer, Failure, Result, arguments, exit, tell};
-use endura_console::text::{duration, parse_size};
-use endura_memcached::{Config, MAX_ITEM, Server, StoreOptions, allow_connections};
+use endura::{Checkpoints, Pool, Restored};
+use endura_console::outcome::{Answer, Failure, Result, arguments, exit, says_where, tell};
+use endura_console::text::{duration, parse_size, printable};
+use endura_memcached::{
+    Config, MAX_ITEM, Server, StoreOptions, allow_connections, in_words, sentence,
+};
 use nix::sys::signal::{SigSet, Signal};
 
 const ABOUT: &str = "\
-Items are stored in the pool, a file that is created if it does not exist. They
-survive the process: after `kill -9` the next start serves everything that was
-acknowledged. SIGTERM and Ctrl-C close the pool. After a power loss the next
-start takes the pool back to its last checkpoint.
+Examples:
+  endura-memcached cache.endura
+  endura-memcached /srv/cache.endura -m 4G -l 10.0.0.5
 
-A store into a full pool is answered with SERVER_ERROR, as by `memcached -M`:
-nothing is evicted. Expired items are removed in the background.";
+Items are stored in the pool, a file that is created if it does not exist. They survive the process: after `kill -9` the \
+next start serves everything that was acknowledged. SIGTERM and Ctrl-C close the pool. After a power loss the next start \
+takes the pool back to its last checkpoint.
+
+A store into a full pool is answered with SERVER_ERROR, as by `memcached -M`: nothing is evicted. Expired items are \
+removed in the background.";
 
 /// A server of memcached's text protocol whose items survive the process.
 #[derive(Parser)]
@@ -29,28 +35,31 @@ nothing is evicted. Expired items are removed in the background.";
 struct Args {
     /// The pool with the items
     pool: PathBuf,
-    /// The address to listen on
-    #[arg(short, long, default_value = "127.0.0.1")]
+    /// The address to listen on; every client that reaches it may do everything
+    #[arg(short, long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     listen: IpAddr,
     /// The TCP port
     #[arg(short, long, default_value_t = 11211)]
     port: u16,
     /// The largest size of the pool, as 512M or 4G
-    #[arg(short, long, value_parser = parse_memory, default_value = "1G")]
+    #[arg(short, long, value_name = "SIZE", value_parser = parse_memory, default_value = "1G")]
     memory: u64,
     /// The most clients at a time
-    #[arg(short, long, default_value_t = 1024)]
+    #[arg(short, long, value_name = "NUMBER", default_value_t = 1024)]
     connections: usize,
     /// Threads that serve clients
-    #[arg(short, long, default_value_t = 4, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=256))]
+    #[arg(short, long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=256))]
     threads: usize,
     /// The most bytes of an item's data
-    #[arg(short = 'I', long, value_parser = parse_item, default_value = "1M")]
+    #[arg(short = 'I', long, value_name = "SIZE", value_parser = parse_item, default_value = "1M")]
     max_item_size: usize,
-    /// Make a checkpoint every SECONDS from now on; with 0 only when the server stops; `off` for none: a power loss may then
-    /// cost the pool [default: as the pool was left; 30 for a new one]
-    #[arg(long, value_name = "SECONDS", value_parser = Checkpoints::from_str)]
+    /// Seconds between checkpoints from now on, 0.001 to 4,000,000; 0: only when the server stops; `off` disables them, and a
+    /// power failure may then destroy the pool [default: as the pool was left; 30 for a new one]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_checkpoints)]
     checkpoint_every: Option<Checkpoints>,
+    /// The file of the checkpoints, on a local disk; give it at each start [default: POOL.checkpoint]
+    #[arg(long, value_name = "PATH")]
+    checkpoint_file: Option<PathBuf>,
 }
 
 fn parse_memory(text: &str) -> std::result::Result<u64, String> {
@@ -60,6 +69,10 @@ fn parse_memory(text: &str) -> std::result::Result<u64, String> {
         size if size < LEAST => Err(format!("less than 4M; for {text} MiB write {text}M")),
         size => Ok(size),
     }
+}
+
+fn parse_checkpoints(text: &str) -> std::result::Result<Checkpoints, String> {
+    Checkpoints::from_str(text).map_err(|error| in_words(&error))
 }
 
 fn parse_item(text: &str) -> std::result::Result<usize, String> {
@@ -86,9 +99,9 @@ fn run(args: &Args) -> Result {
     signals.thread_block().map_err(|error| failed("blocking signals", error))?;
     allow_connections(args.connections).map_err(|error| Failure::Usage(error.to_string()))?;
     let pool = Pool::options().max_size(args.memory);
-    let pool = match &args.checkpoint_every {
+    let pool = match chosen(args)? {
         None => pool,
-        Some(when) => pool.checkpoints(when.clone()),
+        Some(checkpoints) => pool.checkpoints(checkpoints),
     };
     let config = Config {
         threads: args.threads,
@@ -97,28 +110,73 @@ fn run(args: &Args) -> Result {
         report: |sentence| tell(format_args!("endura-memcached: {sentence}")),
     };
     let address = (args.listen, args.port);
-    let listener = TcpListener::bind(address).map_err(|error| {
-        let (listen, port) = address;
-        Failure::Message(format!("listening on {listen}, port {port}: {error}"))
-    })?;
+    let listener = TcpListener::bind(address).map_err(|error| not_listening(args, &error))?;
     let server = Server::start(&args.pool, listener, &config)
-        .map_err(|error| Failure::at(&args.pool, &error))?;
-    if let Some(at) = server.restored() {
-        let age = duration(at.elapsed().unwrap_or_default());
-        tell(format_args!(
-            "endura-memcached: the machine went down while the pool was open: taken back to its checkpoint of {age} \
-             ago; later writes are lost"
-        ));
+        .map_err(|error| at_pool(&args.pool, &error))?;
+    if let Some(restored) = server.restored() {
+        let text = printable(&told(&args.pool, &restored), true);
+        tell(format_args!("endura-memcached: {text}"));
     }
     tell(format_args!("endura-memcached: ready on {}", server.address()));
     signals.wait().map_err(|error| failed("waiting for a signal", error))?;
-    let lost = server.stop().map_err(|error| Failure::at(&args.pool, &error))?;
+    let lost = server.stop().map_err(|error| at_pool(&args.pool, &error))?;
     if let Some(error) = lost {
         tell(format_args!(
-            "endura-memcached: the pool is closed, and its last checkpoint could not be made: {error}"
+            "endura-memcached: the pool is closed, and its last checkpoint could not be made: {}",
+            sentence(&error)
         ));
     }
     Ok(Answer::Yes)
+}
+
+/// The checkpoints that the arguments choose, if they choose any.
+fn chosen(args: &Args) -> Result<Option<Checkpoints>> {
+    let off = args.checkpoint_every == Some(Checkpoints::off());
+    match &args.checkpoint_file {
+        None => Ok(args.checkpoint_every.clone()),
+        Some(_) if off => Err(Failure::Usage(
+            "`--checkpoint-every off` excludes `--checkpoint-file`: leave one of them out".into(),
+        )),
+        Some(file) => {
+            let when = args.checkpoint_every.clone().unwrap_or_else(Checkpoints::as_left);
+            Ok(Some(when.in_file(file)))
+        }
+    }
+}
+
+/// The failure to listen, with advice.
+fn not_listening(args: &Args, error: &io::Error) -> Failure {
+    let (listen, port) = (args.listen, args.port);
+    let advice = match error.kind() {
+        io::ErrorKind::AddrInUse => "; choose another with --port",
+        io::ErrorKind::PermissionDenied => "; choose a --port from 1024 on",
+        io::ErrorKind::AddrNotAvailable => "; give an address of this machine with --listen",
+        _ => "",
+    };
+    Failure::Message(format!("listening on {listen}, port {port}: {error}{advice}"))
+}
+
+/// A failure of the library that concerns the pool.
+fn at_pool(path: &Path, error: &endura::Error) -> Failure {
+    let (text, path) = (sentence(error), path.display().to_string());
+    let text = if says_where(&text, &path) { text } else { format!("{path}: {text}") };
+    Failure::Pool { code: error.code(), text }
+}
+
+/// What an open has restored, as a sentence.
+fn told(pool: &Path, restored: &Restored) -> String {
+    let (pool, age) = (pool.display(), duration(restored.at.elapsed().unwrap_or_default()));
+    let text = match restored.reason {
+        None => format!("{pool}: the pool was missing: made anew from its checkpoint of {age} ago"),
+        Some(reason) => format!(
+            "{pool}: taken back to its checkpoint of {age} ago, because {}; later writes are lost",
+            in_words(reason)
+        ),
+    };
+    match &restored.kept {
+        Some(kept) => format!("{text}; the pool as it was found is {}", kept.display()),
+        None => text,
+    }
 }
 
 /// Lets a panic of any thread end the process. A server that lacks a thread would answer some clients and not others,

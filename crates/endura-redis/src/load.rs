@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::redis::api::{self, RawContext, RawString};
 use crate::redis::{Context, Level, Text};
-use crate::store::Store;
+use crate::store::{Store, sentence};
 use crate::{commands, keys, options};
 
 /// The version that MODULE LIST shows: 100 stands for 0.1.
@@ -46,10 +46,15 @@ fn load(context: &Context<'_>, arguments: &[Text]) -> Result<(), String> {
     let (path, options) = options::parse(&words)?;
     let options = options.on_event(keys::log_checkpoints);
     if !context.name_module(c"endura", VERSION) {
-        return Err("a module called endura is loaded".into());
+        return Err("a module called endura is loaded already".into());
     }
-    let store =
-        Store::open(&path, options).map_err(|error| format!("{}: {error}", path.display()))?;
+    // A relative path says little in a log.
+    let shown = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+    let refused = |error| format!("the pool {}: {}", shown.display(), sentence(&error));
+    let store = Store::open(&path, options).map_err(refused)?;
+    if let Some(text) = store.restored().map_err(refused)? {
+        context.log(Level::Warning, format!("the pool {}: {text}", shown.display()));
+    }
     keys::Session::begin(store);
     keys::prepare_for_forks().map_err(|error| format!("handlers of forks: {error}"))?;
     commands::start().map_err(|error| format!("threads: {error}"))?;

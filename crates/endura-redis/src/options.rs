@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use endura::{Pool, PoolOptions};
 
+use crate::store::in_words;
+
 /// The path of the pool if none is given, relative to the folder of the server (`dir`).
 const PATH: &str = "data.endura";
 
@@ -22,15 +24,26 @@ pub(crate) fn parse(arguments: &[String]) -> Result<(PathBuf, PoolOptions), Stri
     let is_name = |word: &&String| NAMES.contains(&word.to_ascii_lowercase().as_str());
     let path = words.next_if(|word| !is_name(word)).map_or(PATH, |path| path);
     let mut options = Pool::options();
+    let (mut has_none, mut has_checkpoints) = (false, false);
     while let Some(word) = words.next() {
         let name = word.to_ascii_lowercase();
         if !NAMES.contains(&name.as_str()) {
-            return Err(format!("`{word}` is no option: {}", NAMES.join(", ")));
+            return Err(format!(
+                "`{word}` is no option of this module, which has {}",
+                NAMES.join(", ")
+            ));
         }
+        let is_off = name == "no-checkpoints";
+        if is_off && has_checkpoints || !is_off && name.starts_with("checkpoint") && has_none {
+            return Err("`no-checkpoints` excludes `checkpoint-every` and `checkpoint-file`".into());
+        }
+        has_none |= is_off;
+        has_checkpoints |= name.starts_with("checkpoint");
         options = match FLAGS.iter().find(|(flag, ..)| *flag == name) {
-            Some((_, name, value)) => options.set(name, value)?,
-            None => options.set(&name, words.next().ok_or(format!("`{name}` needs a value"))?)?,
-        };
+            Some((_, name, value)) => options.set(name, value),
+            None => options.set(&name, words.next().ok_or(format!("`{name}` needs a value"))?),
+        }
+        .map_err(|text| in_words(&text))?;
     }
     Ok((path.into(), options))
 }
@@ -54,8 +67,17 @@ mod tests {
             assert!(text.contains(set), "{text}");
         }
         assert!(of("no-checkpoints").is_ok());
-        for wrong in ["p q", "max-size", "max-size x", "no-checkpoints checkpoint-every 1"] {
-            assert!(of(wrong).is_err(), "{wrong}");
+        assert!(of("checkpoint-every off").is_ok());
+        for (wrong, text) in [
+            ("p q", "`q` is no option of this module, which has max-size, "),
+            ("max-size", "`max-size` needs a value"),
+            ("max-size x", "`max-size x`: "),
+            ("checkpoint-every 0.0001", "not a number of seconds from 0.001 to 4,000,000"),
+            ("no-checkpoints checkpoint-every 1", "`no-checkpoints` excludes "),
+            ("checkpoint-every 1 no-checkpoints", "`no-checkpoints` excludes "),
+        ] {
+            let told = of(wrong).unwrap_err();
+            assert!(told.contains(text) && !told.contains("`off`"), "{wrong}: {told}");
         }
     }
 }

@@ -10,16 +10,19 @@ use super::context::Context;
 use super::stats::{VERSION, stats};
 use crate::clock::Expiry;
 use crate::store::{Counter, Delta, Item, Stored, Stores};
+use crate::wording::sentence;
 
 pub(super) const TOO_LARGE: &str = "SERVER_ERROR object too large for cache";
 
 /// The reply to a failure of the pool.
 fn failure(error: &Error) -> Cow<'static, str> {
     match error {
-        Error::Full { .. } => "SERVER_ERROR out of memory storing object".into(),
+        Error::Full { .. } | Error::ReclaimStalled { .. } => {
+            "SERVER_ERROR out of memory storing object".into()
+        }
         Error::ValueTooLong { .. } => TOO_LARGE.into(),
         // A reply is one line.
-        _ => format!("SERVER_ERROR {}", error.to_string().replace(['\r', '\n'], " ")).into(),
+        _ => format!("SERVER_ERROR {}", sentence(error).replace(['\r', '\n'], " ")).into(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use super::command::ERROR;
 use super::context::Context;
 use crate::store::Counter;
+use crate::wording::in_words;
 
 /// The reply to `version`. Some clients choose their commands by the version of memcached, so the reply names a version
 /// that has no meta protocol, which this server does not have either.
@@ -56,8 +57,12 @@ fn general(context: &Context, stat: &mut dyn FnMut(&str, &dyn Display)) {
             stat("checkpoint_failures", &checkpoints.failures_in_a_row);
             let failure = checkpoints.last_failure.as_ref();
             if let Some(failure) = failure.filter(|_| checkpoints.failures_in_a_row > 0) {
-                stat("checkpoint_failure", &failure.reason.replace(['\r', '\n'], " "));
+                stat("checkpoint_failure", &in_words(&failure.reason).replace(['\r', '\n'], " "));
             }
+        }
+        if !pool.warnings.is_empty() {
+            // One figure, because clients read the reply into a map.
+            stat("warning", &in_words(&pool.warnings.join(" | ")));
         }
     }
     stat("evictions", &0);

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use endura::Event;
 
 use crate::store::Store;
+use crate::wording::in_words;
 
 /// The store, once it is open: it knows why a checkpoint failed.
 #[derive(Debug, Clone, Default)]
@@ -22,11 +23,18 @@ impl Known {
             Event::CheckpointFailed { code, in_a_row: 1 } => {
                 let store = self.0.get().and_then(Weak::upgrade);
                 let stats = store.and_then(|store| store.pool().stats().ok());
-                let failure = stats.and_then(|stats| stats.checkpoints?.last_failure);
-                let reason = failure.map_or_else(|| code.to_owned(), |failure| failure.reason);
+                let checkpoints = stats.and_then(|stats| stats.checkpoints);
+                let is_there = checkpoints.as_ref().is_some_and(|found| found.newest.is_some());
+                let failure = checkpoints.and_then(|found| found.last_failure);
+                let reason =
+                    failure.map_or_else(|| code.to_owned(), |failure| in_words(&failure.reason));
+                let loss = if is_there {
+                    "a power loss takes the pool back to an earlier one"
+                } else {
+                    "there is none, so a power loss may cost the pool"
+                };
                 Some(format!(
-                    "no checkpoint can be made: {reason}. It is tried again; a power loss loses what was stored since the \
-                     last one, or the pool if there is none"
+                    "no checkpoint can be made: {reason}. It is tried again; until then {loss}"
                 ))
             }
             Event::CheckpointEnded { failed_before: before @ 1.., .. } => {

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::thread::{self, JoinHandle};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
-use endura::Error;
+use endura::{Error, Restored};
 
 use super::checkpoints::Known;
 use super::inbox::Inbox;
@@ -107,9 +107,9 @@ impl Server {
         self.address
     }
 
-    /// When the checkpoint was made that the start restored, if it had to restore one after a power loss.
-    pub fn restored(&self) -> Option<SystemTime> {
-        Some(self.store.pool().stats().ok()?.restored?.at)
+    /// What the start restored from a checkpoint, if it had to: after a power loss, or because the pool was missing.
+    pub fn restored(&self) -> Option<Restored> {
+        self.store.pool().stats().ok()?.restored
     }
 
     /// Ends all connections, and closes the pool. If the last checkpoint of the pool could not be made, returns why. A

@@ -392,3 +392,35 @@ fn random_commands_are_answered_as_by_memcached() {
     assert!(count > 20, "{count} dialogues");
     server.terminate();
 }
+
+/// The rows of `docs/memcached.md` about commands that are answered otherwise: what is said, memcached's last answer, this
+/// server's.
+const DIFFERENCES: [(&str, &str, &str); 3] = [
+    ("set p 0 0 1\r\nx\r\nflush_all 2592001\r\nget p\r\n", "p 0: x", "END"),
+    (
+        "set z 0 0 4\r\n12\0\0\r\nincr z 1\r\n",
+        "13",
+        "CLIENT_ERROR cannot increment or decrement non-numeric value",
+    ),
+    (
+        "set l 0 0 4294967296\r\nabc\r\n",
+        "CLIENT_ERROR bad data chunk",
+        "CLIENT_ERROR bad command line format",
+    ),
+];
+
+#[test]
+fn the_differences_are_those_of_the_page() {
+    let Some(memcached) = Memcached::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(&folder.path().join("pool"), &[]);
+    for (said, theirs, ours) in DIFFERENCES {
+        for (address, expected) in [(memcached.address, theirs), (server.address, ours)] {
+            let answers = answer(address, said.as_bytes());
+            assert!(answers.iter().any(|line| line.contains(expected)), "{said:?}: {answers:?}");
+        }
+        let answers = answer(server.address, said.as_bytes());
+        assert!(!answers.iter().any(|line| line.contains(theirs)), "{said:?}: {answers:?}");
+    }
+    server.terminate();
+}

@@ -3,6 +3,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`program`] | starts, signals, limits, slow and silent clients |
+//! | [`states`] | the first line for each state of a pool |
 //! | [`beside`] | the same bytes to Debian's memcached |
 //! | [`strange`] | random bytes in random packets |
 //! | [`kills`] | SIGKILL under load, against a model |
@@ -12,5 +13,6 @@
 mod beside;
 mod kills;
 mod program;
+mod states;
 mod strange;
 mod support;

@@ -48,7 +48,7 @@ fn what_cannot_start_says_why() {
     let server = Running::start(&pool, &[]);
     let (code, text) = refused(&pool, &[]);
     assert_eq!(code, Some(3), "{text}");
-    assert!(text.contains("is open") && text.lines().count() == 1, "{text}");
+    assert!(text.contains("pool open") && text.lines().count() == 1, "{text}");
     let port = server.address.port().to_string();
     let other = folder.path().join("other");
     let (code, text) = refused(&other, &["-p", &port]);

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use super::workers::on_a_thread;
 use crate::keys::{is_serving, session};
 use crate::redis::{Context, InfoSection, Text};
-use crate::store::{Failure, Outcome};
+use crate::store::{Failure, Outcome, in_words};
 
 /// A figure of EN.INFO and INFO.
 enum Figure {
@@ -46,16 +46,28 @@ fn figures() -> Outcome<Vec<(&'static str, Figure)>> {
         let failures = checkpoints.failures_in_a_row;
         figures.push(("checkpoint_failures_in_a_row", Number(failures.into())));
         if let Some(failure) = checkpoints.last_failure.as_ref().filter(|_| failures > 0) {
-            figures.push(("checkpoint_failure", Words(failure.reason.clone())));
+            figures.push(("checkpoint_failure", Words(in_words(&failure.reason))));
         }
     }
-    if let Some(restored) = &stats.restored {
-        figures.push(("restored", Words(format!("{restored:?}"))));
+    if let Some(restored) = store.restored()? {
+        figures.push(("restored", Words(restored)));
     }
-    for warning in &stats.warnings {
-        figures.push(("warning", Words((*warning).into())));
+    if !stats.warnings.is_empty() {
+        // One figure, because clients read the reply into a map.
+        figures.push(("warning", Words(warnings(&stats))));
     }
     Ok(figures)
+}
+
+fn warnings(stats: &endura::Stats) -> String {
+    let text = in_words(&stats.warnings.join(" | "));
+    match &stats.checkpoints {
+        Some(checkpoints) if checkpoints.newest.is_none() => text.replace(
+            "an earlier one is kept, and it is tried again",
+            "there is none, and it is tried again",
+        ),
+        _ => text,
+    }
 }
 
 fn age(newest: Option<SystemTime>) -> Option<u64> {

@@ -24,8 +24,7 @@ type Opened = (Value, i32, Record);
 /// or a lack of memory, may have passed by then. A try takes as long as an attach, so not every command may make one.
 const AGAIN: Duration = Duration::from_secs(1);
 
-const PARTIAL: &str = "a replica was killed while it got its keys, and there is no file: the keys that it had got by then are \
-     attached";
+const PARTIAL: &str = "a full resync was cut short, and there is no file: the keys that had come by then are attached";
 
 impl Session {
     /// Whether a command is to be executed. A command from an append-only file is not executed if the pool is newer
@@ -70,8 +69,9 @@ impl Session {
                 *self.refusal() = None;
                 self.attach_micros.store(took.as_micros() as u64, Ordering::Relaxed);
                 self.attached_keys.store(keys, Ordering::Relaxed);
+                let noun = if keys == 1 { "key" } else { "keys" };
                 let from = if took_over { "taken over from a file" } else { "attached" };
-                context.log(Level::Notice, format!("{keys} keys {from} in {took:?}"));
+                context.log(Level::Notice, format!("{keys} {noun} {from} in {took:?}"));
             }
             Err(failure) => {
                 self.refuse(context, &failure);

@@ -4,6 +4,7 @@ use endura::Event;
 
 use super::session::begun;
 use crate::redis::{Level, log};
+use crate::store::in_words;
 
 /// Receives the events of the pool, on a thread of the library.
 pub(crate) fn log_checkpoints(event: &Event) {
@@ -13,7 +14,8 @@ pub(crate) fn log_checkpoints(event: &Event) {
             let checkpoints = stats.and_then(|stats| stats.checkpoints);
             let is_there = checkpoints.as_ref().is_some_and(|found| found.newest.is_some());
             let failure = checkpoints.and_then(|found| found.last_failure);
-            let reason = failure.map_or_else(|| code.to_owned(), |failure| failure.reason);
+            let reason =
+                failure.map_or_else(|| code.to_owned(), |failure| in_words(&failure.reason));
             let loss = if is_there {
                 "a power loss takes the pool back to an earlier one"
             } else {

@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use super::session::{Session, Unlinked, session};
 use crate::redis::api::{self, Event, RawContext, RawString, TwoNumbers, events, flags};
 use crate::redis::{Context, Level, OwnText, Text, subscribe};
+use crate::store::sentence;
 
 /// Subscribes to all events that are needed. Returns `false` if the server refuses one.
 pub(crate) fn subscribe_to_all(context: &Context<'_>) -> bool {
@@ -42,7 +43,10 @@ impl Session {
         let gone = std::mem::take(&mut *self.unlinked());
         for Unlinked { id, is_freed } in gone {
             if let Err(error) = self.store.catalogue.remove(id) {
-                let text = format!("a deleted key could not be removed from the pool: {error}");
+                let text = format!(
+                    "a deleted key could not be removed from the pool: {}",
+                    sentence(&error)
+                );
                 crate::redis::log(Level::Warning, text);
             }
             if is_freed {
@@ -55,7 +59,10 @@ impl Session {
     /// later.
     fn follow(&self, context: &Context<'_>, name: &[u8]) {
         if let Err(error) = self.record(context, name) {
-            let text = format!("what became of a key could not be written: {error}");
+            let text = format!(
+                "a change of a key could not be written, and is tried again: {}",
+                sentence(&error)
+            );
             context.log(Level::Warning, text);
             self.unwritten().insert((context.database(), name.to_vec()));
         }
@@ -142,14 +149,16 @@ impl Session {
         let set = self.store.catalogue.set_partial(is_partial);
         self.says_partial.store(!is_partial && set.is_err(), Ordering::Relaxed);
         if let Err(error) = set {
-            let text = format!("that a replica gets its keys could not be written: {error}");
+            let text =
+                format!("the state of a full resync could not be written: {}", sentence(&error));
             crate::redis::log(Level::Warning, text);
         }
     }
 
     fn spaces_changed(&self) {
         if let Err(error) = self.store.catalogue.put_spaces() {
-            let text = format!("which database a key is in could not be written: {error}");
+            let text =
+                format!("a change of whole databases could not be written: {}", sentence(&error));
             crate::redis::log(Level::Warning, text);
         }
     }
@@ -274,6 +283,6 @@ unsafe extern "C" fn on_shutdown(
         Err(error) => Some(("was not closed as it should be", error)),
     };
     if let Some((what, error)) = lost {
-        context.log(Level::Warning, format!("the pool {what}: {error}"));
+        context.log(Level::Warning, format!("the pool {what}: {}", sentence(&error)));
     }
 }

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::session::session;
 use crate::redis::api::flags;
 use crate::redis::{Context, Level, log};
-use crate::store::{Count, Form, Order, Outcome, Span, Value};
+use crate::store::{Count, Form, Order, Outcome, Span, Value, sentence};
 
 /// The two sockets of the fork that is in progress; -1 if there is none.
 static OF_PARENT: AtomicI32 = AtomicI32::new(-1);
@@ -78,7 +78,8 @@ pub(super) fn count_save() -> u64 {
         return SAVES.load(Ordering::Relaxed);
     }
     session().store.catalogue.count_save().unwrap_or_else(|error| {
-        log(Level::Warning, format!("that a file is saved could not be written: {error}"));
+        let text = format!("the number of saved files could not be written: {}", sentence(&error));
+        log(Level::Warning, text);
         0
     })
 }

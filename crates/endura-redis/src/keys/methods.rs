@@ -278,7 +278,13 @@ unsafe extern "C" fn copy(_options: *mut RawOptions, value: *const c_void) -> *m
     match copied(value) {
         Ok(copy) => into_raw(copy),
         Err(failure) => {
-            let text = format!("COPY failed: {}", failure.text());
+            // The text of the error may be about this command itself, which keeps what it frees.
+            let why = if failure.is_full() {
+                "the pool has no room for the copy: delete keys, or raise `max-size`".into()
+            } else {
+                failure.reason()
+            };
+            let text = format!("COPY failed: {why}");
             // SAFETY: as above.
             if unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA) {
                 end_replica(&text);

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use crate::redis::{Level, log};
-use crate::store::{Store, Value};
+use crate::store::{Store, Value, sentence};
 
 /// Names of keys, each with its database.
 type Names = BTreeSet<(i32, Vec<u8>)>;
@@ -172,7 +172,10 @@ impl Session {
             && plan == FilePlan::TakeOver
             && let Err(error) = self.store.catalogue.begin_anew(self.saves_in(file))
         {
-            log(Level::Warning, format!("the catalogue of the pool cannot be read: {error}"));
+            log(
+                Level::Warning,
+                format!("the catalogue of the pool cannot be read: {}", sentence(&error)),
+            );
             // The keys of the pool could not be distinguished from those of the file, so neither are served.
             plan = FilePlan::LeaveOut;
         }
@@ -190,7 +193,7 @@ impl Session {
             return FilePlan::TakeOver;
         }
         if self.store.catalogue.is_partial().unwrap_or(false) {
-            let text = "a replica was killed while it got its keys: the maps of the file replace those of the pool";
+            let text = "a full resync was cut short, so the pool has only some of the keys: the maps of the file replace them";
             log(Level::Warning, text);
             return FilePlan::TakeOver;
         }

@@ -1,5 +1,9 @@
 //! Why a command cannot be carried out.
 
+use endura::Error;
+
+use super::wording::sentence;
+
 /// The largest number of bytes in a field. In the map that all keys share, a field follows the number of its key.
 pub(crate) const LONGEST_FIELD: usize = endura::LONGEST_KEY - size_of::<u64>();
 
@@ -19,11 +23,11 @@ pub(crate) enum Failure {
     /// The keys of the pool are not served, for this reason.
     Unattached(String),
     /// The pool failed.
-    Pool(endura::Error),
+    Pool(Error),
 }
 
-impl From<endura::Error> for Failure {
-    fn from(error: endura::Error) -> Self {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         Self::Pool(error)
     }
 }
@@ -43,13 +47,18 @@ impl Failure {
             ),
             Self::Says(text) => (*text).into(),
             Self::Unattached(why) => format!(
-                "ERR endura: no key of the pool is served, and none is changed, for they could not be attached: {why}"
+                "ERR endura: no key of the pool is served, and none is changed, because they could not be attached: {why}"
             ),
             // Clients know this code: Redis replies with it above `maxmemory`.
-            Self::Pool(error @ endura::Error::Full { .. }) => format!("OOM endura: {error}"),
-            Self::Pool(error) => format!("ERR endura: {error}"),
+            Self::Pool(error) if self.is_full() => format!("OOM endura: {}", sentence(error)),
+            Self::Pool(error) => format!("ERR endura: {}", sentence(error)),
         };
         text.replace(['\r', '\n', '\0'], " ")
+    }
+
+    /// Whether the pool has no space for what the command would write.
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self, Self::Pool(Error::Full { .. } | Error::ReclaimStalled { .. }))
     }
 
     /// The text without its code, to be part of another sentence.

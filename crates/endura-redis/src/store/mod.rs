@@ -11,6 +11,7 @@ mod span;
 mod steps;
 mod sweeper;
 mod value;
+mod wording;
 
 pub(crate) use entries::{Entries, Order, form_named};
 pub(crate) use failure::{Failure, Outcome};
@@ -19,6 +20,7 @@ pub(crate) use opened::Store;
 pub(crate) use record::{Form, Record};
 pub(crate) use span::Span;
 pub(crate) use value::{Count, Value};
+pub(crate) use wording::{in_words, sentence};
 
 #[cfg(test)]
 mod tests;

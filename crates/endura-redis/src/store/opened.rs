@@ -13,6 +13,7 @@ use super::failure::Outcome;
 use super::record::Form;
 use super::sweeper::Sweeper;
 use super::value::Value;
+use super::wording::in_words;
 
 /// How long an open waits for the lock of the pool. A server that was killed may hold it until the kernel has torn down
 /// the process.
@@ -43,6 +44,23 @@ impl Store {
         let uuid = pool.stats()?.uuid;
         let first = last + 1;
         Ok(Self { pool, uuid, entries, catalogue, sweeper, next: first.into(), first })
+    }
+
+    /// A sentence for the operator if the open took the pool back to its checkpoint, or made it from its checkpoint.
+    pub(crate) fn restored(&self) -> Result<Option<String>> {
+        let Some(restored) = self.pool.stats()?.restored else { return Ok(None) };
+        let age = restored.at.elapsed().unwrap_or_default().as_secs();
+        let text = match restored.reason {
+            None => format!("the file was missing: made anew from its checkpoint of {age} s ago"),
+            Some(reason) => format!(
+                "taken back to its checkpoint of {age} s ago, because {}; later writes are lost",
+                in_words(reason)
+            ),
+        };
+        Ok(Some(match &restored.kept {
+            Some(kept) => format!("{text}; the pool as it was found is {}", kept.display()),
+            None => text,
+        }))
     }
 
     /// Numbers below this one are of earlier sessions.

@@ -18,5 +18,6 @@ mod refusals;
 mod removals;
 mod replicas;
 mod resyncs;
+mod states;
 mod steps;
 mod support;

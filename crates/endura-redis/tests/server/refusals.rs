@@ -276,7 +276,11 @@ fn an_attach_is_tried_again() {
         server.fail_after(0);
         server.again();
         let mut c = server.client();
-        assert!(c.call("EN.GET shared f").text().contains("could not be attached: no room for"));
+        assert!(
+            c.call("EN.GET shared f")
+                .text()
+                .contains("could not be attached: the pool has no room for")
+        );
         server.fail_no_more();
         // A name that was taken meanwhile is not taken away.
         if !is_lost {
