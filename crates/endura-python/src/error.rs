@@ -119,6 +119,18 @@ const WORDS: &[(&str, &str)] = &[
     ("`Checkpoints::in_file`, `--checkpoint-file`", "`checkpoint_file=PATH`"),
     ("`accept_unclean`, `endura check --accept`", "`accept_unclean=True`"),
     ("`lock_timeout`, `--wait`", "`timeout=SECONDS`"),
+    ("`max_size` (`--max-size`)", "`max_size`"),
+    ("(`--checkpoint-file`)", "(`checkpoint_file=PATH`)"),
+    (
+        "verify and accept the pool with `endura check --accept`",
+        "open it with `accept_unclean=True`, which verifies it first",
+    ),
+    (
+        "accept the pool with `endura check --accept`",
+        "open it with `accept_unclean=True`, which verifies it first",
+    ),
+    ("`endura restore` (`Pool::restore`)", "the command `endura restore`"),
+    ("give its path if it is elsewhere (`--from`)", "give its path if it is elsewhere"),
     ("`allow_any_filesystem(true)`", "`allow_any_filesystem=True`"),
     ("give the file that it had", "give the file that it had (`checkpoint_file=PATH`)"),
     (
@@ -174,18 +186,10 @@ pub(crate) fn text(error: &Error) -> String {
             "the pool is damaged at byte {offset}: {what}; restore it from a backup, or see with `pool.check()` on a copy \
              what is damaged"
         ),
-        Error::Full { need, free, .. } => format!(
-            "no room for {need} bytes: a value of some {free} would fit; remove entries, open the pool with a larger \
-             `max_size`, or free disk space"
-        ),
         Error::Locked => format!("the pool is open elsewhere{LOCKED_ELSEWHERE}"),
         Error::Forked => "this process is a fork of the one that opened the pool: open it here, in place of there (one \
                           process at a time writes)"
             .to_owned(),
-        Error::NeedsRestore { reason, .. } => format!(
-            "the pool may be torn ({reason}): restore it from a backup, or open it with `accept_unclean=True`, which verifies \
-             it first"
-        ),
         Error::NoSuchMap { name } => format!(
             "the pool has no map `{name}`: `pool.maps()` lists those that it has, and `pool.map({name:?}, str, int)` makes \
              one with these types"

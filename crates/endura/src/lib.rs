@@ -96,10 +96,11 @@ pub use encoding::newtype::Newtype;
 pub use encoding::value::{Key, KeyBound, PrefixKey, Value};
 #[doc(inline)]
 pub use endura_engine::{
-    AfterPowerLoss, BoxError, Bytes, Checkpoint, CheckpointFailure, CheckpointProblem, CheckpointStats, Checkpoints, Closed, Domain,
-    Error, Event, FORMAT, FoundCheckpoint, Kind, LONGEST_KEY, LONGEST_VALUE, LeakRecovery, LeakRecoveryState,
-    MapInfo, MapReport, MediaChoice, NodeLayout, Repairs, Report, Restored, Result, Shares,
-    SizeUse, SpaceLimit, Stats, Types, explain_bus_errors, settings,
+    AfterPowerLoss, BoxError, Bytes, Checkpoint, CheckpointFailure, CheckpointProblem,
+    CheckpointStats, Checkpoints, Closed, Domain, Error, Event, FORMAT, FoundCheckpoint, Kind,
+    LONGEST_KEY, LONGEST_VALUE, LeakRecovery, LeakRecoveryState, MapInfo, MapReport, MediaChoice,
+    NodeLayout, Repairs, Report, Restored, Result, Shares, SizeUse, SpaceLimit, Stats, Types,
+    explain_bus_errors, settings,
 };
 pub use map::{Keys, Map, MapOptions, Range, Values, Visit};
 pub use pool::{Pool, PoolOptions};

@@ -12,7 +12,8 @@ pub(crate) type Said = (&'static str, String);
 
 /// What each of them says. Each gets the state anew, because some of them change it.
 pub(crate) fn all(state: &State) -> Vec<Said> {
-    let voices: [(&'static str, fn(&Path) -> String); 5] = [
+    type Voice = (&'static str, fn(&Path) -> String);
+    let voices: [Voice; 5] = [
         ("`endura info`", info),
         ("`endura check`", |folder| last(&run(folder, &["check", "p", "--wait", "0"]))),
         ("`endura count`", |folder| all_lines(&run(folder, &["count", "p", "--wait", "0"]))),

@@ -77,6 +77,26 @@ impl Restored {
     }
 }
 
+/// Whether an open without the checkpoint, which is not at `path`, is worth a warning.
+///
+/// # Errors
+///
+/// [`Error::BadCheckpoint`](crate::Error::BadCheckpoint) if the pool was not closed and may need its checkpoint, which is in a file
+/// of the user's choice.
+fn lets_go_of_missing(
+    path: &Path,
+    pool: &PoolFile,
+    comes_back: bool,
+    accepts: bool,
+) -> Result<bool> {
+    let last = pool.superblock();
+    let (had_one, may_need_it) = (newest_of(pool)?.is_some(), !last.clean);
+    match last.schedule.is_elsewhere {
+        true if had_one && may_need_it && !accepts => Err(why::bad(path, NOT_THERE)),
+        is_elsewhere => Ok(had_one && (is_elsewhere && !comes_back || may_need_it)),
+    }
+}
+
 impl CheckpointPlan {
     /// Looks for the checkpoint of the pool that was opened at `path`, as `choice` and the pool say. Returns `None` if
     /// neither of the two wants checkpoints.
@@ -125,15 +145,8 @@ impl CheckpointPlan {
             if choice.is_some_and(|choice| choice.must_exist) {
                 return Err(why::bad(&path, MUST_EXIST));
             }
-            let (had_one, may_need_it) = (newest_of(pool)?.is_some(), !last.clean);
-            match last.schedule.is_elsewhere {
-                true if had_one && may_need_it && !search.accepts => {
-                    return Err(why::bad(&path, NOT_THERE));
-                }
-                is_elsewhere if had_one && (is_elsewhere && !comes_back || may_need_it) => {
-                    warnings.push(IS_MISSING)
-                }
-                _ => {}
+            if lets_go_of_missing(&path, pool, comes_back, search.accepts)? {
+                warnings.push(IS_MISSING);
             }
         }
         if schedule.is_on && search.may_be_too_large {

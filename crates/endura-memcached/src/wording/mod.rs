@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use endura::Error;
+use endura::{Error, SpaceLimit};
 
 /// Parts of the library's sentences, with the words that replace them. An option that the program does not have is left
 /// out.
@@ -43,7 +43,7 @@ pub fn in_words(text: &str) -> String {
 /// The sentence for an error: what happened, and what to do.
 pub fn sentence(error: &Error) -> String {
     match error {
-        Error::Full { need, .. } => full(*need),
+        Error::Full { need, limit, .. } => full(*need, *limit),
         Error::ReclaimStalled { waiting } => format!(
             "the pool is full, and the {waiting} bytes that were freed last are in use by a command that is not done: try again \
              when it is"
@@ -60,10 +60,6 @@ pub fn sentence(error: &Error) -> String {
         Error::NeedsRecovery | Error::ReadOnly => {
             "the pool may only be read here: let the user of the server write to it".into()
         }
-        Error::NeedsRestore { reason } => format!(
-            "the pool may be torn ({}): `endura check --accept` verifies it, and lets the server open it",
-            in_words(reason)
-        ),
         Error::Version { found, want } => format!(
             "the pool has format {found}, and this program reads format {want}: use the version that wrote it"
         ),
@@ -73,7 +69,6 @@ pub fn sentence(error: &Error) -> String {
         Error::UnknownNodes { name } => format!(
             "this program does not know the kind of the map `{name}`: use the version that made it"
         ),
-        Error::NotAPool { what } => not_a_pool(what),
         Error::WrongTypes { name, .. }
         | Error::WrongKind { name, .. }
         | Error::OtherNodes { name }
@@ -95,15 +90,18 @@ pub fn sentence(error: &Error) -> String {
 }
 
 /// The sentence for a pool without space for `need` bytes.
-fn full(need: u64) -> String {
-    format!("the pool has no room for {need} bytes: raise `--memory`, or free space on its disk")
-}
-
-fn not_a_pool(what: &str) -> String {
-    // Some of these texts say what to do.
-    let advice =
-        if what.contains("; ") { "" } else { "; give the path of a pool or of a new file" };
-    format!("this is not an endura pool: {what}{advice}")
+fn full(need: u64, limit: SpaceLimit) -> String {
+    let (what, act) = match limit {
+        SpaceLimit::MaxSize => ("the pool has reached its largest size", "raise `--memory`"),
+        SpaceLimit::DiskFull => ("the disk of the pool is full", "free space there"),
+        SpaceLimit::Quota => ("the quota of the disk is used up", "raise it"),
+        SpaceLimit::FileSizeLimit => (
+            "the pool has reached the limit on the size of files",
+            "raise it (`LimitFSIZE=`, `ulimit -f`)",
+        ),
+        _ => ("the pool cannot grow", "remove items"),
+    };
+    format!("{what} and needs {need} bytes more: {act}")
 }
 
 fn displaced(path: &Path, now: Option<&Path>) -> String {

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::{fs, iter};
 
-use endura::{Error, Kind, Pool};
+use endura::{Error, Kind, Pool, SpaceLimit};
 
 use super::{in_words, sentence};
 
@@ -69,19 +69,19 @@ fn errors() -> Vec<Error> {
         types,
         kind.unwrap_err(),
         Error::Corrupt { offset: 4096, what: "a span without a header" },
-        Error::Full { need: 4096, free: 28_672 },
+        Error::Full { need: 4096, free: 28_672, limit: SpaceLimit::MaxSize },
         Error::Locked,
         Error::Forked,
         Error::NeedsRecovery,
-        Error::NeedsRestore { reason: "the machine went down" },
+        Error::NeedsRestore { reason: "the machine went down", checkpoint: None },
         Error::BadCheckpoint { path: path(), what: "it is damaged; move it away" },
         Error::Displaced { path: path(), now: None },
         Error::Displaced { path: path(), now: Some(Path::new("/srv/other").into()) },
         Error::Version { found: 2, want: 3 },
         Error::UnknownFeatures { bits: 8 },
-        Error::NotAPool { what: "it is a folder; name a file in it" },
-        Error::NotAPool { what: "the file is empty" },
-        Error::Truncated { have: 1, need: 2 },
+        Error::NotAPool { what: "it is a folder", checkpoint: None },
+        Error::NotAPool { what: "the file is empty", checkpoint: None },
+        Error::Truncated { have: 1, need: 2, checkpoint: None },
         Error::KeyTooLong { len: 2, max: 1 },
         Error::ValueTooLong { len: 2, max: 1 },
         Error::OtherNodes { name: name() },

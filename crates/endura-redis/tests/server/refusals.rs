@@ -279,7 +279,7 @@ fn an_attach_is_tried_again() {
         assert!(
             c.call("EN.GET shared f")
                 .text()
-                .contains("could not be attached: the pool has no room for")
+                .contains("could not be attached: the pool has reached ")
         );
         server.fail_no_more();
         // A name that was taken meanwhile is not taken away.

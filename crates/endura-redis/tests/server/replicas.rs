@@ -248,7 +248,10 @@ fn a_replica_without_room_ends() {
         let log = replica.log();
         let why =
             if is_resync { "a key could not be taken over" } else { "cannot do what its master" };
-        assert!(log.contains(why) && log.contains("OOM endura: no room for"), "{log}");
+        assert!(
+            log.contains(why) && log.contains("OOM endura: the pool has reached its largest size"),
+            "{log}"
+        );
         assert!(!log.contains("EOF marker"), "{log}");
         drop(r);
         let max = replica.options.iter().position(|word| word == "16777216").unwrap();

@@ -192,7 +192,7 @@ fn no_space() {
     let server = Server::start_with(&full, 0, &["data.endura", "max-size", "2M"], &[]);
     let mut c = server.client();
     let value = "v".repeat(50_000);
-    let begin = "OOM endura: the pool has no room for ";
+    let begin = "OOM endura: the pool has reached its largest size and needs ";
     let refusal = (0..200).find_map(|i| {
         let answer = c.ask(&[b"EN.SET", b"k", format!("f{i}").as_bytes(), value.as_bytes()]);
         Some(answer.unwrap()).filter(Reply::is_error)

@@ -116,12 +116,12 @@ fn an_old_checkpoint_beside_the_pool_is_renamed_when_they_come_back() {
             warnings
         };
         session(Checkpoints::on_demand(), 1);
-        let old = std::fs::read(folder.path().join("pool.checkpoint")).unwrap();
+        let old = fs::read(folder.path().join("pool.checkpoint")).unwrap();
         session(Checkpoints::as_left().in_file(&kept), 2);
         session(Checkpoints::as_left().in_file(&kept), 3);
         let warnings = session(Checkpoints::as_left().beside_pool(), 4);
         assert!(warnings.iter().any(|what| what.contains("`.old`")), "{warnings:?}");
-        assert!(std::fs::read(folder.path().join("pool.checkpoint.old")).unwrap() == old);
+        assert!(fs::read(folder.path().join("pool.checkpoint.old")).unwrap() == old);
         fs::remove_file(&path).unwrap();
         let pool = Pool::open(&path).unwrap();
         assert_eq!(pool.map::<u64, u64>("map").unwrap().iter().count(), 4, "the newest counts");

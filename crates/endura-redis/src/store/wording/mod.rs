@@ -1,7 +1,7 @@
 //! The sentences of the library, for clients of the server and for its log. They name the options of the module in place
 //! of methods of Rust and options of the command.
 
-use endura::Error;
+use endura::{Error, SpaceLimit};
 
 /// Parts of the library's sentences, with the words that replace them. An option that the module does not have is left
 /// out.
@@ -47,7 +47,7 @@ pub(crate) fn in_words(text: &str) -> String {
 /// The sentence for an error: what happened, and what to do.
 pub(crate) fn sentence(error: &Error) -> String {
     match error {
-        Error::Full { need, .. } => full(*need),
+        Error::Full { need, limit, .. } => full(*need, *limit),
         Error::ReclaimStalled { waiting } => format!(
             "the pool is full, and the {waiting} bytes that were freed last are in use by a command that is not done: try again \
              when it is"
@@ -64,10 +64,6 @@ pub(crate) fn sentence(error: &Error) -> String {
         Error::NeedsRecovery | Error::ReadOnly => {
             "the pool may only be read here: let the user of the server write to it".into()
         }
-        Error::NeedsRestore { reason } => format!(
-            "the pool may be torn ({}): `endura check --accept` verifies it, and lets the server open it",
-            in_words(reason)
-        ),
         Error::Version { found, want } => format!(
             "the pool has format {found}, and this module reads format {want}: load the module of the version that wrote it"
         ),
@@ -77,7 +73,6 @@ pub(crate) fn sentence(error: &Error) -> String {
         Error::UnknownNodes { name } => format!(
             "this module does not know the kind of the map `{name}`: load the module of the version that made it"
         ),
-        Error::NotAPool { what } => not_a_pool(what),
         Error::ValueTooLong { len, max } => format!(
             "a value of {len} bytes is longer than the {max} that a field takes: divide it among fields"
         ),
@@ -106,16 +101,20 @@ pub(crate) fn sentence(error: &Error) -> String {
 }
 
 /// The sentence for a pool without space for `need` bytes.
-fn full(need: u64) -> String {
-    format!(
-        "the pool has no room for {need} bytes: delete keys, raise `max-size`, or free space on its disk"
-    )
-}
-
-fn not_a_pool(what: &str) -> String {
-    // Some of these texts say what to do.
-    let advice = if what.contains("; ") { "" } else { "; give the module another path" };
-    format!("this is not an endura pool: {what}{advice}")
+fn full(need: u64, limit: SpaceLimit) -> String {
+    let (what, act) = match limit {
+        SpaceLimit::MaxSize => {
+            ("the pool has reached its largest size", "delete keys, or raise `max-size`")
+        }
+        SpaceLimit::DiskFull => ("the disk of the pool is full", "free space there"),
+        SpaceLimit::Quota => ("the quota of the disk is used up", "raise it"),
+        SpaceLimit::FileSizeLimit => (
+            "the pool has reached the limit on the size of files",
+            "raise it (`LimitFSIZE=`, `ulimit -f`)",
+        ),
+        _ => ("the pool cannot grow", "delete keys"),
+    };
+    format!("{what} and needs {need} bytes more: {act}")
 }
 
 fn displaced(path: &std::path::Path, now: Option<&std::path::Path>) -> String {
