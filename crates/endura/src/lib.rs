@@ -2,7 +2,7 @@
 //!
 //! One pool file, mapped into memory, holds any number of named maps. Every operation works on the
 //! mapped bytes with 8-byte atomic stores in a chosen order, so there is no log to replay and no page
-//! to decode: a pool opens in about a millisecond, also after `kill -9`.
+//! to decode: a pool opens [in milliseconds](#what-an-open-after-kill--9-costs), also after `kill -9`.
 //!
 //! ```
 //! # let folder = tempfile::tempdir().unwrap();
@@ -40,8 +40,27 @@
 //! | [`FastFair`](Kind::FastFair), [`Roart`](Kind::Roart) | after 1 ms at 50,000,000 keys | an open reads a header in each 2 MiB of the file |
 //! | [`NbTree`](Kind::NbTree) | after 0.5, 1.4, 8.4 and 40.7 ms at 0.1, 1, 10 and 50 million keys | inner nodes are in DRAM: the first operation on each eighth of the keys rebuilds them |
 //!
-//! These times are for a file in the page cache. ext4 takes about 5 ms more, and if the file is not cached, the reads
-//! from the disk are added. What an update writes to a disk is in [`PoolOptions::read_mostly`].
+//! `endura bench reopen` prints these times, for a file in the page cache of tmpfs. If the file is not cached, the reads from the disk are
+//! added. What an update writes to a disk is in [`PoolOptions::read_mostly`].
+//!
+//! # Features
+//!
+//! | feature | what it adds | off by default, for |
+//! | --- | --- | --- |
+//! | `json` | `Json<T>`: values of any type with serde, stored as JSON, which other languages and the command read | serde and serde_json |
+//! | `postcard` | `Postcard<T>`: the same in a compact form | serde and postcard |
+//! | `tracing` | the [events](Event) of all pools, for whoever collects them with `tracing` | tracing |
+//!
+//! # Builds of developers
+//!
+//! Without optimisation the library is 10 to 40 times slower. A crate that uses it has it optimised in its own unoptimised builds with
+//!
+//! ```toml
+//! [profile.dev.package.endura-engine]
+//! opt-level = 3
+//! [profile.dev.package.endura]
+//! opt-level = 3
+//! ```
 //!
 //! # Layers
 //!
@@ -59,12 +78,14 @@
 #[cfg(not(all(target_os = "linux", target_endian = "little", target_pointer_width = "64")))]
 compile_error!("endura runs on 64-bit little-endian Linux");
 
-#[doc(hidden)]
-pub mod dynamic;
+// First, so that the page of `Pool` begins with its opens.
+mod pool;
 
 mod encoding;
 mod map;
-mod pool;
+
+#[doc(hidden)]
+pub mod dynamic;
 
 pub use encoding::bound::KeyRange;
 #[cfg(feature = "json")]

@@ -9,7 +9,22 @@ use crate::map::handle::Map;
 use crate::pool::pool::Pool;
 use crate::{Error, Result};
 
-/// How to open a map; see [`Pool::map_with`].
+/// How [`Pool::map_with`] opens a map.
+///
+/// # Example
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+/// use endura::{Kind, MapOptions};
+///
+/// // Many threads change the same keys: writers of an `NbTree` never wait for each other.
+/// let hits = pool.map_with::<u64, u64>("hits", MapOptions::new().kind(Kind::NbTree))?;
+/// hits.update(7, |n| n.unwrap_or(0) + 1)?;
+/// let missing = pool.map_with::<u64, u64>("misses", MapOptions::new().create(false));
+/// assert!(matches!(missing, Err(endura::Error::NoSuchMap { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct MapOptions {
     kind: Option<Kind>,

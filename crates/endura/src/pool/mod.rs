@@ -6,12 +6,14 @@
 //! * for opens, closes and copies: `cargo test -p endura-tests --test faults`
 //! * for the public API: `ENDURA_BLESS=1 cargo test -p endura --test architecture surface`
 
+// First, so that the page of `Pool` begins with its opens.
+#[expect(clippy::module_inception, reason = "the pool among what belongs to it")]
+pub(crate) mod pool;
+
 mod copies;
 mod listen;
 mod open;
 mod options;
-#[expect(clippy::module_inception, reason = "the pool among what belongs to it")]
-pub(crate) mod pool;
 mod settings;
 
 pub use options::PoolOptions;

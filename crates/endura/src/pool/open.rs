@@ -12,7 +12,8 @@ use super::pool::Pool;
 use crate::{Error, Result};
 
 impl PoolOptions {
-    /// Opens the pool at `path`, which must exist. Takes a few milliseconds, whatever the size of the pool.
+    /// Opens the pool at `path`, which must exist. Takes [milliseconds](crate#what-an-open-after-kill--9-costs), whatever the
+    /// size of the pool.
     ///
     /// # Errors
     ///

@@ -45,8 +45,8 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// Opens the pool at `path`; creates it if nothing exists there. Takes a few milliseconds, whatever the size of the
-    /// pool. A symbolic link is followed to an existing pool; for a dangling link no pool is created.
+    /// Opens the pool at `path`; creates it if nothing exists there. Takes
+    /// [milliseconds](crate#what-an-open-after-kill--9-costs), whatever the size of the pool. A symbolic link is followed to an existing pool; for a dangling link no pool is created.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use endura::{Map, Pool};
+use endura::{Checkpoints, Map, Pool};
 use endura_engine::{Error, Kind};
 
 use crate::support::words::Random;
@@ -164,5 +164,45 @@ fn a_full_pool_says_what_would_fit() {
         println!("full of {length}: {free} would fit");
         assert_eq!(full(free as usize + 8192), Some(free), "{length}");
         assert_eq!(full((free as usize).saturating_sub(8192)), None, "{length}");
+    }
+}
+
+/// Random entries of a `Roart` map whose keys and values all have one length, with the checkpoint that a close makes.
+#[test]
+fn short_strings_take_several_times_their_bytes() {
+    const ENTRIES: u64 = 100_000;
+    println!("key + value   in use   file, of a close   checkpoint   as multiples of the payload");
+    for (key, value, most) in [
+        (6, 4, 6.6),
+        (8, 8, 4.1),
+        (16, 0, 4.1),
+        (12, 9, 4.7),
+        (20, 20, 2.5),
+        (40, 40, 1.7),
+        (20, 100, 1.6),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pool");
+        let pool = Pool::options().checkpoints(Checkpoints::on_demand()).create_new(&path).unwrap();
+        let map: Map<[u8], [u8]> = pool.map("strings").unwrap();
+        let mut random = Random(88_172_645_463_325_252);
+        let mut bytes = |length: usize| -> Vec<u8> {
+            let mut word = || random.below(u64::MAX).to_be_bytes();
+            (0..length.div_ceil(8)).flat_map(|_| word()).take(length).collect()
+        };
+        (0..ENTRIES).for_each(|_| map.put(&bytes(key), &bytes(value)).unwrap());
+        let payload = map.len().unwrap() * (key + value) as u64;
+        let in_use = pool.stats().unwrap().bytes_in_use;
+        drop(map);
+        pool.close().unwrap();
+        let (file, kept) = (on_disk(&path), on_disk(&folder.path().join("pool.checkpoint")));
+        let times = |bytes: u64| bytes as f64 / payload as f64;
+        println!(
+            "{key:>3} + {value:<3} {:>11.2} {:>18.2} {:>12.2}",
+            times(in_use),
+            times(file),
+            times(kept)
+        );
+        assert!(times(in_use) <= most && times(kept) <= times(file) + 0.5, "{key} + {value}");
     }
 }
