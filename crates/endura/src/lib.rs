@@ -27,7 +27,7 @@
 //! | the pool lies on | `kill -9`, panic, abort | power loss, kernel crash |
 //! | --- | --- | --- |
 //! | persistent memory (DAX): [`Adr`](Domain::Adr), [`Eadr`](Domain::Eadr) | yes | yes |
-//! | any local disk file system: [`PageCache`](Domain::PageCache) | yes | the state of the last [checkpoint](Checkpoints): by default at most 30 s old, plus the time that a checkpoint takes; without a checkpoint the pool is detected as possibly torn and refused ([`Error::NeedsRestore`]) |
+//! | any local disk file system: [`PageCache`](Domain::PageCache) | yes | a closed pool: yes; an open one: the state of the last [checkpoint](Checkpoints), by default at most 30 s old, plus the time that a checkpoint takes; without a checkpoint the pool is detected as possibly torn and refused ([`Error::NeedsRestore`]) |
 //! | tmpfs | yes | the file is gone; if its checkpoint is [on a disk](Checkpoints::in_file), the pool is made again from that |
 //!
 //! An operation in flight is kept completely or not at all, and a value that a read returned is never taken back.
@@ -35,31 +35,33 @@
 //!
 //! # What an open after `kill -9` costs
 //!
-//! | kind | the first lookup returns | because |
+//! | kind | the first answer, 1,000,000 integers on ext4 | grows with |
 //! | --- | --- | --- |
-//! | [`FastFair`](Kind::FastFair), [`Roart`](Kind::Roart) | after 1 ms at 50,000,000 keys | an open reads a header in each 2 MiB of the file |
-//! | [`NbTree`](Kind::NbTree) | after 0.5, 1.4, 8.4 and 40.7 ms at 0.1, 1, 10 and 50 million keys | inner nodes are in DRAM: the first operation on each eighth of the keys rebuilds them |
+//! | [`FastFair`](Kind::FastFair), [`Roart`](Kind::Roart) | after 1.1 ms | the file: an open reads a header in each 2 MiB of it |
+//! | [`NbTree`](Kind::NbTree) | after 3.2 ms | the map: inner nodes are in DRAM, and the first operation on each eighth of the keys rebuilds those of that eighth |
 //!
-//! `endura bench reopen` prints these times, for a file in the page cache of tmpfs. If the file is not cached, the reads from the disk are
-//! added. What an update writes to a disk is in [`PoolOptions::read_mostly`].
+//! `endura bench readme` prints these times. `docs/benchmarks.md` has other sizes and file systems. If the file is not in the
+//! page cache, the reads from the disk are added. What an update writes to a disk is in [`PoolOptions::read_mostly`].
 //!
 //! # Features
 //!
-//! | feature | what it adds | off by default, for |
+//! None is on by default.
+//!
+//! | feature | what it adds | needs the crates |
 //! | --- | --- | --- |
-//! | `json` | `Json<T>`: values of any type with serde, stored as JSON, which other languages and the command read | serde and serde_json |
-//! | `postcard` | `Postcard<T>`: the same in a compact form | serde and postcard |
-//! | `tracing` | the [events](Event) of all pools, for whoever collects them with `tracing` | tracing |
+//! | `json` | `Json<T>`: values of any type with serde, stored as JSON, which other languages and the command can read | serde, serde_json |
+//! | `postcard` | `Postcard<T>`: values of any type with serde, in a compact form | serde, postcard |
+//! | `tracing` | reports the [events](Event) of all pools to `tracing` | tracing |
 //!
-//! # Builds of developers
+//! # Debug builds
 //!
-//! Without optimisation the library is 10 to 40 times slower. A crate that uses it has it optimised in its own unoptimised builds with
+//! In a debug build of your program (`cargo build` without `--release`) the library is not optimised either, and is many
+//! times slower: `cargo run --example speed` measures it. This in your `Cargo.toml` optimises the library alone:
 //!
 //! ```toml
-//! [profile.dev.package.endura-engine]
-//! opt-level = 3
-//! [profile.dev.package.endura]
-//! opt-level = 3
+//! [profile.dev.package]
+//! endura.opt-level = 3
+//! endura-engine.opt-level = 3
 //! ```
 //!
 //! # Layers

@@ -19,7 +19,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why an operation failed.
 ///
-/// A failed operation leaves the map as it was. Every variant carries the facts that a program
+/// An operation on one key that fails leaves the map as it was. `clear`, `remove_range`, `retain` and `extend` stop where
+/// they are: what they have done until then stays. Every variant carries the facts that a program
 /// needs to react, and its text is a sentence that tells a person what to do next.
 ///
 /// `{error}` prints the sentence. `{error:?}`, and a `main` that returns the error, print the variant and its fields,

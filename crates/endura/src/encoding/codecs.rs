@@ -31,6 +31,26 @@ use endura_engine::tree::Bytes;
 ///
 /// [`compare_exchange`](crate::Map::compare_exchange) ignores the order of the fields of an object, so that a `HashMap`
 /// is equal to itself. The elements of an array have an order: use a `BTreeSet` in place of a `HashSet`.
+///
+/// # Example
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+/// use endura::Json;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct User {
+///     name: String,
+///     born: u16,
+/// }
+///
+/// let users = pool.map::<str, Json<User>>("users")?;
+/// users.insert("ada", &User { name: "Ada".into(), born: 1815 })?;
+/// assert_eq!(users.get_with("ada", |user| user.born)?, Some(1815));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[cfg(feature = "json")]
 pub struct Json<T>(PhantomData<fn() -> T>);
 
@@ -53,6 +73,26 @@ pub struct Json<T>(PhantomData<fn() -> T>);
 ///
 /// [`compare_exchange`](crate::Map::compare_exchange) compares encodings. A `HashMap` or `HashSet` is encoded in
 /// arbitrary order: use a `BTreeMap` or `BTreeSet`.
+///
+/// # Example
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+/// use endura::Postcard;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct User {
+///     name: String,
+///     born: u16,
+/// }
+///
+/// let users = pool.map::<str, Postcard<User>>("users")?;
+/// users.insert("ada", &User { name: "Ada".into(), born: 1815 })?;
+/// assert_eq!(users.get_with("ada", |user| user.born)?, Some(1815));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[cfg(feature = "postcard")]
 pub struct Postcard<T>(PhantomData<fn() -> T>);
 

@@ -16,6 +16,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let scores = pool.map::<u64, str>("scores")?;
+    /// scores.extend([(30, "ada"), (10, "alan"), (20, "grace")])?;
+    /// assert_eq!(scores.first_key_value()?, Some((10, "alan".to_owned())));
+    /// assert_eq!(scores.last_key_value()?, Some((30, "ada".to_owned())));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn first_key_value(&self) -> Result<Option<(K::Owned, V::Owned)>> {
         self.end(true)
     }
@@ -182,6 +194,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let scores = pool.map::<u64, str>("scores")?;
+    /// assert!(scores.is_empty()?);
+    /// scores.extend([(30, "ada"), (10, "alan")])?;
+    /// assert_eq!(scores.len()?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> Result<usize> {
         Ok(self.tree().exact_len()? as usize)
     }

@@ -58,6 +58,18 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let files = pool.map::<str, [u8]>("files")?;
+    /// files.put("a", b"some bytes")?;
+    /// let length = files.read_with("a", |bytes| bytes.len())?;
+    /// assert_eq!(length, Some(10));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_with<R>(
         &self,
         key: K::Ref<'_>,

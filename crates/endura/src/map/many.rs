@@ -79,6 +79,17 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// As for [`insert`](Self::insert).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let squares = pool.map::<u64, u64>("squares")?;
+    /// squares.extend((0..1000).map(|n| (n, n * n)))?;       // ascending keys are the fastest
+    /// assert_eq!(squares.get(30)?, Some(900));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn extend<'a>(
         &self,
         entries: impl IntoIterator<Item = (K::Ref<'a>, V::Ref<'a>)>,
@@ -217,6 +228,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     }
 
     /// All keys. Values are not read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let years = pool.map::<str, u16>("years")?;
+    /// years.extend([("grace", 1906), ("ada", 1815)])?;
+    /// let names = years.keys().collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(names, ["ada", "grace"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use = "a range does nothing before it is asked for entries"]
     pub fn keys(&self) -> Keys<K, V> {
         self.iter().keys()
@@ -243,6 +266,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that write; some entries may then be removed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let years = pool.map::<str, u16>("years")?;
+    /// years.extend([("grace", 1906), ("ada", 1815)])?;
+    /// years.clear()?;
+    /// assert!(years.is_empty()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn clear(&self) -> Result<()> {
         self.remove_range(..).map(drop)
     }
@@ -253,6 +288,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that write; some entries may then be removed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let log = pool.map::<u64, str>("log")?;
+    /// log.extend([(1, "old"), (2, "old"), (3, "new")])?;
+    /// assert_eq!(log.remove_range(..3)?, 2);
+    /// assert_eq!(log.len()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove_range(&self, keys: impl KeyRange<K>) -> Result<usize> {
         let (from, to) = keys.ends();
         let mut removed = 0;

@@ -81,6 +81,17 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let users = pool.map::<str, str>("users")?;
+    /// users.insert("ada", "1815")?;
+    /// assert!(users.contains_key("ada")? && !users.contains_key("alan")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn contains_key(&self, key: K::Ref<'_>) -> Result<bool> {
         if let Some(words) = self.words() {
@@ -153,6 +164,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// As for [`insert`](Self::insert).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let users = pool.map::<str, str>("users")?;
+    /// assert_eq!(users.replace("ada", "1815")?, None);     // absent, and stays so
+    /// users.insert("ada", "1816")?;
+    /// assert_eq!(users.replace("ada", "1815")?.as_deref(), Some("1816"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn replace(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<Option<V::Owned>> {
         if let Some(words) = self.words() {
             return from_words::<V>(words.replace(K::to_word(key), V::to_word(value))?);
@@ -172,6 +195,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// Those that [`Map`] names for methods that write; [`Error::Decode`](crate::Error::Decode), with nothing changed,
     /// if the value does not decode: [`delete`](Self::delete) removes it without reading it. (A value of at most 8
     /// bytes fails to decode only after damage; it is then removed.)
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let users = pool.map::<str, str>("users")?;
+    /// users.insert("ada", "1815")?;
+    /// assert_eq!(users.remove("ada")?.as_deref(), Some("1815"));
+    /// assert_eq!(users.remove("ada")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove(&self, key: K::Ref<'_>) -> Result<Option<V::Owned>> {
         if let Some(words) = self.words() {
             return from_words::<V>(words.remove(K::to_word(key))?);

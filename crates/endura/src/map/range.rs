@@ -24,6 +24,21 @@ pub(crate) enum Entries {
 /// The entries of a map with keys between two bounds; see [`Map::range`].
 ///
 /// The range continues after an entry that does not decode ([`Error::Decode`]); any other error ends it.
+///
+/// # Example
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+/// let years = pool.map::<str, u16>("years")?;
+/// years.extend([("ada", 1815), ("alan", 1912), ("grace", 1906)])?;
+/// let mut range = years.range("b"..);
+/// assert_eq!(range.next().transpose()?, Some(("grace".to_owned(), 1906)));
+/// assert!(range.next().is_none());
+/// let last = years.iter().next_back().transpose()?;     // ranges have two ends
+/// assert_eq!(last, Some(("grace".to_owned(), 1906)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a range does nothing before it is asked for entries"]
 pub struct Range<K: ?Sized, V: ?Sized> {
     map: Map<K, V>,
@@ -58,6 +73,19 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let years = pool.map::<str, u16>("years")?;
+    /// years.extend([("ada", 1815), ("alan", 1912)])?;
+    /// let mut sum = 0;
+    /// years.iter().visit(|_, year| sum += u64::from(year))?;
+    /// assert_eq!(sum, 3727);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn visit<R: Visit>(self, visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R) -> Result<R> {
         self.visit_from(true, visit)
     }

@@ -147,6 +147,24 @@ impl Pool {
     /// `from` names it), or is damaged, or if the pool is intact: nothing is changed then. [`Error::Locked`], also if
     /// another process has the file open for writing by another path; [`Error::Unsupported`] on overlayfs, where that
     /// cannot be detected; [`Error::Io`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// use endura::{Checkpoints, Pool};
+    ///
+    /// let pool = Pool::options().checkpoints(Checkpoints::on_demand()).open(&path)?;
+    /// pool.map::<u64, u64>("orders")?.put(1, 100)?;
+    /// pool.close()?;                                        // makes a checkpoint
+    /// std::fs::remove_file(&path)?;
+    ///
+    /// let restored = Pool::restore(&path, None, false)?;
+    /// println!("as of {:?}", restored.at);
+    /// assert_eq!(Pool::open(&path)?.map::<u64, u64>("orders")?.get(1)?, Some(100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn restore(
         path: impl AsRef<Path>,
         from: Option<&Path>,

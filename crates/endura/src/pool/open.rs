@@ -24,6 +24,21 @@ impl PoolOptions {
     /// cannot be known; [`Error::NeedsRecovery`] if a writer has to open it first; [`Error::Unsupported`] if the file
     /// system or the machine lacks something that the pool needs; [`Error::Io`], also with `NotFound`. A refused file
     /// is not changed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// use endura::{Error, Pool};
+    ///
+    /// let missing = Pool::options().open_existing(&path);
+    /// assert!(matches!(missing, Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound));
+    /// Pool::options().create_new(&path)?.close()?;
+    /// let reader = Pool::options().read_only(true).open_existing(&path)?;
+    /// assert!(matches!(reader.drop_map("users"), Err(Error::ReadOnly)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<Pool> {
         let (path, begun) = (path.as_ref(), Instant::now());
         loop {

@@ -131,6 +131,18 @@ impl PoolOptions {
     /// How long an open waits for a pool that is open elsewhere, before it fails with
     /// [`Error::Locked`](crate::Error::Locked); by default it does not wait. Handles of this process count too: a
     /// thread that itself has the pool open waits in vain. Waiters are not served in order.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// use std::time::Duration;
+    ///
+    /// // A process that was killed a moment ago may still hold its lock.
+    /// let pool = endura::Pool::options().lock_timeout(Duration::from_secs(5)).open(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn lock_timeout(mut self, timeout: Duration) -> Self {
         self.session.lock_timeout = timeout;

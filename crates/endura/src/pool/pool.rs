@@ -17,8 +17,11 @@ use crate::Result;
 /// An open pool: one file with any number of named maps.
 ///
 /// A handle is cheap to clone; any thread may use and drop it. [`close`](Self::close) closes the pool, and so does
-/// dropping the last handle of it and of its maps. Only then is its data synced to the disk, so that it also survives
-/// the end of the machine.
+/// dropping the last handle of it and of its maps.
+///
+/// Every write that returned survives the end of the process, however it ends. The end of the machine is another matter:
+/// on a disk, a closed pool is kept, because a close syncs it. An open one goes back to its last
+/// [checkpoint](crate::Checkpoints), which is made every 30 s by default, and at each close.
 ///
 /// A forked child cannot use the pools of its parent ([`Error::Forked`]); dropping their handles in the child has no
 /// effect on the pool.
@@ -29,8 +32,12 @@ use crate::Result;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("data.endura");
 /// let pool = endura::Pool::open(&path)?;
-/// assert!(pool.stats()?.clean_open);
+/// let users = pool.map::<str, str>("users")?;
+/// users.insert("ada", "1815")?;
 /// pool.close()?;
+///
+/// let pool = endura::Pool::open(&path)?;
+/// assert_eq!(pool.map::<str, str>("users")?.get("ada")?.as_deref(), Some("1815"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -46,11 +53,26 @@ impl fmt::Debug for Pool {
 
 impl Pool {
     /// Opens the pool at `path`; creates it if nothing exists there. Takes
-    /// [milliseconds](crate#what-an-open-after-kill--9-costs), whatever the size of the pool. A symbolic link is followed to an existing pool; for a dangling link no pool is created.
+    /// [milliseconds](crate#what-an-open-after-kill--9-costs), whatever the size of the pool. A symbolic link is
+    /// followed to an existing pool; for a dangling link no pool is created.
     ///
     /// # Errors
     ///
     /// As for [`PoolOptions::open`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// use endura::{Error, Pool};
+    ///
+    /// let pool = Pool::open(&path)?;
+    /// // One process at a time has a pool open for writing, and opens it once.
+    /// assert!(matches!(Pool::open(&path), Err(Error::Locked)));
+    /// pool.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -91,6 +113,18 @@ impl Pool {
     /// # Errors
     ///
     /// [`Error::Closed`], [`Error::Forked`], [`Error::Poisoned`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// pool.map::<str, str>("users")?;
+    /// for map in pool.maps()? {
+    ///     println!("{}: {:?}", map.name, map.kind);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn maps(&self) -> Result<Vec<MapInfo>> {
         self.open.maps()
     }
@@ -102,6 +136,17 @@ impl Pool {
     ///
     /// [`Error::UnknownNodes`] if this build does not know which chunks belong to the map. Those of [`Map`](crate::Map)
     /// for methods that write.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// pool.map::<str, str>("users")?.insert("ada", "1815")?;
+    /// assert!(pool.drop_map("users")?);
+    /// assert!(!pool.drop_map("users")?);                    // it is not there any more
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn drop_map(&self, name: &str) -> Result<bool> {
         self.open.drop_map(name)
     }
@@ -144,6 +189,17 @@ impl Pool {
     /// operation of this pool, as for [`close`](Self::close); [`Error::WritersStay`] if another thread stays inside an
     /// operation that writes for about a second, and then the other writers continue; and those of [`Map`](crate::Map)
     /// for methods that read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// pool.map::<u64, u64>("hits")?.insert(7, 1)?;
+    /// let report = pool.verify()?;
+    /// assert_eq!(report.maps[0].entries, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify(&self) -> Result<Report> {
         self.open.verify()
     }
@@ -166,6 +222,20 @@ impl Pool {
     /// # Errors
     ///
     /// [`Error::Closed`], [`Error::Forked`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let stats = pool.stats()?;
+    /// println!("{} of {} bytes in use, on {}", stats.bytes_in_use, stats.file_bytes, stats.filesystem);
+    /// for warning in &stats.warnings {
+    ///     eprintln!("{warning}");                    // a sentence each
+    /// }
+    /// assert!(stats.clean_open);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stats(&self) -> Result<Stats> {
         self.open.stats()
     }
@@ -225,6 +295,23 @@ impl Pool {
     /// the close's checkpoint if everything else succeeded and the pool is in memory (tmpfs): then all writes since the
     /// newest checkpoint are lost when the machine stops. If the pool is on a disk, that error is in [`Closed`]
     /// instead.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// use endura::{Error, Pool};
+    ///
+    /// let pool = Pool::open(&path)?;
+    /// let hits = pool.map::<u64, u64>("hits")?;
+    /// let closed = pool.close()?;
+    /// if let Some(error) = &closed.checkpoint_error {
+    ///     eprintln!("the pool is closed and whole, but has no new checkpoint: {error}");
+    /// }
+    /// assert!(matches!(hits.get(7), Err(Error::Closed)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(&self) -> Result<Closed> {
         self.open.close()
     }

@@ -4,6 +4,8 @@
 mod circles;
 mod drawing;
 mod errors;
+mod examples;
+mod figures;
 mod house;
 mod names;
 mod pages;
