@@ -161,10 +161,10 @@ fn figures(text: &str) -> Vec<String> {
             && word.chars().all(|c| c.is_ascii_digit() || ",.-–".contains(c))
     };
     let mut found = Vec::new();
-    for at in 0..words.len() {
+    for (at, word) in words.iter().enumerate() {
         let is_rate = ["million", "MiB", "KiB", "GiB"].contains(&bare(at + 1))
             && (bare(at + 2), bare(at + 3)) == ("a", "second");
-        let ends_here = !bare(at).is_empty() && words[at].ends_with([',', ';', ')', ':']);
+        let ends_here = !bare(at).is_empty() && word.ends_with([',', ';', ')', ':']);
         if is_number(bare(at)) && !ends_here && (is_rate || UNITS.contains(&bare(at + 1))) {
             found.push(format!("{} {}", bare(at), bare(at + 1)));
         }
