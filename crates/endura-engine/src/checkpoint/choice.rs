@@ -22,7 +22,7 @@ const NO_INTERVAL: &str = "not a number of seconds from 0.001 to 4,000,000, nor 
 /// | --- | --- |
 /// | space | the second file is as large as what the pool has in use, and up to twice that while many pages change |
 /// | writing | each page of 4 KiB that has changed since the last checkpoint, once; plus 16 bytes for each |
-/// | waiting | writes wait while the changed pages are copied in memory: 4 ms for 1,300 pages, 13 ms for 13,000 |
+/// | waiting | writes wait while changed pages are copied in memory, at most 64 MiB of them: milliseconds; see `held` and `slowed` in [`Checkpoint`](crate::Checkpoint) |
 /// | after a power loss | the pool is read once, seconds for each GiB |
 ///
 /// No checkpoint can be made of a pool above 16 TiB. If `max_size` allows a pool of that size, `Stats::warnings` says

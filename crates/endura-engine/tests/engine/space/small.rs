@@ -190,7 +190,9 @@ fn short_strings_take_several_times_their_bytes() {
             let mut word = || random.below(u64::MAX).to_be_bytes();
             (0..length.div_ceil(8)).flat_map(|_| word()).take(length).collect()
         };
-        (0..ENTRIES).for_each(|_| drop(map.put(&bytes(key), &bytes(value)).unwrap()));
+        for _ in 0..ENTRIES {
+            map.put(&bytes(key), &bytes(value)).unwrap();
+        }
         let payload = map.len().unwrap() as u64 * (key + value) as u64;
         let in_use = pool.stats().unwrap().bytes_in_use;
         drop(map);
