@@ -1,6 +1,7 @@
 //! Worlds with a map of byte strings.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use endura_engine::Result;
 use endura_engine::space::Space;
@@ -19,6 +20,7 @@ impl<T: Techniques> Contents for T {
     type Map = MapOf<T>;
 
     const PAGES: u64 = 512;
+    const PATIENCE: Duration = Duration::from_millis(1);
 
     fn open_map(space: &Arc<Space<Medium>>) -> Result<MapOf<T>> {
         Tree::open(space, "map").map(ByteMap::over)

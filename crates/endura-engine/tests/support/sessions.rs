@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use endura_engine::media::{Heap, Media, Region};
 use endura_engine::space::{PAGE, Session, Shares, Space};
@@ -22,6 +23,10 @@ pub(crate) trait Contents: 'static {
     /// How many pages the pool has, unless a test says another number. What a crash leaves half used is not used again
     /// before a leak recovery, so every session may need pages of its own.
     const PAGES: u64;
+
+    /// How long another thread may take for a few operations before it counts as blocked by a lock that a stopped
+    /// thread holds.
+    const PATIENCE: Duration;
 
     /// Opens the map. Makes it if there is none and the session may write.
     fn open_map(space: &Arc<Space<Medium>>) -> Result<Self::Map>;

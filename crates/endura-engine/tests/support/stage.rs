@@ -8,9 +8,6 @@ use endura_variants::media::{Halt, Stop};
 
 use super::sessions::{Contents, World};
 
-/// How long another thread may take for a few operations before it counts as blocked by a lock
-/// that the stopped thread holds.
-const PATIENCE: Duration = Duration::from_millis(3);
 /// More than any test here takes on a loaded machine.
 const FOREVER: Duration = Duration::from_secs(300);
 
@@ -74,9 +71,9 @@ pub(crate) fn raced<C: Contents>(
         let one = spawn(scope, "stopped", || first(world.map()));
         let stands = stands(&halt, &one);
         let other = spawn(scope, "other", || second(world.map()));
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + C::PATIENCE;
         while stands && !other.is_finished() && Instant::now() < end {
-            thread::sleep(Duration::from_micros(100));
+            thread::sleep(Duration::from_micros(50));
         }
         halt.release();
         join(one);

@@ -2,6 +2,7 @@
 
 use std::ops::RangeBounds;
 use std::sync::Arc;
+use std::time::Duration;
 
 use endura_engine::Result;
 use endura_engine::space::Space;
@@ -107,6 +108,7 @@ impl<S: Shape> Contents for S {
     type Map = MapOf<S>;
 
     const PAGES: u64 = 64;
+    const PATIENCE: Duration = Duration::from_millis(3);
 
     fn open_map(space: &Arc<Space<Medium>>) -> Result<MapOf<S>> {
         vectors::use_named();
