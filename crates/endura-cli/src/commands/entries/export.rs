@@ -70,7 +70,7 @@ fn one(args: &Args, style: Style) -> Result<()> {
         check_len(&map, written?, "what could be read is printed")?;
     } else {
         let target = Target::open(&args.file)?;
-        let info = pool.maps()?.into_iter().find(|info| info.name == args.map.map);
+        let info = pool.maps()?.into_iter().find(|info| info.name == map.name());
         let total = info.as_ref().and_then(counted_entries);
         let (target, written) =
             export(args, &map, &mut sink, (map_bytes, total), target, &args.file)?;

@@ -68,7 +68,7 @@ struct Rest {
 fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
     let (from, to) = bounds(args, &map.schema)?;
     let mut rest = Rest { from, to, entries: args.limit.unwrap_or(u64::MAX) };
-    let schema = map.schema.clone();
+    let (name, schema) = (map.name().to_owned(), map.schema.clone());
     let mut sink = Sink::new(if args.json { Style::Json } else { Style::Tsv }, &schema);
     if !args.json {
         schema.tell_unknown();
@@ -101,12 +101,12 @@ fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
             return compared;
         }
         part.clear();
-        let (opened, found) = args.map.open_read_only()?;
+        let (opened, found) = args.map.open_again(&name)?;
         is_of_one_session &= opened.stats()?.generation == generation;
         if found.schema != schema {
             let text = "the map was replaced by one of other types during the scan";
             let (found, want) = (found.schema.types.into(), schema.types.into());
-            let code = Error::WrongTypes { name: args.map.map.clone(), found, want }.code();
+            let code = Error::WrongTypes { name: name, found, want }.code();
             return Err(Failure::Pool { code, text: text.into() });
         }
         (pool, map) = (opened, found);
