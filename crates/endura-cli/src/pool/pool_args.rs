@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use endura::explain_bus_errors;
 use endura::{Checkpoints, Error, MapInfo, MapOptions, Pool, PoolOptions, Types};
-use endura_console::args::{KindName, MediaArgs, MediumArgs};
+use endura_console::args::{ADVANCED, KindName, MediaArgs, MediumArgs};
 use endura_console::outcome::{Failure, Result, says_where};
 use endura_console::text::printable;
 
@@ -26,7 +26,13 @@ const DEFAULT_MAP: &str = "main";
 #[derive(clap::Args, Clone, Copy)]
 pub(crate) struct WaitArgs {
     /// How many seconds to wait for a pool that is open elsewhere
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = endura::settings::seconds)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "5",
+        value_parser = endura::settings::seconds,
+        help_heading = ADVANCED
+    )]
     wait: Duration,
 }
 

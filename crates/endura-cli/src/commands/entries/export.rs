@@ -179,7 +179,7 @@ fn export(
     path: &Path,
 ) -> Result<(Target, u64)> {
     let bar = match total {
-        Some(total) => progress::bar(total, "entries"),
+        Some(total) => progress::count_bar(total, "entries"),
         None => progress::spinner(),
     };
     let mut out = BufWriter::with_capacity(1 << 16, target);
