@@ -6,8 +6,8 @@ Keys and values are written as their types are (`endura info` shows those):
   numbers: decimal, whole ones also in hexadecimal after 0x, with `_` between digits; put -- before an argument that \
 begins with a minus. A float is the nearest, and NaN(0x7ff8000000000001) a NaN of these bits. A whole number that the \
 type does not hold is an error.
-  strings and bytes: text, in which a backslash begins an escape: \\\\ backslash, \\t tab, \\n newline, \\r carriage \
-return, \\0 zero, \\xNN the byte NN.
+  strings and bytes: text, in which a backslash begins an escape: \\\\ backslash, \\t tab, \\n newline, \\r \
+carriage return, \\0 zero, \\xNN the byte NN.
   tuples: JSON, as in [20260101,\"/\"]; so are options and json itself. To create a map of tuples from text, name their \
 type: --keys '(u64, str)'.
 What is printed is written the same way.";
