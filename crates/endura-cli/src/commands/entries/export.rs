@@ -196,6 +196,8 @@ fn export(
         })
     })?;
     let target = out.into_inner().map_err(|error| cannot_write(path, error.error()))?;
+    // A disk that fails reports it here at the latest, before anything is called written.
+    target.sync().map_err(|error| cannot_write(path, &error))?;
     Ok((target, written))
 }
 
