@@ -8,6 +8,7 @@
 //! | [`commands`] | a file for each command, except for the next two |
 //! | [`demo`], [`torture`] | the commands of these names |
 //! | [`help`] | the groups of commands, and their examples |
+//! | [`words`] | the library's errors in the words of the command |
 //!
 //! This crate may use `endura_console`, which has what the lab's programs need too (exit codes, texts, children and
 //! their ledgers), the public API of `endura`, and `endura::dynamic`. Only the demo of a power loss reaches deeper, by
@@ -32,6 +33,7 @@ mod help;
 mod pool;
 mod torture;
 mod values;
+mod words;
 
 use std::process::ExitCode;
 use std::sync::LazyLock;
@@ -186,7 +188,9 @@ impl Command {
 fn main() -> ExitCode {
     interrupt::watch();
     match arguments_of::<Cli>("endura", help::dressed(Cli::command())) {
-        Ok(Cli { command }) => exit_with("endura", command.run(), command.wants_json()),
+        Ok(Cli { command }) => {
+            exit_with("endura", command.run().map_err(words::own), command.wants_json())
+        }
         Err(code) => code,
     }
 }

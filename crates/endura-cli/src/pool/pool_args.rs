@@ -295,22 +295,26 @@ pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str, option: &str) -> 
     Err(Failure::Pool { code: Error::NoSuchMap { name: name.into() }.code(), text })
 }
 
-/// The key of an argument.
-pub(crate) fn parse_key(schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
-    parse(&schema.key, "keys", &schema.types.key, argument)
+/// The key of an argument, for the map of this name.
+pub(crate) fn parse_key(map: &str, schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
+    parse(&schema.key, argument, || {
+        format!("keys of the map `{}` are `{}`", shown_name(map), schema.types.key)
+    })
 }
 
-/// The value of an argument.
-pub(crate) fn parse_value(schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
-    parse(&schema.value, "values", &schema.types.value, argument)
+/// The value of an argument, for the map of this name.
+pub(crate) fn parse_value(map: &str, schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
+    parse(&schema.value, argument, || {
+        format!("values of the map `{}` are `{}`", shown_name(map), schema.types.value)
+    })
 }
 
-fn parse(kind: &Type, what: &str, name: &str, argument: &OsStr) -> Result<Vec<u8>> {
+fn parse(kind: &Type, argument: &OsStr, types: impl FnOnce() -> String) -> Result<Vec<u8>> {
     let parsed = kind.read(Notation::Escaped, argument.as_bytes(), Reading::Lenient);
     parsed.map_err(|error| {
         Failure::Usage(format!(
-            "{error} (the {what} of this map are `{name}`; --keys and --values choose the types of \
-             a new --map)"
+            "{error} (the {}; --keys and --values choose the types of a new --map)",
+            types()
         ))
     })
 }

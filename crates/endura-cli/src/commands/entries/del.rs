@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn remove(args: &Args, map: &OpenMap) -> Result {
-    let key = parse_key(&map.schema, &args.key)?;
+    let key = parse_key(map.name(), &map.schema, &args.key)?;
     let previous = map.remove(&key)?;
     let was_there = previous.is_some();
     match told(args, &map.schema, &key, previous.as_ref()) {
