@@ -45,7 +45,7 @@ fn a_wrong_type_or_key() {
         (&["del", pool, "x"], 2, ["`x`", "keys of the map `main` are `u64`", "--map"]),
         (&["scan", pool, "--from", "x"], 2, ["`x`", "the map `main` are `u64`", "--map"]),
         (&["scan", pool, "--prefix", "x"], 2, ["--prefix is for", "map `main`", "use --from"]),
-        (&["put", pool, "2", "2", "--keys", "str"], 2, ["`main`", "u64", "choose another name"]),
+        (&["put", pool, "2", "2", "--keys", "str"], 3, ["`main`", "u64", "choose another name"]),
         (&["put", pool, "2", "2", "--kind", "nbtree"], 3, ["not an NbTree", "`main`", pool]),
         (&["put", pool, long, "2", "--map", "names"], 3, ["longer than", pool, "shorten it"]),
         (
