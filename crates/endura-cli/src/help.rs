@@ -23,7 +23,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// Two examples of each command.
-const EXAMPLES: [(&str, [&str; 2]); 21] = [
+static EXAMPLES: [(&str, [&str; 2]); 21] = [
     ("get", ["endura get data.endura user:1", "endura get data.endura 7 --map hits --json"]),
     ("put", ["endura put data.endura user:1 Ada", "endura put data.endura 7 42 --map hits"]),
     ("del", ["endura del data.endura user:1", "endura del data.endura 7 --map hits --json"]),
