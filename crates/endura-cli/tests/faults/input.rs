@@ -69,7 +69,7 @@ fn keys_that_begin_with_a_mark_come_back() {
     let again = &*place.text("utf16.pool");
     let done = endura_with(&[&["import", again][..], &types].concat(), &csv.stdout);
     assert_eq!(code(&done), 0, "{}", text(&done.stderr));
-    assert_eq!(works(&["scan", again]), "\\xff\\xfek\\0\t\\0v\n");
+    assert_eq!(works(&["scan", again]), "\\xff\\xfek\\x00\t\\x00v\n");
     works(&["put", pool, "\\xef\\xbb\\xbfa", "", "--map", "roart"]);
     for format in ["tsv", "csv", "json", "mdb", "lines"] {
         let out = endura(&["export", pool, "--map", "roart", "--format", format]);
