@@ -7,6 +7,8 @@
 //! | [`pool`] | the pool of a command, how it is opened, and what a failing command removes |
 //! | [`commands`] | a file for each command, except for the next two |
 //! | [`demo`], [`torture`] | the commands of these names |
+//! | [`help`] | the groups of commands, and their examples |
+//! | [`words`] | the library's errors in the words of the command |
 //!
 //! This crate may use `endura_console`, which has what the lab's programs need too (exit codes, texts, children and
 //! their ledgers), the public API of `endura`, and `endura::dynamic`. Only the demo of a power loss reaches deeper, by
@@ -27,9 +29,11 @@ mod commands;
 mod demo;
 mod format;
 mod hand_over;
+mod help;
 mod pool;
 mod torture;
 mod values;
+mod words;
 
 use std::process::ExitCode;
 use std::sync::LazyLock;
@@ -40,29 +44,27 @@ use commands::entries::{del, export, get, import, put, scan};
 use commands::pools::{check, count, drop, info, rename};
 use commands::shell;
 use endura_console::interrupt;
-use endura_console::outcome::{Result, arguments, exit_with};
+use endura_console::outcome::{Result, arguments_of, exit_with};
 
-const EXAMPLES: &str = "\
-A pool is a file of named maps. Each map has one type of keys and one of values:
-those of its first entry, or of --keys and --values. The default --map is `main`.
-  endura put data.endura user:1 Ada && endura get data.endura user:1
-  endura put data.endura 7 42 --map hits
-  endura scan data.endura --prefix user: --json
-  endura import data.endura people.csv --map people
-  mdb_dump some.lmdb | endura import data.endura --map old
-  endura backup data.endura monday.endura
-  source <(endura completions bash); endura man | man -l -
-`endura help import` describes formats, types and escapes.";
+const ABOUT: &str = "\
+A pool is a file of named maps. Each map has one type of keys and one of values: those of its first entry, or of \
+--keys and --values. A command that writes takes the map `main` if --map names no other one; a command that reads \
+takes `main` as well, or else the only map of the pool. `endura help import` describes formats, types and escapes.
 
-const EXIT_CODES: &str = "\
+explore and bench are separate programs, endura-explore and endura-bench: build and install them as this one.
+
 Exit codes:
   0  success
-  1  negative result: the key is absent, check found damage, a demo or torture
-     run lost a key
+  1  negative result: the key is absent, check found damage, a demo or torture run lost a key
   2  usage error
-  3  failure: the pool cannot be opened, the disk is full, a line of the input
-     is wrong, entries are missing, standard output takes nothing. Nothing new is left behind; what
-     `import` and `check --accept` did to a pool that was there stays";
+  3  failure: the pool cannot be opened, the disk is full, a line of the input is wrong, entries are missing, standard \
+output takes nothing. Nothing new is left behind; what `import` and `check --accept` did to an existing pool stays
+
+Examples:
+  endura put data.endura user:1 Ada
+  endura get data.endura user:1
+  endura import data.endura people.csv --map people
+  endura help put";
 
 /// The version of the program, and of the files that it reads and writes.
 static VERSION: LazyLock<String> =
@@ -70,7 +72,7 @@ static VERSION: LazyLock<String> =
 
 /// A persistent ordered map that you open instead of load.
 #[derive(Parser)]
-#[command(name = "endura", version = VERSION.as_str(), max_term_width = 80, after_help = format!("{EXAMPLES}\n\n{}", EXIT_CODES))]
+#[command(name = "endura", version = VERSION.as_str(), max_term_width = help::WIDEST, after_help = ABOUT)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -116,10 +118,10 @@ enum Command {
     Completions(shell::Args),
     /// Print the manual page
     Man,
-    /// Crash an index in every way the hardware allows (the program `endura-explore`)
+    /// Crash an index in every way that the hardware allows: the separate program `endura-explore`
     #[command(disable_help_flag = true)]
     Explore(hand_over::Args),
-    /// Measure endura's indexes beside other stores (the program `endura-bench`)
+    /// Measure endura's indexes beside other stores: the separate program `endura-bench`
     #[command(disable_help_flag = true)]
     Bench(hand_over::Args),
     #[command(hide = true)]
@@ -172,8 +174,8 @@ impl Command {
             Self::Backup(args) => backup::run(args),
             Self::Compact(args) => compact::run(args),
             Self::Torture(args) => torture::run(args),
-            Self::Completions(args) => shell::completions(args, Cli::command()),
-            Self::Man => shell::manual(Cli::command()),
+            Self::Completions(args) => shell::completions(args, help::dressed(Cli::command())),
+            Self::Man => shell::manual(help::dressed(Cli::command())),
             Self::Explore(args) => hand_over::run("endura-explore", args),
             Self::Bench(args) => hand_over::run("endura-bench", args),
             Self::DemoWriter(args) => demo::write(args),
@@ -185,8 +187,10 @@ impl Command {
 
 fn main() -> ExitCode {
     interrupt::watch();
-    match arguments::<Cli>("endura") {
-        Ok(Cli { command }) => exit_with("endura", command.run(), command.wants_json()),
+    match arguments_of::<Cli>("endura", help::dressed(Cli::command())) {
+        Ok(Cli { command }) => {
+            exit_with("endura", command.run().map_err(words::own), command.wants_json())
+        }
         Err(code) => code,
     }
 }

@@ -38,11 +38,33 @@ fn maps_of_one_pool_are_apart() {
     works(&["put", pool, "1", "20", "--map", "b"]);
     assert_eq!(works(&["get", pool, "1", "--map", "a"]), "10\n");
     let complaint = ends_with(3, &["get", pool, "1"]);
-    assert!(complaint.contains("no map `main`"), "{complaint}");
+    assert!(complaint.contains("several maps") && complaint.contains("`a`, `b`"), "{complaint}");
+    let complaint = ends_with(3, &["del", pool, "1"]);
+    assert!(complaint.contains("no map `main`: it has `a`, `b`"), "{complaint}");
     let info = json(&works(&["info", pool, "--json"]));
     let names: Vec<_> = info["maps"].as_array().expect("maps").iter().map(|m| &m["name"]).collect();
     assert_eq!(names.len(), 2);
     assert!(works(&["info", pool]).contains("entries"));
+}
+
+#[test]
+fn a_read_that_names_no_map_takes_the_only_one() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    works(&["put", pool, "1", "10", "--map", "a"]);
+    assert_eq!(works(&["get", pool, "1"]), "10\n");
+    assert_eq!(works(&["scan", pool]), "1\t10\n");
+    assert_eq!(works(&["export", pool]), "1\t10\n");
+    assert!(works(&["export", pool, &place.text("a.tsv")]).contains("1 entry"));
+    // A write that names no map still means `main`.
+    let complaint = ends_with(3, &["del", pool, "1"]);
+    assert!(complaint.contains("no map `main`: its only map is `a`"), "{complaint}");
+    works(&["put", pool, "1", "20"]);
+    assert_eq!(works(&["get", pool, "1"]), "20\n");
+    works(&["drop", pool, "main"]);
+    works(&["drop", pool, "a"]);
+    let complaint = ends_with(3, &["get", pool, "1"]);
+    assert!(complaint.contains("no map: `endura put`"), "{complaint}");
 }
 
 #[test]

@@ -7,6 +7,9 @@ use endura::{Kind, Pool, PoolOptions};
 
 use crate::text::parse_size;
 
+/// The heading of the options that few callers need, which are the last of a page of help.
+pub const ADVANCED: &str = "Advanced options";
+
 /// What a map is made as.
 #[derive(clap::Args, Clone, Copy)]
 pub struct KindArgs {
@@ -48,7 +51,7 @@ impl KindArgs {
 #[derive(clap::Args, Clone, Copy)]
 pub struct MediumArgs {
     /// How stores reach persistence; auto asks the file system and the processor
-    #[arg(long, value_parser = media(), default_value = "auto")]
+    #[arg(long, value_parser = media(), default_value = "auto", help_heading = ADVANCED)]
     media: MediaChoice,
 }
 
@@ -58,7 +61,7 @@ pub struct MediaArgs {
     #[command(flatten)]
     medium: MediumArgs,
     /// The most bytes that the pool may grow to while it is open (K, M, G, T)
-    #[arg(long, value_parser = parse_size)]
+    #[arg(long, value_parser = parse_size, help_heading = ADVANCED)]
     max_size: Option<u64>,
 }
 

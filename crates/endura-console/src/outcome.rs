@@ -5,7 +5,7 @@ use std::io::{self, Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Command, Parser};
 
 use crate::text::printable;
 
@@ -190,7 +190,23 @@ pub fn tell(line: impl std::fmt::Display) {
 ///
 /// 0 after the help or the version, 2 after a usage error, 3 if standard output does not take the help.
 pub fn arguments<P: Parser>(program: &str) -> std::result::Result<P, ExitCode> {
-    P::try_parse().map_err(|error| {
+    arguments_of(program, P::command())
+}
+
+/// Like [`arguments`], with other pages of help: those of `command`.
+///
+/// # Errors
+///
+/// As [`arguments`].
+pub fn arguments_of<P: Parser>(
+    program: &str,
+    mut command: Command,
+) -> std::result::Result<P, ExitCode> {
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|mut found| {
+        P::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut command))
+    });
+    parsed.map_err(|error| {
         let printed = error.print();
         if error.use_stderr() {
             return ExitCode::from(2);

@@ -1,6 +1,7 @@
 //! Numbers and tables for people.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 pub use endura::settings::{
@@ -74,6 +75,13 @@ pub fn counted(number: u64, noun: &str) -> String {
         Some(stem) => format!("{number} {stem}ries"),
         None => format!("{number} {noun}s"),
     }
+}
+
+/// The columns of a line of `stream`: those of its terminal, or else of the variable `COLUMNS`, or else 80.
+pub fn columns(stream: impl AsFd) -> usize {
+    let size = rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
+    let named = || std::env::var("COLUMNS").ok()?.parse().ok();
+    size.filter(|&columns| columns > 0).or_else(named).unwrap_or(80)
 }
 
 /// Whether standard output is a terminal that wants colours.

@@ -136,7 +136,7 @@ pub(crate) fn load_until_killed(plan: &LoadPlan, stop_at: u64) -> Result<Loaded>
     ledger.wait_ready(&mut child)?;
     let accounts = (0..plan.threads).map(|thread| ledger.account(thread));
     let accounts = accounts.collect::<endura::Result<Vec<_>>>()?;
-    let bar = progress::bar(plan.keys, "keys");
+    let bar = progress::count_bar(plan.keys, "keys");
     loop {
         let done: u64 = accounts.iter().map(Account::acknowledged).sum();
         bar.set_position(done);
@@ -157,7 +157,7 @@ pub(crate) fn load_until_killed(plan: &LoadPlan, stop_at: u64) -> Result<Loaded>
 /// Loads the keys that the child did not.
 pub(crate) fn finish(plan: &LoadPlan, maps: &Maps, loaded: &Loaded) -> Result<()> {
     let done = AtomicU64::new(loaded.acknowledged());
-    let bar = progress::bar(plan.keys, "keys");
+    let bar = progress::count_bar(plan.keys, "keys");
     bar.set_position(loaded.acknowledged());
     bar.reset_eta();
     in_threads(plan.threads, |thread| {

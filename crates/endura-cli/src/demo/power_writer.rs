@@ -68,7 +68,7 @@ pub(super) fn write_until_killed(
     ];
     arguments.extend(media.to_arguments().into_iter().map(Into::into));
     let mut child = Child::spawn(arguments)?;
-    let bar = progress::bar(keys, "keys");
+    let bar = progress::count_bar(keys, "keys");
     words.wait_ready(&mut child)?;
     let (begun, account) = (Instant::now(), words.account(0)?);
     while account.acknowledged() < stop_at {

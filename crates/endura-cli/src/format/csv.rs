@@ -4,16 +4,19 @@
 use endura::{LONGEST_KEY, LONGEST_VALUE};
 
 use super::lines::{Flaw, Lines};
+use super::utf16;
 use crate::values::map::Entry;
+
+/// The flaw of a line that is longer than a key, if it has one.
+pub(super) fn too_long(line: &[u8]) -> Option<&'static str> {
+    let can_be = line.contains(&b',') || line.starts_with(b"\"");
+    (!can_be).then_some("the line is too long, and has no comma")
+}
 
 /// The two fields of the next record. Empty lines are skipped.
 pub(super) fn record(lines: &mut Lines) -> Result<Option<Entry>, Flaw> {
-    let probe = |line: &[u8]| {
-        let can_be = line.contains(&b',') || line.starts_with(b"\"");
-        (!can_be).then_some("the line is too long, and has no comma")
-    };
     loop {
-        match lines.next(probe)? {
+        match lines.next(too_long)? {
             None => return Ok(None),
             Some(b"" | b"\r") => {}
             Some(line) => {
@@ -124,7 +127,10 @@ impl Reader<'_> {
 
 /// Puts the field that starts at `begin` between quotes, if it needs them.
 pub(super) fn quote(out: &mut Vec<u8>, begin: usize) {
-    if !out[begin..].iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+    let field = &out[begin..];
+    let is_plain = !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'));
+    // A file that begins with the mark of UTF-16 and has no quote before it is refused.
+    if is_plain && !utf16::has_mark(field) {
         return;
     }
     let plain = out.split_off(begin);

@@ -20,6 +20,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod tsv;
+mod utf16;
 
 pub(crate) use lines::Flaw;
 pub(crate) use name::{FORMATS, FormatName, Style};

@@ -6,14 +6,13 @@ use clap::ValueEnum;
 
 /// The text of `--help` about formats.
 pub(crate) const FORMATS: &str = "\
-Formats. The end of the file's name chooses one (the first line a dump), else tsv:
-  tsv        KEY<tab>VALUE, with escapes                          .tsv
-  csv        KEY,VALUE as in RFC 4180, any bytes, quoted          .csv
-  json       one {\"key\":K,\"value\":V} per line; bytes that are
-             not UTF-8 are {\"hex\":\"00ff\"}         .json .jsonl .ndjson
-  mdb        the text of LMDB's mdb_dump, for mdb_load            .mdb .dump
-  mdb-print  the same, with readable keys and values (mdb_dump -p)
-  lines      each line is a key as it is, every value is empty";
+Formats. The end of the file's name chooses one, else tsv; a dump is also known by its first line:
+  tsv (.tsv): KEY<tab>VALUE, with escapes
+  csv (.csv): KEY,VALUE as in RFC 4180, any bytes, quoted where that is needed
+  json (.json .jsonl .ndjson): one {\"key\":K,\"value\":V} per line; bytes that are not UTF-8 are {\"hex\":\"00ff\"}
+  mdb (.mdb .dump): the text of LMDB's mdb_dump, for mdb_load
+  mdb-print: the same, with readable keys and values (mdb_dump -p)
+  lines: each line is a key as it is, every value is empty";
 
 /// The formats, as arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::dump::{Dump, MAGIC};
 use super::lines::{Flaw, Lines};
 use super::tsv::Numbers;
-use super::{FormatName, Style, csv, json, tsv};
+use super::{FormatName, Style, csv, json, tsv, utf16};
 use crate::values::guess::{self, Chosen, Origin};
 use crate::values::map::{Entry, Schema};
 use crate::values::notation::{Notation, Written};
@@ -216,13 +216,14 @@ fn begin(lines: &mut Lines, style: Option<Style>, header: bool) -> Result<Syntax
     let is_dump = |line: Option<&[u8]>| {
         line.is_some_and(|line| line.starts_with(MAGIC) && !line.contains(&b'\t'))
     };
-    let no_bytes = matches!(style, None | Some(Style::Tsv | Style::Json));
-    let utf16 = |line: &[u8]| line.starts_with(b"\xff\xfe") || line.starts_with(b"\xfe\xff");
-    let too_long = if style == Some(Style::Json) { json::too_long } else { tsv::too_long };
-    if no_bytes && lines.peek(too_long)?.is_some_and(utf16) {
-        return Err(
-            "the file is UTF-16: `iconv -f UTF-16 -t UTF-8` makes it what is read here".into()
-        );
+    let first = match style {
+        None | Some(Style::Tsv) => lines.peek(tsv::too_long)?.filter(|line| utf16::has_mark(line)),
+        Some(Style::Json) => lines.peek(json::too_long)?.filter(|line| utf16::has_mark(line)),
+        Some(Style::Csv) => lines.peek(csv::too_long)?.filter(|line| utf16::is_text(line)),
+        Some(Style::Dump { .. } | Style::Lines) => None,
+    };
+    if let Some(line) = first {
+        return Err(utf16::flaw(line));
     }
     let syntax = match style {
         None if is_dump(lines.peek(tsv::too_long)?) => Syntax::Dump(Dump::begin(lines)?),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use endura::{Checkpoints, Pool, Stats};
+use endura_console::args::ADVANCED;
 use endura_console::outcome::tell;
 use endura_console::text::{bytes, printable};
 
@@ -20,16 +21,21 @@ const ROOTS: u64 = 8192;
 pub(crate) struct FileArgs {
     /// The file of the pool's checkpoints, if it is not the pool's name with `.checkpoint` behind it; has to be given
     /// at each open
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = ADVANCED)]
     pub(crate) checkpoint_file: Option<PathBuf>,
 }
 
 /// How often checkpoints of a pool are made.
 #[derive(clap::Args, Clone)]
 pub(crate) struct IntervalArgs {
-    /// Make a checkpoint every SECONDS while the pool is written, from now on; with 0 only on demand and when the pool is closed
-    /// [default: as the pool was left; 30 if it is new, and on a disk]
-    #[arg(long, value_name = "SECONDS", value_parser = Checkpoints::from_str)]
+    /// Make a checkpoint every SECONDS while the pool is written, from now on: 0.001 to 4,000,000 seconds; with 0 only
+    /// on demand and when the pool is closed [default: as the pool was left; 30 if it is new, and on a disk]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        value_parser = Checkpoints::from_str,
+        help_heading = ADVANCED
+    )]
     checkpoint_every: Option<Checkpoints>,
 }
 
@@ -41,13 +47,17 @@ pub(crate) struct CheckpointArgs {
     #[command(flatten)]
     interval: IntervalArgs,
     /// Fail, and make nothing, if that file holds no checkpoint: its disk may not be mounted yet
-    #[arg(long, requires = "checkpoint_file")]
+    #[arg(long, requires = "checkpoint_file", help_heading = ADVANCED)]
     checkpoint_must_exist: bool,
     /// Keep the checkpoints beside the pool again, after --checkpoint-file
-    #[arg(long, conflicts_with = "checkpoint_file")]
+    #[arg(long, conflicts_with = "checkpoint_file", help_heading = ADVANCED)]
     checkpoint_beside: bool,
     /// Make no checkpoints from now on, and remove their file: a power loss may then cost the pool
-    #[arg(long, conflicts_with_all = ["checkpoint_every", "checkpoint_beside"])]
+    #[arg(
+        long,
+        conflicts_with_all = ["checkpoint_every", "checkpoint_beside"],
+        help_heading = ADVANCED
+    )]
     no_checkpoints: bool,
 }
 

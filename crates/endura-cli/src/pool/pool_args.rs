@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use endura::explain_bus_errors;
-use endura::{Checkpoints, Error, MapOptions, Pool, PoolOptions, Types};
-use endura_console::args::{KindName, MediaArgs, MediumArgs};
+use endura::{Checkpoints, Error, MapInfo, MapOptions, Pool, PoolOptions, Types};
+use endura_console::args::{ADVANCED, KindName, MediaArgs, MediumArgs};
 use endura_console::outcome::{Failure, Result, says_where};
 use endura_console::text::printable;
 
@@ -19,11 +19,20 @@ use crate::values::notation::{Notation, Written};
 use crate::values::scalar::Reading;
 use endura::dynamic::Type;
 
+/// The map of a command that names none.
+const DEFAULT_MAP: &str = "main";
+
 /// How long to wait for a pool that somebody else has open.
 #[derive(clap::Args, Clone, Copy)]
 pub(crate) struct WaitArgs {
     /// How many seconds to wait for a pool that is open elsewhere
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = endura::settings::seconds)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "5",
+        value_parser = endura::settings::seconds,
+        help_heading = ADVANCED
+    )]
     wait: Duration,
 }
 
@@ -43,9 +52,19 @@ pub(crate) struct PoolArgs {
 pub(crate) struct MapArgs {
     #[command(flatten)]
     pub(crate) pool: PoolArgs,
+    /// The name of the map in the pool [default: main, or else the pool's only map]
+    #[arg(long, value_parser = parse_name)]
+    map: Option<String>,
+}
+
+/// The map of a command that changes one that is there.
+#[derive(clap::Args)]
+pub(crate) struct OldMapArgs {
+    #[command(flatten)]
+    pub(crate) pool: PoolArgs,
     /// The name of the map in the pool
-    #[arg(long, default_value = "main", value_parser = parse_name)]
-    pub(crate) map: String,
+    #[arg(long, default_value = DEFAULT_MAP, value_parser = parse_name)]
+    map: String,
 }
 
 /// The map of a command that makes it if need be.
@@ -58,7 +77,7 @@ pub(crate) struct NewMapArgs {
     #[command(flatten)]
     wait: WaitArgs,
     /// The name of the map in the pool; the first entry creates it
-    #[arg(long, default_value = "main", value_parser = parse_name)]
+    #[arg(long, default_value = DEFAULT_MAP, value_parser = parse_name)]
     pub(crate) map: String,
     /// The index of a new map; fast-fair and nbtree take types of at most 8 bytes [default: fast-fair for those,
     /// else roart]
@@ -191,26 +210,65 @@ impl PoolArgs {
 }
 
 impl MapArgs {
-    /// Opens the map for a command that only reads.
+    /// Opens the map for a command that only reads. It is never created: a mistyped name is an error.
     pub(crate) fn open_read_only(&self) -> Result<(Pool, OpenMap)> {
-        self.map_of(self.pool.open_read_only()?)
+        let pool = self.pool.open_read_only()?;
+        let name = match &self.map {
+            Some(name) => name.clone(),
+            None => self.pool.unnamed(&pool)?,
+        };
+        self.pool.map_of(pool, &name)
     }
 
-    /// Opens the map for a command that changes it.
+    /// Opens the map `name` again, for a command that had closed the pool.
+    pub(crate) fn open_again(&self, name: &str) -> Result<(Pool, OpenMap)> {
+        self.pool.map_of(self.pool.open_read_only()?, name)
+    }
+}
+
+impl OldMapArgs {
+    /// Opens the map for a command that changes it. It is never created.
     pub(crate) fn open(&self, how: Option<Checkpoints>) -> Result<(Pool, OpenMap)> {
-        self.map_of(self.pool.open(how)?)
+        self.pool.map_of(self.pool.open(how)?, &self.map)
+    }
+}
+
+impl PoolArgs {
+    /// The map that a command reads if it names none: `main`, or else the only map.
+    fn unnamed(&self, pool: &Pool) -> Result<String> {
+        let maps = pool.maps().map_err(|error| self.at(&error))?;
+        if maps.iter().any(|map| map.name == DEFAULT_MAP) {
+            return Ok(DEFAULT_MAP.into());
+        }
+        let what = match &*maps {
+            [only] => return Ok(only.name.clone()),
+            [] => "the pool has no map: `endura put` and `endura import` make one".into(),
+            _ => format!("the pool has several maps: choose one with --map: {}", names_of(&maps)),
+        };
+        let text = format!("{}: {what}", self.pool.display());
+        Err(Failure::Pool { code: Error::NoSuchMap { name: DEFAULT_MAP.into() }.code(), text })
     }
 
-    /// Opens the map. It is never created: a mistyped name is an error.
-    fn map_of(&self, pool: Pool) -> Result<(Pool, OpenMap)> {
-        must_exist(&pool, &self.pool.pool, &self.map, "--map")?;
-        let map = OpenMap::open(&pool, &self.map).map_err(|error| self.pool.at(&error))?;
+    /// Opens the map `name`, which must exist.
+    fn map_of(&self, pool: Pool, name: &str) -> Result<(Pool, OpenMap)> {
+        must_exist(&pool, &self.pool, name, "--map")?;
+        let map = OpenMap::open(&pool, name).map_err(|error| self.at(&error))?;
         Ok((pool, map))
     }
 }
 
 /// The most names of maps that an error lists.
 const MOST_NAMES: usize = 10;
+
+/// The names of some maps, for an error.
+fn names_of(maps: &[MapInfo]) -> String {
+    let told = maps.iter().take(MOST_NAMES).map(|map| format!("`{}`", shown_name(&map.name)));
+    let names = told.collect::<Vec<_>>().join(", ");
+    match maps.len().saturating_sub(MOST_NAMES) {
+        0 => names,
+        more => format!("{names} and {more} more, which `endura info` lists"),
+    }
+}
 
 /// Fails if the pool has no such map, and lists those it has. `option`: the option that names another map, if there is
 /// one.
@@ -219,13 +277,10 @@ pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str, option: &str) -> 
     if maps.iter().any(|map| map.name == name) {
         return Ok(());
     }
-    let told = maps.iter().take(MOST_NAMES).map(|map| format!("`{}`", shown_name(&map.name)));
-    let names = told.collect::<Vec<_>>().join(", ");
     let others = match maps.len() {
         0 => "it has none".into(),
-        1 => format!("its only map is {names}"),
-        2..=MOST_NAMES => format!("it has {names}"),
-        all => format!("it has {names} and {} more, which `endura info` lists", all - MOST_NAMES),
+        1 => format!("its only map is {}", names_of(&maps)),
+        _ => format!("it has {}", names_of(&maps)),
     };
     let option = if maps.is_empty() || option.is_empty() { "" } else { &format!(" ({option})") };
     let (path, shown) = (path.display(), shown_name(name));
@@ -233,22 +288,26 @@ pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str, option: &str) -> 
     Err(Failure::Pool { code: Error::NoSuchMap { name: name.into() }.code(), text })
 }
 
-/// The key of an argument.
-pub(crate) fn parse_key(schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
-    parse(&schema.key, "keys", &schema.types.key, argument)
+/// The key of an argument, for the map of this name.
+pub(crate) fn parse_key(map: &str, schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
+    parse(&schema.key, argument, || {
+        format!("keys of the map `{}` are `{}`", shown_name(map), schema.types.key)
+    })
 }
 
-/// The value of an argument.
-pub(crate) fn parse_value(schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
-    parse(&schema.value, "values", &schema.types.value, argument)
+/// The value of an argument, for the map of this name.
+pub(crate) fn parse_value(map: &str, schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
+    parse(&schema.value, argument, || {
+        format!("values of the map `{}` are `{}`", shown_name(map), schema.types.value)
+    })
 }
 
-fn parse(kind: &Type, what: &str, name: &str, argument: &OsStr) -> Result<Vec<u8>> {
+fn parse(kind: &Type, argument: &OsStr, types: impl FnOnce() -> String) -> Result<Vec<u8>> {
     let parsed = kind.read(Notation::Escaped, argument.as_bytes(), Reading::Lenient);
     parsed.map_err(|error| {
         Failure::Usage(format!(
-            "{error} (the {what} of this map are `{name}`; --keys and --values choose the types of \
-             a new --map)"
+            "{error} (the {}; --keys and --values choose the types of a new --map)",
+            types()
         ))
     })
 }

@@ -101,12 +101,16 @@ impl Target {
         Ok(Self { file, place })
     }
 
-    /// Gives the output its name, and replaces any file that has it.
+    /// Waits until the contents are durable. (Pipes and devices are not waited for.)
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        if matches!(self.place, Place::There) { Ok(()) } else { self.file.sync_all() }
+    }
+
+    /// Gives the output, which is durable, its name, and replaces any file that has it.
     pub(crate) fn publish(self) -> io::Result<()> {
         if matches!(self.place, Place::There) {
             return Ok(());
         }
-        self.file.sync_all()?;
         let _section = interrupt::section();
         match self.place {
             Place::There => Ok(()),

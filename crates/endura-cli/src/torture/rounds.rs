@@ -8,7 +8,7 @@ use super::place::{Place, kept_line};
 use super::report::Report;
 use super::round::Campaign;
 use crate::pool::checkpoint_args::IntervalArgs;
-use endura_console::args::{KindArgs, MediaArgs};
+use endura_console::args::{ADVANCED, KindArgs, MediaArgs};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::counted;
@@ -27,14 +27,14 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=16))]
     threads: u64,
     /// The earliest kill, in milliseconds after the writers have started
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, help_heading = ADVANCED)]
     min_ms: u64,
     /// The latest kill
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 60, help_heading = ADVANCED)]
     max_ms: u64,
     /// Where the random numbers start; the operations repeat exactly, the moments of the kills
     /// as far as the machine allows [default: random]
-    #[arg(long)]
+    #[arg(long, help_heading = ADVANCED)]
     seed: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
@@ -86,10 +86,10 @@ fn rounds(args: &Args, pool: &Path) -> Result<Report> {
         report.add(campaign.round(round, &window)?);
         bar.inc(1);
         bar.set_message(format!(
-            "{}, {} to repair, {}",
+            "{}, {}, {} to repair",
+            counted(report.violations(), "violation"),
             counted(report.acknowledged, "operation"),
-            report.rounds_with_repairs,
-            counted(report.violations(), "violation")
+            report.rounds_with_repairs
         ));
         if report.violations() > 0 {
             break;

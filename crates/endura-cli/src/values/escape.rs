@@ -3,14 +3,13 @@
 /// The text of `--help` about keys and values.
 pub(crate) const NOTATION: &str = "\
 Keys and values are written as their types are (`endura info` shows those):
-  numbers    decimal, whole ones also in hexadecimal after 0x, with `_` between
-             digits; put -- before an argument that begins with a minus. A
-             float is the nearest, and NaN(0x7ff8000000000001) a NaN of these
-             bits; a whole number that the type does not hold is an error
-  strings,   text, in which a backslash begins an escape: \\\\ backslash, \\t tab,
-  bytes      \\n newline, \\r carriage return, \\0 zero, \\xNN the byte NN
-  tuples     JSON: [20260101,\"/\"]; so are options and json itself. To create a
-             map of tuples from text, name their type: --keys '(u64, str)'
+  numbers: decimal, whole ones also in hexadecimal after 0x, with `_` between digits; put -- before an argument that \
+begins with a minus. A float is the nearest, and NaN(0x7ff8000000000001) a NaN of these bits. A whole number that the \
+type does not hold is an error.
+  strings and bytes: text, in which a backslash begins an escape: \\\\ backslash, \\t tab, \\n newline, \\r \
+carriage return, \\0 zero, \\xNN the byte NN.
+  tuples: JSON, as in [20260101,\"/\"]; so are options and json itself. To create a map of tuples from text, name their \
+type: --keys '(u64, str)'.
 What is printed is written the same way.";
 
 const ESCAPES: &str = "\\\\ \\t \\n \\r \\0 \\xNN";

@@ -66,6 +66,31 @@ fn pipes_and_devices_are_written_to_and_stay() {
     assert!(fs::metadata(&device).expect("the device").file_type().is_char_device());
 }
 
+/// A library that makes each `fsync` of the command's own files fail, as a disk does that cannot write.
+const FAILING: &str = "#include <errno.h>
+int fsync(int file) { (void)file; errno = EIO; return -1; }
+";
+
+#[test]
+fn a_disk_that_fails_is_no_success() {
+    let place = Place::new();
+    let pool = &*filled(&place, 2);
+    let (source, library) = (place.text("fsync.c"), place.text("fsync.so"));
+    fs::write(&source, FAILING).expect("a file");
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o", &library, &source]).status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        left_out("there is no C compiler");
+        return;
+    }
+    let out = place.text("out.tsv");
+    let output = command(&["export", pool, &out]).env("LD_PRELOAD", &library).output();
+    let output = output.expect("the command");
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(3), ""), "{said}");
+    assert!(said.contains(&format!("cannot write {out}: Input/output error")), "{said}");
+    assert_eq!(place.names(), ["fsync.c", "fsync.so", "pool"]);
+}
+
 #[test]
 fn links_are_followed_and_modes_kept() {
     let place = Place::new();

@@ -42,8 +42,18 @@ fn a_byte_order_mark_is_no_part_of_the_first_key() {
         assert!(text(&output.stderr).contains("byte order mark"), "{format}");
         assert_eq!(works(&["scan", pool, "--map", "roart"]), "a\tb\n", "{format}");
     }
-    let utf16 = endura_with(&["import", &place.text("new")], b"\xff\xfe1\0\t\0");
-    assert!(code(&utf16) == 3 && text(&utf16.stderr).contains("iconv"), "{}", text(&utf16.stderr));
+    for (format, input, mark) in [
+        ("tsv", &b"\xff\xfe1\0\t\0"[..], "FF FE"),
+        ("auto", b"\xfe\xff\01\0\t", "FE FF"),
+        ("csv", b"\xff\xfek\0,\0v\0\n\0", "FF FE"),
+        ("csv", b"\xfe\xff\0k\0,\0v\0\n", "FE FF"),
+        ("json", b"\xff\xfe{\0", "FF FE"),
+    ] {
+        let utf16 = endura_with(&["import", &place.text("new"), "--format", format], input);
+        let said = text(&utf16.stderr);
+        let expected = format!("the file is UTF-16 (it begins with {mark}): convert it to UTF-8");
+        assert!(code(&utf16) == 3 && said.contains(&expected), "{said}");
+    }
     assert_eq!(place.names(), ["pool"]);
 }
 
@@ -52,6 +62,14 @@ fn a_byte_order_mark_is_no_part_of_the_first_key() {
 fn keys_that_begin_with_a_mark_come_back() {
     let place = Place::new();
     let pool = &*place.pool();
+    let bytes = ["put", pool, "\\xff\\xfek\\0", "\\0v", "--map", "utf16", "--keys", "bytes"];
+    works(&[&bytes[..], &["--values", "bytes"]].concat());
+    let csv = endura(&["export", pool, "--map", "utf16", "--format", "csv"]);
+    let types = ["--format", "csv", "--keys", "bytes", "--values", "bytes"];
+    let again = &*place.text("utf16.pool");
+    let done = endura_with(&[&["import", again][..], &types].concat(), &csv.stdout);
+    assert_eq!(code(&done), 0, "{}", text(&done.stderr));
+    assert_eq!(works(&["scan", again]), "\\xff\\xfek\\x00\t\\x00v\n");
     works(&["put", pool, "\\xef\\xbb\\xbfa", "", "--map", "roart"]);
     for format in ["tsv", "csv", "json", "mdb", "lines"] {
         let out = endura(&["export", pool, "--map", "roart", "--format", format]);

@@ -3,9 +3,11 @@
 //!
 //! | module | what it tries |
 //! | --- | --- |
+//! | [`columns`] | terminals of 60, 80 and 100 columns |
 //! | [`counts`] | numbers of entries after `kill -9` |
 //! | [`export`] | targets that are pools, pipes, devices, links; interrupted exports |
 //! | [`hand_over`] | `bench` and `explore`, which are other programs |
+//! | [`help`] | the examples of all pages of help |
 //! | [`input`] | numbers, marks and names that are almost right |
 //! | [`left_over`] | every command, with each kind of failure: what remains in the folder and in the pool |
 //! | [`less`] | damage that hides entries, by every command that reads all of a pool |
@@ -20,9 +22,11 @@
 
 #![allow(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod columns;
 mod counts;
 mod export;
 mod hand_over;
+mod help;
 mod input;
 mod left_over;
 mod less;

@@ -128,7 +128,7 @@ fn a_map_that_is_missing_is_told_with_those_that_are_there() {
     made.close().expect("a close");
     let get = ends_with(3, &["get", pool, "1"]);
     assert!(get.contains("`m09` and 2 more") && !get.contains("m10"), "{get}");
-    assert!(get.contains("endura info") && get.contains("(--map)"), "{get}");
+    assert!(get.contains("endura info") && get.contains("with --map"), "{get}");
     let drop = ends_with(3, &["drop", pool, "typo"]);
     assert!(drop.contains("`m09`") && !drop.contains("--map"), "{drop}");
 }

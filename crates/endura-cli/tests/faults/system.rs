@@ -64,3 +64,29 @@ fn no_proc() {
     let complaint = ends_with(3, &["get", &place.text("nothing"), "1"]);
     assert!(complaint.contains("check the path"), "{complaint}");
 }
+
+/// The disk of the checkpoints is full: each command does its work, and says in one line what is missing.
+#[test]
+fn no_room_for_a_checkpoint() {
+    let place = Place::new();
+    let lines: String = (0..100_000).map(|i| format!("{i}\t{i}\n")).collect();
+    fs::write(place.path("in"), &lines).expect("a file");
+    let script = format!(
+        "cd '{}'; mkdir disk; mount -t tmpfs -o size=1m none disk; checkpoints='--checkpoint-file disk/c'; \
+         \"$ENDURA\" put pool 1 1 $checkpoints --checkpoint-every 1000; \
+         for call in 'import pool in' 'put pool 1 2' 'del pool 2'; do \
+         \"$ENDURA\" $call $checkpoints; echo end >&2; done",
+        place.text("")
+    );
+    let Some(output) = in_namespace(&script) else { return };
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{output:?}");
+    let told: Vec<_> = said.split("end\n").collect();
+    assert_eq!(told.len(), 4, "{said}");
+    for call in &told[..3] {
+        let lines: Vec<_> = call.lines().collect();
+        let is_told = lines.len() == 1 && lines[0].contains("closed, but without a new checkpoint");
+        assert!(is_told && lines[0].starts_with("endura: pool: "), "{said}");
+    }
+    assert!(works(&["get", &place.pool(), "1"]).contains('2'));
+}

@@ -1,4 +1,4 @@
-//! Texts for people: help, messages, tables.
+//! Texts for people: messages, tables.
 
 use std::fs;
 use std::io::Read;
@@ -10,25 +10,6 @@ use rustix::process::Signal;
 use crate::support::{
     Place, code, command, ended, ends_with, endura, endura_with, program, text, works,
 };
-
-#[test]
-fn help_fits_eighty_columns() {
-    let mut pages = vec![vec!["help".to_string()]];
-    for line in works(&["help"]).lines() {
-        let name = line.strip_prefix("  ").and_then(|line| line.split_whitespace().next());
-        if let Some(name) = name.filter(|_| !line.starts_with("   ")) {
-            pages.push(vec!["help".into(), name.into()]);
-        }
-    }
-    assert!(pages.len() > 12, "{pages:?}");
-    for page in pages {
-        let arguments: Vec<_> = page.iter().map(String::as_str).collect();
-        let output = endura(&arguments);
-        for line in text(&output.stdout).lines() {
-            assert!(line.chars().count() <= 80, "{page:?}: {line}");
-        }
-    }
-}
 
 #[test]
 fn complaints_say_what_is_there() {

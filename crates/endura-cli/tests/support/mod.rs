@@ -165,3 +165,40 @@ pub(crate) fn ends_with(expected: i32, arguments: &[&str]) -> String {
 pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
+
+/// Runs a command on a terminal of so many columns, and fails if one of its lines is longer, or of those with a
+/// percentage if `only_bars`. Gives what it wrote, without what moves the cursor; `None`, with a word, where there is no
+/// `script`.
+#[track_caller]
+pub(crate) fn lines_fit(arguments: &[&str], columns: usize, only_bars: bool) -> Option<String> {
+    let words: String = arguments.iter().map(|word| format!(" '{word}'")).collect();
+    let shell = format!("stty cols {columns} rows 24; exec '{}'{words}", program().display());
+    let mut script = Command::new("script");
+    script.args(["-qefc", &shell, "/dev/null"]).stdin(Stdio::null());
+    script.env("SHELL", "/bin/sh").env("TERM", "xterm").env_remove("COLUMNS");
+    let Ok(output) = script.output() else {
+        left_out("`script` of util-linux makes the terminal");
+        return None;
+    };
+    let written = without_escapes(&String::from_utf8_lossy(&output.stdout));
+    assert_eq!(code(&output), 0, "{arguments:?}: {written}");
+    for line in written.split(['\n', '\r']).filter(|line| !only_bars || line.contains(" %")) {
+        // The last state of a bar that stays is filled up with spaces: what follows begins on the next line.
+        let (bar, text) =
+            line.split_at(line.char_indices().nth(columns).map_or(line.len(), |at| at.0));
+        let is_filled = only_bars && bar.ends_with(' ') && !text.contains(" %");
+        assert!(text.is_empty() || is_filled, "{arguments:?} at {columns} columns: {line}");
+    }
+    Some(written)
+}
+
+/// `text` without the sequences that move the cursor or choose a colour.
+fn without_escapes(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| ('@'..='~').contains(&c)).map_or(part.len(), |at| at + 1);
+        plain.push_str(&part[end..]);
+    }
+    plain
+}

@@ -110,7 +110,7 @@ fn copy(args: &Args, old: &Pool, before: u64) -> Result<Done> {
 
 fn copy_maps(args: &Args, old: &Pool, new: &Pool, maps: &[MapInfo]) -> Result<u64> {
     let total: Option<u64> = maps.iter().map(counted_entries).sum();
-    let bar = total.map_or_else(progress::spinner, |total| progress::bar(total, "entries"));
+    let bar = total.map_or_else(progress::spinner, |total| progress::count_bar(total, "entries"));
     let copied = std::thread::scope(|scope| {
         let (end, ended) = channel::<()>();
         let bar = &bar;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{Write, stdout};
 
 use crate::pool::checkpoint_args::{CheckpointArgs, close};
-use crate::pool::pool_args::{MapArgs, about, parse_key};
+use crate::pool::pool_args::{OldMapArgs, about, parse_key};
 use crate::pool::uncounted::count_unknown;
 use crate::values::escape::NOTATION;
 use crate::values::map::{OpenMap, Schema};
@@ -14,7 +14,7 @@ use endura_console::outcome::{Answer, Result};
 #[command(after_help = NOTATION)]
 pub(crate) struct Args {
     #[command(flatten)]
-    map: MapArgs,
+    map: OldMapArgs,
     /// The key
     #[arg(allow_negative_numbers = true)]
     key: OsString,
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn remove(args: &Args, map: &OpenMap) -> Result {
-    let key = parse_key(&map.schema, &args.key)?;
+    let key = parse_key(map.name(), &map.schema, &args.key)?;
     let previous = map.remove(&key)?;
     let was_there = previous.is_some();
     match told(args, &map.schema, &key, previous.as_ref()) {

@@ -70,7 +70,7 @@ fn one(args: &Args, style: Style) -> Result<()> {
         check_len(&map, written?, "what could be read is printed")?;
     } else {
         let target = Target::open(&args.file)?;
-        let info = pool.maps()?.into_iter().find(|info| info.name == args.map.map);
+        let info = pool.maps()?.into_iter().find(|info| info.name == map.name());
         let total = info.as_ref().and_then(counted_entries);
         let (target, written) =
             export(args, &map, &mut sink, (map_bytes, total), target, &args.file)?;
@@ -179,7 +179,7 @@ fn export(
     path: &Path,
 ) -> Result<(Target, u64)> {
     let bar = match total {
-        Some(total) => progress::bar(total, "entries"),
+        Some(total) => progress::count_bar(total, "entries"),
         None => progress::spinner(),
     };
     let mut out = BufWriter::with_capacity(1 << 16, target);
@@ -196,6 +196,8 @@ fn export(
         })
     })?;
     let target = out.into_inner().map_err(|error| cannot_write(path, error.error()))?;
+    // A disk that fails reports it here at the latest, before anything is called written.
+    target.sync().map_err(|error| cannot_write(path, &error))?;
     Ok((target, written))
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result {
 
 fn look_up(args: &Args, map: &OpenMap) -> Result {
     let schema = &map.schema;
-    let key = parse_key(schema, &args.key)?;
+    let key = parse_key(map.name(), schema, &args.key)?;
     let value = map.get(&key)?;
     let mut text = Vec::new();
     match &value {

@@ -16,13 +16,12 @@ use endura_console::progress;
 use endura_console::text::{counted, grouped, printable};
 
 const GUESSES: &str = "\
-Types that --keys and --values do not name are those of the map, or of the first
-entry. Then each line must hold what would be printed of it: 00501, 1_000 and
-0x3e8 are no numbers there, but an error on their line. --keys str takes them as
-they are, and --keys u64 as the numbers that they are.
-If an import fails, a pool or a map that was new is removed. A map that was
-there keeps the entries before the wrong line; so does a new one if a signal
-ends the import.";
+Types that --keys and --values do not name are those of the map, or of the first entry. Then each line must hold what \
+would be printed of it: 00501, 1_000 and 0x3e8 are no numbers there, but an error on their line. --keys str takes them \
+as they are, and --keys u64 as the numbers that they are.
+
+If an import fails, a pool or a map that was new is removed. A map that was there keeps the entries before the wrong \
+line; so does a new one if a signal ends the import.";
 
 /// The number of entries between two updates of the progress bar.
 const ENTRIES_PER_TICK: u64 = 4096;

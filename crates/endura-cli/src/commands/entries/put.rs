@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let content = args.file.as_deref().map(read).transpose()?;
     let schema = args.map.schema_with_entry(|| guessed(args, content.as_deref()))?;
     // The entry is parsed before anything is created for it.
-    let entry = (parse_key(&schema, &args.key)?, value(args, &schema, content)?);
+    let entry = (parse_key(&args.map.map, &schema, &args.key)?, value(args, &schema, content)?);
     let checked = Schema::check_lengths(&entry);
     checked.map_err(|error| about(&args.map.pool, error.into()))?;
     let (mut writing, map) = args.map.open(&schema)?;
@@ -82,7 +82,7 @@ fn value(args: &Args, schema: &Schema, content: Option<Vec<u8>>) -> Result<Vec<u
             let read = schema.value.read(Notation::Plain, &bytes, Reading::Lenient);
             read.map_err(Failure::Message)
         }
-        None => parse_value(schema, argument(args)),
+        None => parse_value(&args.map.map, schema, argument(args)),
     }
 }
 

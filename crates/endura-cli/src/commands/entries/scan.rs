@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use endura::{Error, Pool};
 
 use crate::format::{Sink, Style};
-use crate::pool::pool_args::{MapArgs, about, parse_key};
+use crate::pool::pool_args::{MapArgs, about, parse_key, shown_name};
 use crate::pool::uncounted::check_len;
 use crate::values::escape::NOTATION;
 use crate::values::map::{OpenMap, Schema};
@@ -66,9 +66,9 @@ struct Rest {
 /// Prints one part after the other. If the reader may be slow, the pool is closed while a part is written, and opened
 /// again afterwards.
 fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
-    let (from, to) = bounds(args, &map.schema)?;
+    let (from, to) = bounds(args, map.name(), &map.schema)?;
     let mut rest = Rest { from, to, entries: args.limit.unwrap_or(u64::MAX) };
-    let schema = map.schema.clone();
+    let (name, schema) = (map.name().to_owned(), map.schema.clone());
     let mut sink = Sink::new(if args.json { Style::Json } else { Style::Tsv }, &schema);
     if !args.json {
         schema.tell_unknown();
@@ -101,12 +101,12 @@ fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
             return compared;
         }
         part.clear();
-        let (opened, found) = args.map.open_read_only()?;
+        let (opened, found) = args.map.open_again(&name)?;
         is_of_one_session &= opened.stats()?.generation == generation;
         if found.schema != schema {
             let text = "the map was replaced by one of other types during the scan";
             let (found, want) = (found.schema.types.into(), schema.types.into());
-            let code = Error::WrongTypes { name: args.map.map.clone(), found, want }.code();
+            let code = Error::WrongTypes { name: name, found, want }.code();
             return Err(Failure::Pool { code, text: text.into() });
         }
         (pool, map) = (opened, found);
@@ -158,18 +158,19 @@ fn fill(
     }
 }
 
-fn bounds(args: &Args, schema: &Schema) -> Result<Bounds> {
+fn bounds(args: &Args, map: &str, schema: &Schema) -> Result<Bounds> {
     if let Some(prefix) = &args.prefix {
         let Some(bounds) = schema.key.prefix(prefix.as_bytes()) else {
             return Err(Failure::Usage(format!(
-                "--prefix is for strings, bytes and tuples; the keys of this map are `{}`: use --from and --to",
+                "--prefix is for strings, bytes and tuples; the keys of the map `{}` are `{}`: use --from and --to",
+                shown_name(map),
                 schema.types.key
             )));
         };
         return bounds.map_err(Failure::Usage);
     }
     let bound = |argument: &Option<OsString>| {
-        argument.as_deref().map(|argument| parse_key(schema, argument)).transpose()
+        argument.as_deref().map(|argument| parse_key(map, schema, argument)).transpose()
     };
     let (from, to) = (bound(&args.from)?, bound(&args.to)?);
     if from.is_some() && to.is_some() && from > to {

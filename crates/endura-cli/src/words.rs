@@ -1,0 +1,53 @@
+//! The library's errors in the words of the command: options in place of methods.
+
+use endura_console::outcome::Failure;
+
+/// Parts of errors of the library, and what the command says in their place.
+const WORDS: [(&str, &str); 6] = [
+    (
+        "wait for it (`lock_timeout`, `--wait`), or open it read-only in every process",
+        "or wait for it with `--wait`",
+    ),
+    ("(`lock_timeout`, `--wait`)", "(`--wait`)"),
+    ("raise `max_size` (`--max-size`)", "raise `--max-size`"),
+    ("ask for a smaller `max_size`", "give a smaller `--max-size`"),
+    (
+        "this is not an endura pool: it is a folder; name a file in it; give the path of a pool,",
+        "this is a folder: give the path of a pool in it,",
+    ),
+    (
+        "overwrite it with `put`, or remove it with `delete` or `pop_first_key`",
+        "overwrite it with `endura put`, or remove it with `endura del`",
+    ),
+];
+
+/// `failure` in the words of the command.
+pub(crate) fn own(failure: Failure) -> Failure {
+    failure.reworded(|text| {
+        WORDS.iter().fold(text, |text, (library, command)| text.replace(library, command))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use endura::Error;
+
+    #[test]
+    fn errors_have_no_words_of_the_library() {
+        let io = std::io::Error::from(std::io::ErrorKind::OutOfMemory);
+        for error in [
+            Error::Locked,
+            Error::Full { need: 2, free: 1 },
+            Error::NotAPool { what: "it is a folder; name a file in it" },
+            Error::Decode { type_name: "u64".into(), source: "short".into() },
+            Error::Io { doing: "mapping the pool".into(), source: io },
+        ] {
+            let told = own(Failure::from(error));
+            let Failure::Pool { text, .. } = told else { panic!("another failure: {told:?}") };
+            for word in ["lock_timeout", "max_size", "read-only in", "name a file", "pop_first"] {
+                assert!(!text.contains(word), "{text}");
+            }
+        }
+    }
+}
