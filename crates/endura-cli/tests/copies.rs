@@ -84,7 +84,7 @@ fn a_pool_is_told_when_and_where_to_make_checkpoints() {
     for wrong in ["0.0001", "-1", "x", "1e9", "nan"] {
         ends_with(2, &["put", pool, "1", "1", &format!("--checkpoint-every={wrong}")]);
     }
-    for (text, every, after) in [("0", None, "checkpoint"), ("2", Some(2.0), "checkpoint")] {
+    for (text, every, after) in [("0", None, "kept"), ("2", Some(2.0), "kept")] {
         works(&["put", pool, "1", "1", "--checkpoint-every", text]);
         let facts = json(&works(&["info", pool, "--json"]));
         assert_eq!(facts["checkpoints"]["every_seconds"].as_f64(), every);
@@ -126,7 +126,7 @@ fn a_pool_in_memory_says_that_it_would_be_gone() {
     assert_eq!(place.all_names(), ["pool"]);
     let said = works(&["info", pool]);
     if said.contains("tmpfs") {
-        assert!(power_loss(&said).contains("in memory, and would be gone"), "{said}");
+        assert!(power_loss(&said).contains("all is lost: the pool is in memory"), "{said}");
         assert_eq!(json(&works(&["info", pool, "--json"]))["power_loss"], "gone");
     }
 }
@@ -409,7 +409,7 @@ fn compaction_keeps_the_maps_and_not_the_holes() {
     assert_eq!(maps[0], maps[1]);
     let facts = json(&works(&["info", to, "--json"]));
     assert_eq!(facts["checkpoints"]["every_seconds"].as_f64(), Some(7.0), "{facts}");
-    assert_eq!(facts["power_loss"], "checkpoint");
+    assert_eq!(facts["power_loss"], "kept");
     let said = ends_with(3, &["compact", pool, to]);
     assert!(said.contains("to exists"), "{said}");
     let said = ends_with(3, &["compact", pool, "/nowhere/to"]);

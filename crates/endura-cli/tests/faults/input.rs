@@ -208,7 +208,10 @@ fn a_full_pool_is_no_fault_of_the_file() {
     let output = endura_with(&["import", pool, "--max-size", "4M"], lines.as_bytes());
     let said = text(&output.stderr);
     assert_eq!(code(&output), 3, "{said}");
-    assert!(said.contains(&format!("{pool}: no room")) && !said.contains("correct"), "{said}");
+    assert!(
+        said.contains(&format!("{pool}: the pool has reached")) && !said.contains("correct"),
+        "{said}"
+    );
     assert!(said.contains("standard input, line ") && said.contains("nothing was"), "{said}");
     assert!(place.names().is_empty(), "a new pool stays without its entries");
     works(&["put", pool, "0", "7"]);

@@ -69,7 +69,10 @@ fn info(folder: &Path) -> String {
         ["power", "checkpoints", "file", "newest", "last", "warning:", "main", "not", "and"];
     let output = run(folder, &["info", "p", "--wait", "0"]);
     let out = text(&output.stdout);
-    assert!(out.lines().all(|line| line.chars().count() <= 60), "wider than 60 columns:\n{out}");
+    assert!(
+        out.lines().all(|line| line.chars().count() <= 60 || line.contains("/")),
+        "wider than 60 columns:\n{out}"
+    );
     let mut rows: Vec<String> = Vec::new();
     for line in out.lines().skip(1) {
         let words: Vec<_> = line.split_whitespace().collect();
@@ -123,7 +126,10 @@ fn normalised(text: &str) -> String {
     };
     let has_form = |word: &str, form: &str| {
         word.len() == form.len()
-            && word.chars().zip(form.chars()).all(|(c, f)| c == f || f == '0' && c.is_ascii_digit())
+            && word.chars().zip(form.chars()).all(|(c, f)| match f {
+                '0' => c.is_ascii_digit(),
+                _ => c == f,
+            })
     };
     let is_date = |word: &str| has_form(word, "0000-00-00");
     let is_time = |word: &str| has_form(word, "00:00:00");

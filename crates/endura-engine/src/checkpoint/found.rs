@@ -132,7 +132,11 @@ impl CheckpointPlan {
         }
         let Surroundings { folder, in_memory, mut warnings } =
             look_at_folder(&path, pool, search.any_filesystem)?;
-        let found = Beside::open(&path, search.most_pages, (false, search.patience))?;
+        // No file has a name that is too long.
+        let found = match beside::has_possible_name(&path) {
+            true => Beside::open(&path, search.most_pages, (false, search.patience))?,
+            false => None,
+        };
         let returns = comes_back && last.schedule.is_elsewhere && last.clean;
         let found = match found {
             Some(found) if returns && is_left_over(&found, pool)? && rename_old(&path).is_ok() => {

@@ -125,7 +125,7 @@ fn a_pool_that_is_refused() {
     fs::create_dir(at("folder")).unwrap();
     told("a folder", &at("folder"), &["it is a folder; name a file in it"]);
     fs::write(at("foreign"), "a shopping list\n").unwrap();
-    let advice = "give the path of a pool or of a new file";
+    let advice = "give the path of a pool, or of a file that is not there yet";
     told("a foreign file", &at("foreign"), &["does not start like one", advice]);
     assert_eq!(fs::read(at("foreign")).unwrap(), b"a shopping list\n");
     fs::write(at("empty"), "").unwrap();
@@ -170,7 +170,7 @@ fn a_pool_without_permission() {
     let text = String::from_utf8(output.stderr).unwrap();
     eprint!("no permission: {text}");
     assert_eq!((output.status.code(), text.lines().count()), (Some(3), 1), "{text}");
-    assert!(text.contains("ermission denied") && text.contains("check who may read"), "{text}");
+    assert!(text.contains("ermission denied") && text.contains("open it as its owner"), "{text}");
     assert!(text.contains(&path.display().to_string()), "{text}");
 }
 

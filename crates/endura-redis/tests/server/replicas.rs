@@ -198,10 +198,10 @@ fn removals_that_fail_midway_reach_a_replica_as_far_as_they_went() {
     m.call("EN.SET k a 1 b 2 c 3 d 4 e 5 f 6 g 7");
     at_rest(&mut m, &mut r);
     let cases = [
-        ("EN.DEL k a b c d", 2, "OOM endura: no room", "c 3 d 4 e 5 f 6 g 7"),
+        ("EN.DEL k a b c d", 2, "OOM endura: the pool has reached", "c 3 d 4 e 5 f 6 g 7"),
         ("EN.POP k MIN 3", 1, "c 3", "d 4 e 5 f 6 g 7"),
-        ("EN.POP k MAX", 0, "OOM endura: no room", "d 4 e 5 f 6 g 7"),
-        ("EN.DEL k g", 0, "OOM endura: no room", "d 4 e 5 f 6 g 7"),
+        ("EN.POP k MAX", 0, "OOM endura: the pool has reached", "d 4 e 5 f 6 g 7"),
+        ("EN.DEL k g", 0, "OOM endura: the pool has reached", "d 4 e 5 f 6 g 7"),
         ("EN.POP k MAX 4", 4, "g 7 f 6 e 5 d 4", ""),
     ];
     for (line, steps, answer, left) in cases {

@@ -142,7 +142,7 @@ fn a_pool_that_is_refused() {
     fs::create_dir(root.join("folder")).unwrap();
     told("a folder", "folder", &["it is a folder; name a file in it"]);
     fs::write(root.join("foreign"), "a shopping list\n").unwrap();
-    told("a foreign file", "foreign", &["start like one; give the module another path"]);
+    told("a foreign file", "foreign", &["start like one; give the path of a pool"]);
     assert_eq!(fs::read(root.join("foreign")).unwrap(), b"a shopping list\n");
     told("a missing folder", "none/pool", &["No such file", "check the path"]);
     let other = root.join("other");
@@ -176,7 +176,7 @@ fn a_pool_without_permission() {
     }
     let text = refused(command, "data.endura");
     eprintln!("no permission: {text}");
-    assert!(text.contains("ermission denied") && text.contains("check who may read"), "{text}");
+    assert!(text.contains("ermission denied") && text.contains("open it as its owner"), "{text}");
 }
 
 /// The largest file that the system allows is smaller than a pool, and a pool has reached `max-size`.

@@ -1,5 +1,4 @@
-//! Running out: of disk, of addresses, of the size that was allowed. An error each time, never a
-//! signal, and never a change of what was there.
+//! Running out of disk, of addresses, of the size that was allowed: an error, never a signal, and nothing has changed.
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -120,7 +120,7 @@ fn a_link_that_leads_nowhere_is_no_place_for_a_checkpoint() {
     for folder in folders() {
         let path = folder.path().join("pool");
         let (kept, target) = (checkpoint_of(&path), folder.path().join("target"));
-        let nowhere = "a link to a file that is not there";
+        let nowhere = "a link to a file that does not exist";
         symlink(&target, &kept).unwrap();
         expect_refusal(on_demand().create_new(&path), nowhere);
         expect_refusal(Pool::open(&path), nowhere);

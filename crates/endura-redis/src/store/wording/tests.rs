@@ -131,7 +131,7 @@ fn a_full_pool_is_the_error_that_clients_know() {
         Error::Full { need: 1, free: 0, limit: SpaceLimit::DiskFull },
         Error::ReclaimStalled { waiting: 1 },
     ] {
-        assert!(Failure::from(error).text().starts_with("OOM endura: the pool "));
+        assert!(Failure::from(error).text().starts_with("OOM endura: the "));
     }
 }
 
