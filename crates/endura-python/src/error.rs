@@ -98,7 +98,8 @@ fn path_in(doing: &str) -> Option<&str> {
     const BEFORE: [&str; 4] =
         ["opening ", "creating ", "the checkpoint ", "writing the pool of the checkpoint "];
     let path = BEFORE.iter().find_map(|before| doing.strip_prefix(before))?;
-    Some(path.split_once(", a symbolic link to ").map_or(path, |(path, _)| path))
+    let facts = [", a symbolic link to ", ", which belongs to "];
+    Some(facts.into_iter().find_map(|fact| path.split_once(fact)).map_or(path, |(path, _)| path))
 }
 
 /// The text of an error of the operating system. Python writes the number before it.
