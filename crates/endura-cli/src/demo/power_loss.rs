@@ -64,11 +64,11 @@ impl Show<'_> {
 
     fn write_and_kill(&self, path: &Path, ledger: &Path) -> Result<Written> {
         let before = self.before();
-        step(1, "A child process writes, makes a checkpoint, and goes on writing")?;
+        step(1, "A child process writes, makes a checkpoint, writes on")?;
         let stop_at = before + self.keys / 4;
         let written = write_until_killed((path, ledger), (before, stop_at, self.keys), self.media)?;
         say(&format!(
-            "   {}, a checkpoint, {} more in {}; then killed with SIGKILL\n",
+            "   {}, a checkpoint, {} more in {},\n   then killed with SIGKILL\n",
             counted(before, "key"),
             grouped(written.acknowledged - before),
             duration(written.since)
@@ -85,7 +85,7 @@ impl Show<'_> {
             Failure::Message("the pool was not taken back: is it on persistent memory?".into())
         })?;
         say(&format!(
-            "   taken back to its checkpoint after {}, with {} of pages\n",
+            "   back at its checkpoint after {}, {} written\n",
             duration(took),
             bytes(restored.written_bytes)
         ))?;
@@ -93,10 +93,10 @@ impl Show<'_> {
     }
 
     fn look(&self, pool: &Pool, maps: &Maps) -> Result<Found> {
-        step(4, "Every key of the checkpoint is looked up, and the maps are searched for others")?;
+        step(4, "All keys are looked up, the maps are searched for others")?;
         let (found, took) = timed(|| verify::complete(maps, self.before()))?;
         say(&format!(
-            "   {} of {} found ({}):\n   {} missing, {} wrong, {} that are not of the checkpoint",
+            "   {} of {} found ({}):\n   {} missing, {} wrong, {} of later writes",
             grouped(found.right),
             counted(self.before(), "key"),
             duration(took),
@@ -138,10 +138,7 @@ impl Show<'_> {
         line("pages written for that", bytes(restored.written_bytes));
         table.write(&mut out)?;
         let text = if found.is_sound() {
-            format!(
-                "Kept: all that the checkpoint had. Lost: the {} after it.",
-                duration(written.since)
-            )
+            format!("Kept: the checkpoint. Lost: the {} after it.", duration(written.since))
         } else {
             "THE POOL IS NOT WHAT ITS CHECKPOINT WAS.".into()
         };
@@ -152,7 +149,7 @@ impl Show<'_> {
 
 /// Changes the file of the pool as a power loss might.
 fn cut_power(path: &Path) -> Result<()> {
-    step(2, "The power fails: what was in memory is gone, the disk has pages of all times")?;
+    step(2, "The power fails: the disk has old pages and new ones")?;
     let failed = |error| Failure::at_path("cannot change", path, &error);
     let file = File::options().read(true).write(true).open(path).map_err(failed)?;
     let pages = file.metadata().map_err(failed)?.len() / PAGE;
@@ -170,7 +167,7 @@ fn cut_power(path: &Path) -> Result<()> {
     let refused = Pool::options().restore(false).open_existing(path);
     match refused {
         Err(Error::NeedsRestore { .. }) => {
-            say("   without a checkpoint it would be refused: `the pool may be torn`\n")
+            say("   without a checkpoint: refused (`the pool may be torn`)\n")
         }
         Ok(_) => Err(Failure::Message("a torn pool was opened as if nothing were".into())),
         Err(error) => Err(Failure::at(path, &error)),

@@ -80,10 +80,7 @@ fn load_and_kill(plan: &LoadPlan, report: &mut Report) -> Result<()> {
     let percent = fastrand::u64(45..=55);
     report.progress = load_until_killed(plan, plan.keys * percent / 100)?;
     let done = report.progress.acknowledged();
-    say(&format!(
-        "   killed with SIGKILL when it had been told of {}\n",
-        counted(done, "stored key")
-    ))
+    say(&format!("   killed with SIGKILL after {}\n", counted(done, "acknowledged key")))
 }
 
 fn reopen(plan: &LoadPlan, report: &mut Report) -> Result<(Pool, Maps)> {
@@ -97,12 +94,12 @@ fn reopen(plan: &LoadPlan, report: &mut Report) -> Result<(Pool, Maps)> {
     report.first_lookup = begun.elapsed();
     let found = if found == Lookup::Right { "found" } else { "MISSING" };
     let (open, lookup) = (duration(report.open), duration(report.first_lookup));
-    say(&format!("   open after {open}, the last stored key {found} after {lookup}\n"))?;
+    say(&format!("   open after {open}, its last key {found} after {lookup}\n"))?;
     Ok((pool, maps))
 }
 
 fn verify_acknowledged(pool: &Pool, maps: &Maps, report: &mut Report) -> Result<()> {
-    step(3, "Every acknowledged key is looked up, and the maps are searched")?;
+    step(3, "All acknowledged keys are looked up, all maps searched")?;
     let (found, took) = timed(|| verify::after_kill(maps, &report.progress))?;
     report.after_kill = found;
     say(&format!(
@@ -117,7 +114,8 @@ fn verify_acknowledged(pool: &Pool, maps: &Maps, report: &mut Report) -> Result<
     let (checked, took) = timed(|| Ok(pool.verify()?))?;
     report.repairs_pending = checked.repairs_pending();
     let repairs = counted(report.repairs_pending, "half-done change");
-    say(&format!("   structure sound, {repairs} left for writers to repair ({})\n", duration(took)))
+    let took = duration(took);
+    say(&format!("   structure sound ({took}),\n   {repairs} left for writers to repair\n"))
 }
 
 fn finish(plan: &LoadPlan, maps: &Maps, report: &mut Report) -> Result<()> {
@@ -128,7 +126,7 @@ fn finish(plan: &LoadPlan, maps: &Maps, report: &mut Report) -> Result<()> {
     let (found, took) = timed(|| verify::complete(maps, plan.keys))?;
     report.complete = Some(found);
     say(&format!(
-        "   {} loaded ({}), {} of {} found ({})\n",
+        "   {} loaded ({}),\n   {} of {} found ({})\n",
         counted(plan.keys - report.progress.acknowledged(), "key"),
         duration(loaded),
         grouped(found.right),
@@ -138,7 +136,7 @@ fn finish(plan: &LoadPlan, maps: &Maps, report: &mut Report) -> Result<()> {
 }
 
 fn show_ranges(maps: &Maps) -> Result<()> {
-    step(5, "Range scans: the first entries from the middle of the keys on")?;
+    step(5, "Range scans: the first entries from the middle on")?;
     let mut table = Table::new(1, &["", "key", "value"]);
     maps.samples(3)?.into_iter().for_each(|row| table.row(row));
     table.write(&mut stdout().lock())?;

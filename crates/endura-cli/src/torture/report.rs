@@ -114,7 +114,7 @@ impl Report {
         if self.repairs_expected && self.rounds >= 10 && few {
             writeln!(
                 out,
-                "Few kills left something to repair: this run proves little. Try more threads."
+                "Few kills left something to repair:\nthis run proves little. Try more threads."
             )?;
         }
         let sound = self.violations() == 0;
