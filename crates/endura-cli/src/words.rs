@@ -3,18 +3,14 @@
 use endura_console::outcome::Failure;
 
 /// Parts of errors of the library, and what the command says in their place.
-const WORDS: [(&str, &str); 6] = [
+const WORDS: [(&str, &str); 5] = [
     (
         "wait for it (`lock_timeout`, `--wait`), or open it read-only in every process",
         "or wait for it with `--wait`",
     ),
     ("(`lock_timeout`, `--wait`)", "(`--wait`)"),
-    ("raise `max_size` (`--max-size`)", "raise `--max-size`"),
+    ("a larger `max_size` (`--max-size`)", "a larger `--max-size`"),
     ("ask for a smaller `max_size`", "give a smaller `--max-size`"),
-    (
-        "this is not an endura pool: it is a folder; name a file in it; give the path of a pool,",
-        "this is a folder: give the path of a pool in it,",
-    ),
     (
         "overwrite it with `put`, or remove it with `delete` or `pop_first_key`",
         "overwrite it with `endura put`, or remove it with `endura del`",

@@ -161,7 +161,7 @@ fn a_pool_that_is_full() {
     let (_place, pool) = &filled();
     let lines: String = (0..200_000).map(|i| format!("{i}\t{i}\n")).collect();
     let import = endura_with(&["import", pool, "--max-size", "1M"], lines.as_bytes());
-    says("import", &import, 3, ["no room", pool, "--max-size"]);
+    says("import", &import, 3, ["largest size", pool, "--max-size"]);
 }
 
 #[test]
