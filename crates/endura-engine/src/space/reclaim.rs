@@ -208,16 +208,17 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// The result of an operation after its first error. It takes the operation by value: a reference to it that left the
-    /// fast path would make the compiler keep in memory, on every call, what the operation has captured.
+    /// The result of an operation after its first error. It takes the operation by value. If [`with_room`](Self::with_room)
+    /// passed a reference instead, the compiler would have to keep what the operation has captured in memory, on every
+    /// call.
     #[cold]
     #[inline(never)]
     fn after_error<T>(&self, error: Error, mut operation: impl FnMut() -> Result<T>) -> Result<T> {
         self.settle_error(error, &mut operation)
     }
 
-    /// Damage is noted, and after a lack of space the operation runs again. Compiled once for each type of result, for
-    /// the operations differ in the closures of callers.
+    /// Notes damage, and runs the operation again after a lack of space. The type of the operation differs with each closure
+    /// of a caller; as a `dyn` it does not, so this function is compiled once for each type of result.
     fn settle_error<T>(&self, error: Error, operation: &mut dyn FnMut() -> Result<T>) -> Result<T> {
         let result = match error {
             full @ Error::Full { .. } => self.again_with_room(full, operation),

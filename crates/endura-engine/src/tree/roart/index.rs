@@ -30,8 +30,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         check_tree(&self.open.pin()?, self.open.map().root(), visit)
     }
 
-    /// Runs a write as [`Space::with_room`](crate::space::Space::with_room) does. By reference and without its type, so
-    /// that the path after an error is compiled once: a write has too many steps for that to show.
+    /// Runs a write as [`Space::with_room`](crate::space::Space::with_room) does. The write is passed as a `dyn`, so that
+    /// the path after an error is compiled once, and not for each closure of a caller.
     #[inline]
     fn with_room(&self, write: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         self.open.space().with_room(write)
