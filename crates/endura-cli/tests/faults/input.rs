@@ -44,7 +44,7 @@ fn a_byte_order_mark_is_no_part_of_the_first_key() {
     }
     for (format, input, mark) in [
         ("tsv", &b"\xff\xfe1\0\t\0"[..], "FF FE"),
-        ("auto", b"\xfe\xff\01\0\t", "FE FF"),
+        ("auto", b"\xfe\xff\x001\0\t", "FE FF"),
         ("csv", b"\xff\xfek\0,\0v\0\n\0", "FF FE"),
         ("csv", b"\xfe\xff\0k\0,\0v\0\n", "FE FF"),
         ("json", b"\xff\xfe{\0", "FF FE"),

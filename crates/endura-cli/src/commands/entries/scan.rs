@@ -106,7 +106,7 @@ fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
         if found.schema != schema {
             let text = "the map was replaced by one of other types during the scan";
             let (found, want) = (found.schema.types.into(), schema.types.into());
-            let code = Error::WrongTypes { name: name, found, want }.code();
+            let code = Error::WrongTypes { name, found, want }.code();
             return Err(Failure::Pool { code, text: text.into() });
         }
         (pool, map) = (opened, found);
