@@ -74,7 +74,7 @@ fn a_file_that_is_missing_or_foreign() {
             3,
             ["not an endura pool", foreign, "give the path of a pool"],
         );
-        says(command, &call(folder), 3, ["folder", folder, "give the path of a pool"]);
+        says(command, &call(folder), 3, ["it is a folder", folder, "name a file in it"]);
         says(command, &call(nowhere), 3, ["No such file", nowhere, "check the path"]);
     }
     for command in ["scan", "info", "check", "count", "export", "checkpoint"] {
@@ -125,12 +125,13 @@ fn no_permission() {
     };
     mode(&place.text(""), 0o755);
     mode(pool, 0o000);
-    let refused = ["Permission denied", "who may read and write"];
+    let refused = ["Permission denied", "open it as its owner"];
     let [what, act] = refused;
     for arguments in [&["get", pool, "1"][..], &["put", pool, "1", "1"], &["info", pool]] {
         says(arguments[0], &as_stranger(place, arguments), 3, [what, pool, act]);
     }
     let closed = &*place.text("closed");
+    let act = "who may read and write";
     fs::create_dir(closed).expect("a folder");
     mode(closed, 0o555);
     let new = &*place.text("closed/new");

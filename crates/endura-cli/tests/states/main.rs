@@ -6,9 +6,6 @@
 //! | --- | --- |
 //! | write the page | `ENDURA_BLESS=1 cargo test -p endura-cli --test states` |
 //! | get the files of all states, as `FOLDER/<state>/p` | `ENDURA_STATES=FOLDER cargo test -p endura-cli --test states make` |
-//!
-//! The rows of Python, memcached and Redis on the page belong to the tests of those faces. This test keeps them as they
-//! are.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by a panic")]
 
@@ -28,7 +25,7 @@ fn each_state_has_its_sentences() {
     let mut new = page::HEAD.to_owned();
     for state in STATES {
         new += &match make::place_for(state) {
-            Some(_) => page::section(state, &says::all(state), &old),
+            Some(_) => page::section(state, &says::all(state)),
             None => page::section_of(&old, state.name).expect("the page has the state"),
         };
     }
@@ -56,11 +53,11 @@ fn no_sentence_of_the_page_contradicts_its_neighbour() {
         let whole = says("`endura check`").contains(": sound");
         assert!(!(whole && says("Rust").contains("torn")), "{section}");
         assert!(!(info.contains("nothing is lost") && info.contains("back to")), "{section}");
-        assert!(!(info.contains("refused") && info.contains(" old")), "{section}");
+        assert!(!(info.contains("is refused") && info.contains(" s old")), "{section}");
     }
 }
 
-/// For the tests of other faces.
+/// For a person who looks at the states with a program of their own.
 #[test]
 fn make() {
     let Some(folder) = std::env::var_os("ENDURA_STATES") else { return };

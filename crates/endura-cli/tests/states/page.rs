@@ -7,26 +7,17 @@ pub(crate) const HEAD: &str = "\
 # States of a pool
 
 For users who have a message in front of them, and want to know what it means and what comes next. For each state of a
-pool, this page has what each command and each library says about it. The pool is `p`, and its checkpoint
-`p.checkpoint`. *Rust* opens the pool for writing; after a `:` follows the text of the error.
+pool, this page has what the commands and the library say about it. The pool is `p`, and its checkpoint
+`p.checkpoint`. *Rust* opens the pool for writing; after a `:` follows the text of the error. Python, memcached and Redis
+say the same as Rust, with the names of their own settings.
 
 `cargo test -p endura-cli --test states` puts a pool into each of these states and compares what it hears with this
 page; with `ENDURA_BLESS=1` it writes the page.
 ";
 
-/// The voices whose tests are elsewhere.
-const FACES: [&str; 3] = ["Python", "memcached", "Redis"];
-
-/// The section of a state. The rows of the faces are taken from the old page.
-pub(crate) fn section(state: &State, said: &[Said], old: &str) -> String {
-    let old = section_of(old, state.name).unwrap_or_default();
-    let own = said.iter().map(|(who, text)| row(who, text));
-    let others = FACES.iter().map(|who| {
-        let start = format!("| {who} |");
-        let found = old.lines().find(|line| line.starts_with(&start));
-        found.map_or_else(|| row(who, "–"), |line| format!("{line}\n"))
-    });
-    let rows: String = own.chain(others).collect();
+/// The section of a state.
+pub(crate) fn section(state: &State, said: &[Said]) -> String {
+    let rows: String = said.iter().map(|(who, text)| row(who, text)).collect();
     format!(
         "\n## {}\n\n{}\n\n| asked | says |\n| --- | --- |\n{rows}",
         title(state.name),

@@ -25,7 +25,7 @@ const FLUSHED_IN_VAIN: &str = "the pool is opened as persistent memory, which it
      here, and a power loss may tear it all the same (--media page-cache)";
 
 /// The widest text in the second column, so that no line is wider than 60 columns.
-const WIDE: usize = 42;
+const WIDE: usize = 41;
 
 const ENTRIES_PER_TICK: u64 = 4096;
 
