@@ -10,16 +10,18 @@ use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use endura::{Map, MapOptions, Pool};
 use endura_engine::checkpoint::Checkpoints;
 use endura_engine::checkpoint::copy::{Copier, Pages, When};
 use endura_engine::checkpoint::file::CheckpointFile;
 use endura_engine::checkpoint::restore;
+use endura_engine::media::Mapped;
 use endura_engine::os::door::DiskFile;
-use endura_engine::space::Superblock;
+use endura_engine::space::{Space, Superblock};
 use endura_engine::{Kind, Result};
 
 use disk::Losing;
@@ -311,4 +313,69 @@ fn a_power_loss_at_any_moment_leaves_a_checkpoint() {
             });
         }
     });
+}
+
+/// A disk below checkpoints that closes the pool at the first write.
+#[derive(Clone)]
+struct Closing {
+    disk: Losing,
+    space: Arc<Space<Mapped>>,
+    writes: Arc<AtomicU64>,
+}
+
+impl fmt::Debug for Closing {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.disk.fmt(out)
+    }
+}
+
+impl DiskFile for Closing {
+    fn length(&self) -> io::Result<u64> {
+        self.disk.length()
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        self.disk.read_at(bytes, at)
+    }
+
+    fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        if self.writes.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.space.close().unwrap();
+        }
+        self.disk.write_at(bytes, at)
+    }
+
+    fn allocate(&self, from: u64, end: u64) -> io::Result<()> {
+        self.disk.allocate(from, end)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.disk.sync()
+    }
+}
+
+/// A close waits for the rounds of other threads. So they end soon after it has begun, however large the pool is.
+#[test]
+fn a_round_ends_soon_after_a_close_has_begun() {
+    for pages in [Pages::All, Pages::Noted] {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let path = folder.path().join("pool");
+        let options = Pool::options().checkpoints(Checkpoints::on_demand()).max_size(128 << 20);
+        let pool = options.create_new(&path).unwrap();
+        let map = pool.map::<u64, [u8]>("map").unwrap();
+        (0..64).for_each(|key| drop(map.put(key, &vec![7; 1 << 20]).unwrap()));
+        let superblock = superblock_of(&path);
+        let disk = Closing {
+            disk: Losing::ending_at(u64::MAX),
+            space: Arc::clone(pool.space()),
+            writes: Arc::default(),
+        };
+        let mut file = CheckpointFile::open(disk.clone(), 1 << 20).unwrap();
+        let mut copier = Copier::default().with_most_in_hold(0);
+        let made = copier.round(pool.space(), &mut file, &superblock, (pages, When::Open));
+        assert!(format!("{made:?}").contains("Closed"), "{made:?}");
+        let writes = disk.writes.load(Ordering::Relaxed);
+        // Of more than 64, for a write has 1 MiB at the most. A copy of all pages looks every 8 MiB.
+        assert!((1..=16).contains(&writes), "{pages:?}: {writes} writes");
+    }
 }
