@@ -363,7 +363,7 @@ fn a_round_ends_soon_after_a_close_has_begun() {
         let options = Pool::options().checkpoints(Checkpoints::on_demand()).max_size(128 << 20);
         let pool = options.create_new(&path).unwrap();
         let map = pool.map::<u64, [u8]>("map").unwrap();
-        (0..64).for_each(|key| drop(map.put(key, &vec![7; 1 << 20]).unwrap()));
+        (0..64).for_each(|key| _ = map.put(key, &vec![7; 1 << 20]).unwrap());
         let superblock = superblock_of(&path);
         let disk = Closing {
             disk: Losing::ending_at(u64::MAX),
