@@ -11,7 +11,7 @@ use std::str::FromStr;
 use clap::Parser;
 use endura::{Checkpoints, Pool, Restored};
 use endura_console::outcome::{Answer, Failure, Result, arguments, exit, says_where, tell};
-use endura_console::text::{duration, parse_size, printable};
+use endura_console::text::{parse_size, printable};
 use endura_memcached::{
     Config, MAX_ITEM, Server, StoreOptions, allow_connections, in_words, sentence,
 };
@@ -165,11 +165,13 @@ fn at_pool(path: &Path, error: &endura::Error) -> Failure {
 
 /// What an open has restored, as a sentence.
 fn told(pool: &Path, restored: &Restored) -> String {
-    let (pool, age) = (pool.display(), duration(restored.at.elapsed().unwrap_or_default()));
+    let (pool, age) = (pool.display(), restored.at.elapsed().unwrap_or_default().as_secs());
     let text = match restored.reason {
-        None => format!("{pool}: the pool was missing: made anew from its checkpoint of {age} ago"),
+        None => {
+            format!("{pool}: the pool was missing: made anew from its checkpoint of {age} s ago")
+        }
         Some(reason) => format!(
-            "{pool}: taken back to its checkpoint of {age} ago, because {}; later writes are lost",
+            "{pool}: taken back to its checkpoint of {age} s ago, because {}; later writes are lost",
             in_words(reason)
         ),
     };

@@ -141,6 +141,7 @@ def test_read_only(path):
             lambda: map.compare_exchange("a", 1, 2),
             lambda: map.add("b", 1),
             lambda: map.setdefault("b", 1),
+            lambda: map.remove_range("a"),
         ]
         writes += [lambda: pool.drop("m"), lambda: pool.rename("m", "n")]
         for write in writes:

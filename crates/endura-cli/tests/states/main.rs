@@ -5,10 +5,12 @@
 //! | to | run |
 //! | --- | --- |
 //! | write the page | `ENDURA_BLESS=1 cargo test -p endura-cli --test states` |
-//! | get the files of all states, as `FOLDER/<state>/p` | `ENDURA_STATES=FOLDER cargo test -p endura-cli --test states make` |
+//! | hear the servers as well | `ENDURA_STATES_SERVERS=1 cargo test -p endura-memcached -p endura-redis -p endura-cli --test server --test states` |
+//! | hear Python as well | `ENDURA_STATES_PYTHON=PROGRAM cargo test -p endura-cli --test states`, after `.ci/python` |
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod faces;
 mod make;
 mod page;
 mod says;
@@ -25,7 +27,7 @@ fn each_state_has_its_sentences() {
     let mut new = page::HEAD.to_owned();
     for state in STATES {
         new += &match make::place_for(state) {
-            Some(_) => page::section(state, &says::all(state)),
+            Some(_) => page::section(state, &says::all(state), &old),
             None => page::section_of(&old, state.name).expect("the page has the state"),
         };
     }
@@ -54,17 +56,6 @@ fn no_sentence_of_the_page_contradicts_its_neighbour() {
         assert!(!(whole && says("Rust").contains("torn")), "{section}");
         assert!(!(info.contains("nothing is lost") && info.contains("back to")), "{section}");
         assert!(!(info.contains("is refused") && info.contains(" s old")), "{section}");
-    }
-}
-
-/// For a person who looks at the states with a program of their own.
-#[test]
-fn make() {
-    let Some(folder) = std::env::var_os("ENDURA_STATES") else { return };
-    for state in STATES.iter().filter(|state| !state.is_open) {
-        let folder = Path::new(&folder).join(state.name.replace(' ', "-"));
-        std::fs::create_dir_all(&folder).unwrap();
-        (state.make)(&folder);
     }
 }
 

@@ -1,27 +1,35 @@
 //! The page `docs/states.md`.
 
 use crate::make::State;
-use crate::says::Said;
 
 pub(crate) const HEAD: &str = "\
 # States of a pool
 
 For users who have a message in front of them, and want to know what it means and what comes next. For each state of a
 pool, this page has what the commands and the library say about it. The pool is `p`, and its checkpoint
-`p.checkpoint`. *Rust* opens the pool for writing; after a `:` follows the text of the error. Python, memcached and Redis
-say the same as Rust, with the names of their own settings.
+`p.checkpoint`. *Rust* and *Python* open the pool for writing; after a `:` follows the text of the error. *memcached* and
+*Redis* are servers that start with the pool.
 
 `cargo test -p endura-cli --test states` puts a pool into each of these states and compares what it hears with this
-page; with `ENDURA_BLESS=1` it writes the page.
+page; with `ENDURA_BLESS=1` it writes the page. `.ci/run` does the same for Python and the servers.
 ";
 
-/// The section of a state.
-pub(crate) fn section(state: &State, said: &[Said]) -> String {
-    let rows: String = said.iter().map(|(who, text)| row(who, text)).collect();
+/// The section of a state. The rows of voices that were not asked are taken from the old page.
+pub(crate) fn section(state: &State, said: &[(&'static str, Option<String>)], old: &str) -> String {
+    let old = section_of(old, state.name).unwrap_or_default();
+    let rows = said.iter().map(|(who, text)| match text {
+        Some(text) => row(who, text),
+        None => {
+            let start = format!("| {who} |");
+            let found = old.lines().find(|line| line.starts_with(&start));
+            found.map(|line| format!("{line}\n")).unwrap_or_default()
+        }
+    });
     format!(
-        "\n## {}\n\n{}\n\n| asked | says |\n| --- | --- |\n{rows}",
+        "\n## {}\n\n{}\n\n| asked | says |\n| --- | --- |\n{}",
         title(state.name),
-        state.story
+        state.story,
+        rows.collect::<String>()
     )
 }
 

@@ -154,6 +154,11 @@ impl Options {
         let chosen = choice.and_then(|choice| choice.file.clone());
         let is_chosen = chosen.is_some();
         let from = chosen.unwrap_or_else(|| beside::default_path(path));
+        let is_off = choice.is_some_and(|choice| !choice.schedule.is_on);
+        if is_off && !beside::has_possible_name(&from) {
+            // There is no such file, and none will be made.
+            return Ok(None);
+        }
         let found = Beside::open(&from, u32::MAX, (read_only, PATIENCE))?;
         match found.as_ref().and_then(Beside::newest) {
             None if choice.is_some_and(|choice| choice.must_exist) => {
