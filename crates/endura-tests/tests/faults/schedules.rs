@@ -133,10 +133,11 @@ fn an_old_checkpoint_beside_the_pool_is_renamed_when_they_come_back() {
 fn a_name_that_leaves_none_for_the_checkpoint() {
     for folder in folders() {
         let [fits, too_long] = [244, 245].map(|len| folder.path().join("n".repeat(len)));
-        let pool = Pool::open(&fits).unwrap();
+        let beside = Pool::options().checkpoints(Checkpoints::on_demand());
+        let pool = beside.open(&fits).unwrap();
         pool.checkpoint().unwrap();
         pool.close().unwrap();
-        let refused = Pool::open(&too_long).unwrap_err();
+        let refused = beside.open(&too_long).unwrap_err();
         assert!(refused.to_string().contains("at most 244 bytes"), "{refused}");
         assert!(!too_long.exists(), "nothing is left behind");
         let none = Pool::options().checkpoints(Checkpoints::off());
