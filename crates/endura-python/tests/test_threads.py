@@ -268,15 +268,38 @@ def test_events_are_records(path, program):
 
 
 def test_the_main_thread_stays_the_main_thread(path, program):
-    """An event imports ``logging``, and that ``threading``, which takes the thread that imports it first for the main one."""
+    """An open imports ``logging``, and that ``threading``, which takes the thread that imports it first for the main one."""
     program.run(
         """
-        import time
-        pool = endura.open(path)
+        import _thread, time
+        opened = []
+        _thread.start_new_thread(lambda: opened.append(endura.open(path)), ())
+        while not opened: time.sleep(0.01)
+        pool = opened[0]
         pool.map("m", int, bytes).put_many(range(1000), [b"x" * 10000] * 1000)
         time.sleep(0.2)
         import threading
         assert threading.main_thread() is threading.current_thread()
+        """
+    )
+
+
+def test_the_thread_of_events_imports_nothing(path, program):
+    """A fork beside an import could wait for it, and it for the fork: Python 3.12 imports what shows a warning of threads."""
+    program.run(
+        """
+        import _thread, time
+        importers, logged = set(), []
+        sys.addaudithook(lambda event, _: event == "import" and importers.add(_thread.get_ident()))
+        pool = endura.open(path)
+        import logging
+        class Handler(logging.Handler):
+            def emit(self, record): logged.append(_thread.get_ident())
+        logging.getLogger("endura").setLevel(1)
+        logging.getLogger("endura").addHandler(Handler())
+        pool.map("m", int, bytes).put_many(range(1000), [b"x" * 10000] * 1000)
+        while not logged: time.sleep(0.01)
+        assert importers == {_thread.get_ident()} and importers.isdisjoint(logged)
         """
     )
 

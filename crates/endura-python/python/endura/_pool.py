@@ -17,8 +17,8 @@ from ._errors import Forked
 from ._types import key_name, value_codec, value_name
 
 # Two modules are imported here although only later calls need them. ``threading`` takes the thread that imports it first
-# for the main thread, whose end waits for the others. That must not be a thread of a pool, which imports ``logging`` for
-# its first event. ``_views`` is needed by methods of maps, whose first call may come from a daemon thread while the
+# for the main thread, whose end waits for the others. That must not be the one that opens a pool, which imports
+# ``logging`` for the events. ``_views`` is needed by methods of maps, whose first call may come from a daemon thread while the
 # interpreter ends.
 
 _K = TypeVar("_K")

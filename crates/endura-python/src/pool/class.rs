@@ -50,6 +50,7 @@ impl Pool {
         accept_unclean: bool,
         allow_any_filesystem: bool,
     ) -> PyResult<Self> {
+        events::prepare(py)?;
         let name = path.clone();
         let mut options = endura::Pool::options()
             .read_only(read_only)
