@@ -82,6 +82,8 @@ fn logger(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 }
 
 fn write(py: Python<'_>, path: &Path, level: u8, text: &str) -> PyResult<()> {
+    // As a `str`: a `Path` would import `pathlib`.
+    let path = path.as_os_str();
     call(logger(py)?, (level, intern!(py, "%s: %s"), path, text)).map(drop)
 }
 
