@@ -5,9 +5,9 @@ from __future__ import annotations
 import atexit
 import builtins
 import collections.abc
+import logging  # noqa: F401
 import os
 import sys
-import threading  # noqa: F401
 import weakref
 from typing import Any, TypeVar, overload
 
@@ -18,10 +18,9 @@ from ._errors import Forked
 from ._stored import stored_as
 from ._types import key_name, value_codec, value_name
 
-# Two modules are imported here although only later calls need them. ``threading`` takes the thread that imports it first
-# for the main thread, whose end waits for the others. That must not be the one that opens a pool, which imports
-# ``logging`` for the events. ``_views`` is needed by methods of maps, whose first call may come from a daemon thread while the
-# interpreter ends.
+# Three modules are imported here although only later calls need them. ``logging`` is for the events of a pool, whose thread
+# may import nothing. It imports ``threading``, which takes the thread that imports it first for the main thread. ``_views``
+# is needed by methods of maps, whose first call may come from a daemon thread while the interpreter ends.
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")

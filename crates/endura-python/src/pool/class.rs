@@ -52,7 +52,6 @@ impl Pool {
         allow_any_filesystem: bool,
     ) -> PyResult<Self> {
         let path = path.into_inner();
-        events::prepare(py)?;
         let name = path.clone();
         let mut options = endura::Pool::options()
             .read_only(read_only)

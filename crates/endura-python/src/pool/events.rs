@@ -64,30 +64,19 @@ pub(crate) fn forget_threads() {
     LOGGING.store(0, Ordering::SeqCst);
 }
 
-/// Called by the thread that opens a pool, before there are events.
-///
-/// The thread of events imports nothing: an import has the lock of its module, and a fork waits for locks of modules while
-/// it has the interpreter's lock of imports (it warns of threads, and Python 3.12 imports what shows a warning), so both
-/// would wait for each other without an end.
-pub(super) fn prepare(py: Python<'_>) -> PyResult<()> {
-    logger(py).map(drop)
-}
-
-/// The method `log` of the logger `endura`.
-fn logger(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+/// Imports nothing: an import has the lock of its module. A fork waits for such locks while it has the interpreter's lock of
+/// imports (it warns of threads, and Python 3.12 imports what shows a warning), so both would wait for each other for ever.
+/// The module `endura` has imported `logging` before.
+fn write(py: Python<'_>, path: &Path, level: u8, text: &str) -> PyResult<()> {
     let log = LOG.get_or_try_init(py, || {
         let import = py.import(intern!(py, "builtins"))?.getattr(intern!(py, "__import__"))?;
         let logger = call(&import, ("logging",))?.getattr(intern!(py, "getLogger"))?;
         let logger = logger.call1((intern!(py, "endura"),))?;
         Ok::<_, PyErr>(logger.getattr(intern!(py, "log"))?.unbind())
     })?;
-    Ok(log.bind(py))
-}
-
-fn write(py: Python<'_>, path: &Path, level: u8, text: &str) -> PyResult<()> {
     // As a `str`: a `Path` would import `pathlib`.
     let path = path.as_os_str();
-    call(logger(py)?, (level, intern!(py, "%s: %s"), path, text)).map(drop)
+    call(log.bind(py), (level, intern!(py, "%s: %s"), path, text)).map(drop)
 }
 
 fn record(event: &Event) -> (u8, String) {
