@@ -240,10 +240,10 @@ def test_no_handler_of_logging_holds_the_pool(path, program, listener, waits):
         logging.getLogger("endura").setLevel(1)
         logging.getLogger("endura").addHandler(Handler())
         pool = endura.open(path)
-        map = pool.map("m")
-        map["b"] = 2
-        time.sleep({waits})
         try:
+            map = pool.map("m")
+            map["b"] = 2
+            time.sleep({waits})
             assert len(map) == 2
         except endura.Closed:
             assert {listener == "closes the pool"}
