@@ -124,10 +124,8 @@ impl CheckpointPlan {
         let default = beside::default_path(path);
         let path = chosen.unwrap_or_else(|| default.clone());
         let comes_back = choice.is_some_and(|choice| choice.is_beside);
-        if last.schedule.is_elsewhere
-            && !comes_back
-            && choice.is_none_or(|choice| choice.file.is_none())
-        {
+        let is_beside = choice.is_none_or(|choice| choice.file.is_none());
+        if last.schedule.is_elsewhere && !comes_back && is_beside {
             return Err(why::bad(&path, ELSEWHERE));
         }
         if schedule.is_on && !beside::has_possible_name(&path) {
@@ -156,14 +154,11 @@ impl CheckpointPlan {
                 warnings.push(IS_MISSING);
             }
         }
-        let left = match found {
-            None if path != default && !last.schedule.is_elsewhere => left_beside(&default, pool),
-            _ => None,
-        };
+        let is_left = found.is_none() && path != default && !last.schedule.is_elsewhere;
+        let left = is_left.then(|| left_beside(&default, pool)).flatten();
         if schedule.is_on && search.may_be_too_large {
             warnings.push(TOO_LARGE);
         }
-        let is_beside = choice.is_none_or(|choice| choice.file.is_none());
         if schedule.is_on && is_beside && whereabouts::is_mounted_alone(pool.file()) {
             warnings.push(MOUNTED_ALONE);
         }
