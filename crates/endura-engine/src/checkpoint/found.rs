@@ -15,7 +15,7 @@ use crate::os::file_identity::FileId;
 use crate::os::filesystem::Filesystem;
 use crate::os::new_file::folder_of;
 use crate::os::{own_file, whereabouts};
-use crate::space::{Access, Base, Doubt, Newest, PoolFile, Schedule, Superblock};
+use crate::space::{Access, Doubt, Newest, PoolFile, Schedule, Superblock};
 use crate::{Error, Result};
 
 /// The plan of a session: when it makes checkpoints, in which file, and which one it found there.
@@ -28,8 +28,6 @@ pub(crate) struct CheckpointPlan {
     pub(super) found: Option<Beside>,
     /// Whether the checkpoint equals the pool's current contents.
     pub(super) is_current: bool,
-    /// What stays the newest checkpoint if this session makes none: the one beside the pool, if the chosen file has none.
-    left: Option<Base>,
     /// The folder of the file; `None` if it does not exist.
     pub(super) folder: Option<FileId>,
     /// Whether the folder is in memory.
@@ -121,11 +119,12 @@ impl CheckpointPlan {
         let chosen = choice.and_then(|choice| choice.file.clone());
         // The path is made absolute, because the working directory may change while the pool is open.
         let chosen = chosen.map(|path| std::path::absolute(&path).unwrap_or(path));
-        let default = beside::default_path(path);
-        let path = chosen.unwrap_or_else(|| default.clone());
+        let path = chosen.unwrap_or_else(|| beside::default_path(path));
         let comes_back = choice.is_some_and(|choice| choice.is_beside);
-        let is_beside = choice.is_none_or(|choice| choice.file.is_none());
-        if last.schedule.is_elsewhere && !comes_back && is_beside {
+        if last.schedule.is_elsewhere
+            && !comes_back
+            && choice.is_none_or(|choice| choice.file.is_none())
+        {
             return Err(why::bad(&path, ELSEWHERE));
         }
         if schedule.is_on && !beside::has_possible_name(&path) {
@@ -154,11 +153,10 @@ impl CheckpointPlan {
                 warnings.push(IS_MISSING);
             }
         }
-        let is_left = found.is_none() && path != default && !last.schedule.is_elsewhere;
-        let left = is_left.then(|| left_beside(&default, pool)).flatten();
         if schedule.is_on && search.may_be_too_large {
             warnings.push(TOO_LARGE);
         }
+        let is_beside = choice.is_none_or(|choice| choice.file.is_none());
         if schedule.is_on && is_beside && whereabouts::is_mounted_alone(pool.file()) {
             warnings.push(MOUNTED_ALONE);
         }
@@ -168,7 +166,6 @@ impl CheckpointPlan {
             was_elsewhere: last.schedule.is_elsewhere,
             found,
             is_current: false,
-            left,
             folder,
             in_memory,
             newest: None,
@@ -233,7 +230,7 @@ impl CheckpointPlan {
             Some(Relation::Related { is_current, .. }) => is_current,
             None => false,
         };
-        let base = self.found.as_ref().and_then(|found| found.base(said)).or(self.left);
+        let base = self.found.as_ref().and_then(|found| found.base(said));
         file.plan(self.schedule, base.filter(|_| self.schedule.is_on));
         std::mem::take(&mut self.warnings).into_iter().for_each(|what| file.warn(what));
         Ok(())
@@ -369,15 +366,6 @@ pub(super) fn number_not_written(error: io::Error) -> Error {
 
 const ELSEWHERE: &str = "the pool has its checkpoints in a file that is given at each open: give it (`Checkpoints::in_file`, \
      `--checkpoint-file`)";
-
-/// How this session names the checkpoint beside the pool, which it does not use. A chosen file may have a wrong path, and
-/// then gets no checkpoint: the next session, without that path, finds the one beside the pool. It lags by then, so no
-/// power loss takes the pool back to it.
-fn left_beside(default: &Path, pool: &PoolFile) -> Option<Base> {
-    let found = Beside::peek(default, u32::MAX).ok()?;
-    let base = found.base(said(pool, false).ok()?)?;
-    Some(Base { lags: true, ..base })
-}
 
 /// Whether the checkpoint beside a closed pool is from the time before the pool had its checkpoints in another file.
 fn is_left_over(found: &Beside, pool: &PoolFile) -> Result<bool> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use endura::{CheckpointProblem, Checkpoints, Error, Event, Pool, PoolOptions};
+use endura::{Checkpoints, Error, Event, Pool, PoolOptions};
 
 use crate::process::*;
 
@@ -97,24 +97,6 @@ fn a_close_without_its_checkpoint_warns_where_the_pool_is_kept() {
     assert!(pool.close().unwrap().checkpoint_error.is_some());
     let refused = plain.open_existing(&path).unwrap_err();
     assert!(refused.to_string().contains("given at each open"), "{refused}");
-    // The checkpoint beside a pool still belongs to it after sessions with a wrong path for their checkpoints.
-    let path = folder.path().join("typed");
-    let own = Pool::options().checkpoints(Checkpoints::on_demand());
-    let pool = own.create_new(&path).unwrap();
-    put(&pool, 1);
-    pool.close().unwrap();
-    for key in 2..4 {
-        let pool = kept_in(&folder.path().join("no/folder")).open_existing(&path).unwrap();
-        put(&pool, key);
-        assert!(pool.close().unwrap().checkpoint_error.is_some());
-    }
-    let pool = own.open_existing(&path).unwrap();
-    assert_eq!(
-        pool.stats().unwrap().checkpoints.unwrap().problem,
-        Some(CheckpointProblem::Outdated)
-    );
-    assert_eq!(pool.map::<u64, u64>("map").unwrap().len().unwrap(), 3);
-    assert!(pool.close().unwrap().checkpoint.is_some());
     let plain = Pool::options().checkpoints(Checkpoints::off()).create_new(folder.path().join("2"));
     let closed = plain.unwrap().close().unwrap();
     assert!(closed.checkpoint.is_none() && closed.checkpoint_error.is_none());
