@@ -123,7 +123,7 @@ def open(
     make; ``True`` as the pool was left, ``False`` for none. By default as the pool was left, and every 30 seconds for a new
     one on a disk.
     ``checkpoint_file``: the file of the checkpoints of this pool and of no other; by default ``<path>.checkpoint``. A new
-    pool with the checkpoint of another becomes its copy.
+    pool with the checkpoint of another is refused.
     ``checkpoint_must_exist``: fail if there is no checkpoint in that file, because its disk may not be mounted yet. The
     pool can then neither be new nor be without a checkpoint.
     ``restore``: take a pool that a power loss has torn back to its last checkpoint (default).
