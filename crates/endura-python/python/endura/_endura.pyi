@@ -29,7 +29,7 @@ class Pool:
         *,
         read_only: bool = False,
         create: bool = True,
-        timeout: float | None = 0.0,
+        timeout: float | None = ...,
         max_size: int | None = None,
         checkpoints: bool | float | None = None,
         checkpoint_file: _Path | None = None,
