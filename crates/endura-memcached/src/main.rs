@@ -66,7 +66,10 @@ fn parse_memory(text: &str) -> std::result::Result<u64, String> {
     const LEAST: u64 = 4 << 20;
     match parse_size(text)? {
         // memcached counts in MiB, this program in bytes.
-        size if size < LEAST => Err(format!("less than 4M; for {text} MiB write {text}M")),
+        size if size < LEAST => match text.parse::<u64>() {
+            Ok(number) => Err(format!("less than 4M; for {number} MiB write {number}M")),
+            Err(_) => Err("less than 4M, the smallest pool".into()),
+        },
         size => Ok(size),
     }
 }
