@@ -21,8 +21,19 @@ use make::STATES;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/states.md");
 
+/// The page is of pools on a plain disk: on others there are warnings beside the sentences.
+fn is_on_a_plain_disk() -> bool {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let pool = endura::Pool::open(folder.path().join("p")).unwrap();
+    let stats = pool.stats().unwrap();
+    stats.warnings.is_empty() && ["ext4", "xfs"].contains(&stats.filesystem)
+}
+
 #[test]
 fn each_state_has_its_sentences() {
+    if !is_on_a_plain_disk() {
+        return eprintln!("left out: the folder of the tests is not on ext4 or XFS");
+    }
     let old = std::fs::read_to_string(PAGE).unwrap_or_default();
     let mut new = page::HEAD.to_owned();
     for state in STATES {
