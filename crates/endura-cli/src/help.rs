@@ -4,7 +4,7 @@ use std::io::stdout;
 
 use clap::Command;
 use clap::builder::StyledStr;
-use endura_console::text::columns;
+use endura_console::text::{columns, wrapped};
 
 /// The widest page.
 pub(crate) const WIDEST: usize = 80;
@@ -111,7 +111,8 @@ fn template(command: &Command) -> String {
             let about = about.map_or_else(|| HELP.into(), StyledStr::to_string);
             let space = " ".repeat(TEXTS.saturating_sub(2 + name.len()));
             page.push_str(&format!("  {literal}{name}{literal:#}{space}"));
-            page.push_str(&wrapped(&about, width.saturating_sub(TEXTS)));
+            let lines = wrapped(&about, width.saturating_sub(TEXTS));
+            page.push_str(&lines.join(&format!("\n{}", " ".repeat(TEXTS))));
             page.push('\n');
         }
     }
@@ -120,25 +121,6 @@ fn template(command: &Command) -> String {
 
 /// What the command `help` does, which clap adds later.
 const HELP: &str = "Print this page, or that of a command";
-
-/// `text` in lines of at most `width` characters, all but the first of which begin at the column of the texts.
-fn wrapped(text: &str, width: usize) -> String {
-    let (mut lines, mut length) = (String::new(), 0);
-    for word in text.split(' ') {
-        let size = word.chars().count();
-        if length > 0 && length + 1 + size > width {
-            lines.push('\n');
-            lines.push_str(&" ".repeat(TEXTS));
-            length = 0;
-        } else if length > 0 {
-            lines.push(' ');
-            length += 1;
-        }
-        lines.push_str(word);
-        length += size;
-    }
-    lines
-}
 
 #[cfg(test)]
 mod tests {
@@ -178,11 +160,5 @@ mod tests {
                 assert!(example.len() <= 58, "{example}: wraps at 60 columns");
             }
         }
-    }
-
-    #[test]
-    fn lines_are_broken_between_words() {
-        assert_eq!(wrapped("aa bb cc", 5), format!("aa bb\n{}cc", " ".repeat(TEXTS)));
-        assert_eq!(wrapped("abcdef", 3), "abcdef");
     }
 }

@@ -100,6 +100,22 @@ pub fn verdict(text: &str, good: bool) -> String {
     if colourful() { format!("\x1b[1;{colour}m{text}\x1b[0m") } else { text.into() }
 }
 
+/// The lines of `text`, broken between words. A line has at most `wide` characters, unless a single word has more.
+pub fn wrapped(text: &str, wide: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.is_empty() => last.push_str(word),
+            Some(last) if last.chars().count() + 1 + word.chars().count() <= wide => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Rows of cells, aligned in columns: the first columns to the left, the others to the right.
 #[derive(Default)]
 pub struct Table {
@@ -182,6 +198,13 @@ mod tests {
         assert!(parse_number("").is_err());
         assert_eq!(parse_size("2M"), Ok(2 << 20));
         assert!(parse_size("99999999999T").is_err());
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrapped("abcdef g", 3), ["abcdef", "g"]);
+        assert_eq!(wrapped("", 3), [""]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::pool::uncounted::counted;
 use crate::values::json::path_json;
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
-use endura_console::text::{Table, bytes, grouped, printable};
+use endura_console::text::{Table, bytes, grouped, printable, wrapped};
 
 const FLUSHED_IN_VAIN: &str = "the pool is opened as persistent memory, which it does not lie on: flushes cost time \
      here, and a power loss may tear it all the same (--media page-cache)";
@@ -168,22 +168,6 @@ fn refuses_writers(problem: &CheckpointProblem) -> bool {
             | CheckpointProblem::NameTooLong
             | CheckpointProblem::Unreadable { .. }
     )
-}
-
-/// The lines of a text that is broken between words.
-fn wrapped(text: &str, wide: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(last) if last.is_empty() => last.push_str(word),
-            Some(last) if last.chars().count() + 1 + word.chars().count() <= wide => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 /// When checkpoints are made.
