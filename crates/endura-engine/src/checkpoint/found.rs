@@ -81,7 +81,7 @@ impl Restored {
 ///
 /// # Errors
 ///
-/// [`Error::BadCheckpoint`](crate::Error::BadCheckpoint) if the pool was not closed and may need its checkpoint, which is in a file
+/// [`Error::BadCheckpoint`] if the pool was not closed and may need its checkpoint, which is in a file
 /// of the user's choice.
 fn lets_go_of_missing(
     path: &Path,
