@@ -23,6 +23,7 @@ pub(crate) mod len;
 mod lock_word;
 pub mod nbtree;
 mod pops;
+pub(crate) mod records;
 pub mod roart;
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -6,11 +6,11 @@ use crate::space::Guard;
 use crate::tree::TreeCheck;
 use crate::{Error, Result};
 
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::TWICE;
 use crate::tree::roart::nodes::lock::{LOCK, LockWord, check_lock};
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::root::root_node;
 use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind, Slot};
 use crate::tree::roart::path::descend::{Care, Sought, find};

@@ -17,6 +17,17 @@ use crate::{Error, Result};
 
 const HEADER: usize = 2;
 
+/// Fails for a key or a value that is longer than a record takes.
+pub(crate) fn check_lengths(key: usize, value: usize) -> Result<()> {
+    if key > LONGEST_KEY {
+        Err(Error::KeyTooLong { len: key as u64, max: LONGEST_KEY as u64 })
+    } else if value > LONGEST_VALUE {
+        Err(Error::ValueTooLong { len: value as u64, max: LONGEST_VALUE as u64 })
+    } else {
+        Ok(())
+    }
+}
+
 /// The number of bytes of a record that are prefetched before its length is known: the header, and a key and a value
 /// that have about a hundred bytes together.
 const AHEAD: u64 = 2 * LINE + 1;
