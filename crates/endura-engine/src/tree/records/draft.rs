@@ -26,6 +26,10 @@ struct Written {
 impl Draft {
     /// The offset of a record of `key` with this value: the one written before, if it has this value. It is flushed, and
     /// the caller fences before it links the record.
+    #[allow(
+        clippy::ptr_arg,
+        reason = "whether the value is borrowed tells whether it may have changed"
+    )]
     #[inline]
     pub(crate) fn of<'g, M: Media>(
         &mut self,

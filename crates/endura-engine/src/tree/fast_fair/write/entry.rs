@@ -38,7 +38,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 
     /// One attempt of [`write`](Self::write). `None` if a pop has to come first; nothing has changed then.
-    fn try_write(
+    pub(crate) fn try_write(
         &self,
         near: Option<&mut Near>,
         key: u64,

@@ -1,11 +1,13 @@
-//! An enumeration, in steps, of all blocks of a tree that no thread uses any more, to free them.
+//! An enumeration, in steps, of all blocks of a tree that no thread uses any more, and of its records, to free them.
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
 use crate::space::MapState;
-use crate::tree::nbtree::blocks::block::Block;
+use crate::tree::nbtree::blocks::block::{Block, State};
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::PARTITIONS;
+use crate::tree::numbers::Values;
+use crate::tree::record_tree::note_record;
 
 /// The position of the enumeration.
 #[derive(Debug, Default)]
@@ -27,6 +29,7 @@ impl Inventory {
         &mut self,
         media: &M,
         map: &MapState,
+        values: Values,
         note: &mut dyn FnMut(u64, u64) -> bool,
         bite: usize,
     ) -> Result<bool> {
@@ -35,6 +38,14 @@ impl Inventory {
                 let block = Block::<M, W>::at(media, self.at)?;
                 if !note(self.at, Block::<M, W>::BYTES) {
                     return Err(block.corrupt("a block that is reached twice"));
+                }
+                // The entries of a signpost are those of the blocks to which it leads.
+                if values == Values::Records && !block.next().is_forward() {
+                    for slot in 0..Block::<M, W>::SLOTS {
+                        if let State::Live(_) = block.word(slot).state() {
+                            note_record(media, block.value(slot), note)?;
+                        }
+                    }
                 }
                 self.at = block.next().at();
             } else if self.chains < PARTITIONS {

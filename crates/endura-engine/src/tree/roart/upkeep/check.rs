@@ -156,17 +156,6 @@ fn check_order<M: Media>(guard: &Guard<'_, M>, array: &Array<'_, M>) -> Result<(
     Ok(())
 }
 
-/// Checks the checksum of a record.
-pub(crate) fn check_sum<M: Media>(record: &Record<'_, M>) -> Result<()> {
-    match record.is_sound() {
-        true => Ok(()),
-        false => {
-            let what = "a record whose checksum is not that of its contents";
-            Err(Error::Corrupt { offset: record.at(), what })
-        }
-    }
-}
-
 /// Checks a record, and that a search for its key finds this record and no other. If all records pass, no key is in two
 /// places, and no key is where a search cannot find it.
 fn check_record<'g, M: Media>(
@@ -176,7 +165,7 @@ fn check_record<'g, M: Media>(
     claim: &Claim,
 ) -> Result<()> {
     let damage = |what| Err(Error::Corrupt { offset: record.at(), what });
-    check_sum(record)?;
+    record.check_sum()?;
     let mut key = Vec::with_capacity(record.key_len());
     record.copy_key(&mut key);
     let key = Sought::new(&key);
