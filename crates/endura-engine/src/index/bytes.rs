@@ -151,6 +151,13 @@ macro_rules! on_range {
 }
 
 impl Strings {
+    /// Leaves out the keys below `from`; all keys, if it is `None`.
+    pub fn skip_to(&mut self, from: Option<Vec<u8>>) {
+        match self {
+            Self::Roart(keys) => keys.skip_to(from),
+        }
+    }
+
     /// A copy of the next entry from one end, if there is one. Without `with_value` it is a copy of the key alone.
     pub fn next(
         &mut self,
