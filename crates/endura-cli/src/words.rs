@@ -3,13 +3,18 @@
 use endura_console::outcome::Failure;
 
 /// Parts of errors of the library, and what the command says in their place.
-const WORDS: [(&str, &str); 5] = [
+const WORDS: [(&str, &str); 10] = [
     (
-        "wait for it (`lock_timeout`, `--wait`), or open it read-only in every process",
+        "wait for it (`lock_timeout`), or open it read-only in every process",
         "or wait for it with `--wait`",
     ),
-    ("(`lock_timeout`, `--wait`)", "(`--wait`)"),
-    ("a larger `max_size` (`--max-size`)", "a larger `--max-size`"),
+    ("(`lock_timeout`)", "(`--wait`)"),
+    ("(`Checkpoints::in_file`)", "(`--checkpoint-file`)"),
+    ("(`must_exist`)", "(`--checkpoint-must-exist`)"),
+    ("(`accept_unclean`, or `endura check --accept`)", "(`endura check --accept`)"),
+    ("(`from`)", "(`--from`)"),
+    (" (`Pool::restore`)", ""),
+    ("a larger `max_size`", "a larger `--max-size`"),
     ("ask for a smaller `max_size`", "give a smaller `--max-size`"),
     (
         "overwrite it with `put`, or remove it with `delete` or `pop_first_key`",
@@ -19,9 +24,12 @@ const WORDS: [(&str, &str); 5] = [
 
 /// `failure` in the words of the command.
 pub(crate) fn own(failure: Failure) -> Failure {
-    failure.reworded(|text| {
-        WORDS.iter().fold(text, |text, (library, command)| text.replace(library, command))
-    })
+    failure.reworded(|text| of_library(&text))
+}
+
+/// A sentence of the library in the words of the command.
+pub(crate) fn of_library(text: &str) -> String {
+    WORDS.iter().fold(text.to_owned(), |text, (library, command)| text.replace(library, command))
 }
 
 #[cfg(test)]
@@ -41,7 +49,9 @@ mod tests {
         ] {
             let told = own(Failure::from(error));
             let Failure::Pool { text, .. } = told else { panic!("another failure: {told:?}") };
-            for word in ["lock_timeout", "max_size", "read-only in", "pop_first"] {
+            for word in
+                ["lock_timeout", "max_size", "read-only in", "pop_first", "::", "must_exist"]
+            {
                 assert!(!text.contains(word), "{text}");
             }
         }

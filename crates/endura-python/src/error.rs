@@ -27,6 +27,16 @@ pub(crate) fn failure(error: Error) -> PyErr {
     }
 }
 
+/// The system's number for a folder in the place of a file.
+const EISDIR: i32 = 21;
+
+/// The exception for a path that leads to a folder.
+#[cold]
+pub(crate) fn is_a_folder(error: &Error, path: &Path) -> PyErr {
+    let path = path.display().to_string();
+    raised("io", &format!("opening {path}: {}", text(error)), Some(EISDIR), Some(&path))
+}
+
 /// The exception of the class that has this code.
 #[cold]
 pub(crate) fn exception(code: &str, text: &str) -> PyErr {
@@ -86,7 +96,7 @@ fn number_of(error: &io::Error) -> Option<i32> {
             io::ErrorKind::PermissionDenied => 13,
             io::ErrorKind::AlreadyExists => 17,
             io::ErrorKind::NotADirectory => 20,
-            io::ErrorKind::IsADirectory => 21,
+            io::ErrorKind::IsADirectory => EISDIR,
             _ => return None,
         };
         Some(number)
@@ -116,22 +126,16 @@ const NO_CHECKPOINTS: &str = "the pool has no checkpoints:";
 
 /// What the library's texts say in words of Rust and of the command, and the same in words of Python.
 const WORDS: &[(&str, &str)] = &[
-    ("`must_exist`, `--checkpoint-must-exist`", "`checkpoint_must_exist=True`"),
-    ("`Checkpoints::in_file`, `--checkpoint-file`", "`checkpoint_file=PATH`"),
-    ("`accept_unclean`, `endura check --accept`", "`accept_unclean=True`"),
-    ("`lock_timeout`, `--wait`", "`timeout=SECONDS`"),
-    ("`max_size` (`--max-size`)", "`max_size`"),
-    ("(`--checkpoint-file`)", "(`checkpoint_file=PATH`)"),
+    ("(`must_exist`)", "(`checkpoint_must_exist=True`)"),
+    ("(`Checkpoints::in_file`)", "(`checkpoint_file=PATH`)"),
+    ("(`accept_unclean`, or `endura check --accept`)", "(`accept_unclean=True`)"),
+    ("(`lock_timeout`)", "(`timeout=SECONDS`)"),
     (
         "verify and accept the pool with `endura check --accept`",
         "open it with `accept_unclean=True`, which verifies it first",
     ),
-    (
-        "accept the pool with `endura check --accept`",
-        "open it with `accept_unclean=True`, which verifies it first",
-    ),
     ("`endura restore` (`Pool::restore`)", "the command `endura restore`"),
-    ("give its path if it is elsewhere (`--from`)", "give its path if it is elsewhere"),
+    (" (`from`)", ""),
     ("`allow_any_filesystem(true)`", "`allow_any_filesystem=True`"),
     ("give the file that it had", "give the file that it had (`checkpoint_file=PATH`)"),
     (
@@ -210,7 +214,7 @@ pub(crate) fn text(error: &Error) -> String {
         ),
         Error::WrongKind { name, types, found: None, want } => format!(
             "the map `{name}` has keys `{}` and values `{}`, which the kind `{}` cannot hold: it has keys and values of at \
-             most 8 bytes; leave the kind out, or take `roart`",
+             most 8 bytes; leave the kind out, or take `Roart`",
             types.key,
             types.value,
             want.name()

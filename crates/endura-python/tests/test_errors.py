@@ -275,7 +275,9 @@ def test_texts_of_the_library_in_words_of_python():
 
 
 def test_files_that_are_no_pools(path, folder):
-    assert "folder" in raised(endura.Error, endura.open, folder, code="not_a_pool")
+    with pytest.raises(IsADirectoryError, match=f"Errno 21.*{folder}.*folder") as refused:
+        endura.open(folder)
+    assert refused.value.filename == str(folder) and isinstance(refused.value, endura.SystemError)
     path.write_bytes(b"something else" * 1_000)
     raised(endura.Error, endura.open, path, code="not_a_pool")
     assert path.read_bytes() == b"something else" * 1_000

@@ -30,20 +30,6 @@ fn copy<K: Key + ?Sized, V: Value + ?Sized>(from: &Map<K, V>, to: &Map<K, V>) ->
     Ok(count)
 }
 
-/// A cache in front of something slow, of any types.
-fn get_or_insert_with<K: Key + ?Sized, V: Value + ?Sized>(
-    map: &Map<K, V>,
-    key: K::Ref<'_>,
-    make: impl FnOnce() -> V::Owned,
-) -> Result<V::Owned> {
-    if let Some(value) = map.get(key)? {
-        return Ok(value);
-    }
-    let value = make();
-    map.insert_if_absent(key, V::lend(&value))?;
-    Ok(map.get(key)?.unwrap_or(value))
-}
-
 fn main() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let pool = Pool::open(folder.path().join("pool.endura"))?;
@@ -61,9 +47,5 @@ fn main() -> Result<()> {
     let backup = pool.map("backup")?;
     assert_eq!(copy(&by_both, &backup)?, 2);
     assert!(by_both.iter().map(Result::unwrap).eq(backup.iter().map(Result::unwrap)));
-
-    let cache = pool.map::<str, str>("cache")?;
-    assert_eq!(get_or_insert_with(&cache, "pi", || "3.14".to_owned())?, "3.14");
-    assert_eq!(get_or_insert_with(&cache, "pi", || unreachable!())?, "3.14");
     Ok(())
 }

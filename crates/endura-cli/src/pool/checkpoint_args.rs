@@ -12,6 +12,7 @@ use endura_console::outcome::tell;
 use endura_console::text::{bytes, printable};
 
 use crate::pool::moment::since;
+use crate::words::of_library;
 
 /// The bytes at the start of a checkpoint file that have the identifier of its pool.
 const ROOTS: u64 = 8192;
@@ -129,7 +130,7 @@ pub(crate) fn close(pool: &Pool, path: &Path) -> endura::Result<()> {
             "endura: {}: closed, but without a new checkpoint, so that a power loss while it is open again may cost the \
              pool: {}",
             printable(&path.to_string_lossy(), false),
-            printable(&error.to_string(), false)
+            printable(&of_library(&error.to_string()), false)
         ));
     }
     Ok(())

@@ -69,7 +69,7 @@ fn with_code(text: String, code: i32) -> String {
 /// The rows that depend on the state.
 fn info(folder: &Path) -> String {
     const ROWS: [&str; 9] =
-        ["power", "checkpoints", "file", "newest", "last", "warning:", "main", "not", "and"];
+        ["power", "checkpoints", "file", "newest", "last", "warning", "main", "not", "and"];
     let output = run(folder, &["info", "p", "--wait", "0"]);
     let out = text(&output.stdout);
     assert!(

@@ -151,11 +151,10 @@ impl ByHand<'_> {
         progress: &mut restore::Progress<'_>,
     ) -> Result<Restored> {
         let last = *file.superblock();
-        let is_torn =
-            |file: &PoolFile| !matches!(file.doubt(placement, last.suspects(&last)), Ok(None));
-        let from = self.checkpoint();
-        let mut from = from.map_err(|error| why::explained(error, is_torn(file)))?;
-        self.check(&from, found::said(file, true)?)?;
+        let is_torn = !matches!(file.doubt(placement, last.suspects(&last)), Ok(None));
+        let explained = |error| why::explained(error, is_torn);
+        let mut from = self.checkpoint().map_err(explained)?;
+        self.check(&from, found::said(file, true)?).map_err(explained)?;
         file.hear_of_refused_pages();
         let suspected = from.suspects(file.superblock());
         let Some(doubt) = file.doubt(placement, suspected)? else {

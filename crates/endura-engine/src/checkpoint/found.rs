@@ -213,8 +213,7 @@ impl CheckpointPlan {
     ) -> Result<Option<Restored>> {
         let Some(from) = self.way_back(file)? else { return Ok(None) };
         let kept = if doubt.may_be_whole() { Some(set_aside(file, path)?) } else { None };
-        let restored = restore_in_place(file, from, placement, &mut quietly);
-        let restored = restored.map_err(|error| why::explained(error, true))?;
+        let restored = restore_in_place(file, from, placement, &mut quietly)?;
         Ok(Some(Restored { reason: Some(doubt.reason()), kept, ..restored }))
     }
 
@@ -283,10 +282,10 @@ impl CheckpointPlan {
 /// How many names are tried for an old checkpoint.
 const MOST_OLD: u32 = 100;
 
-pub(crate) const MUST_EXIST: &str = "there is none, and it was said that there must be (`must_exist`, `--checkpoint-must-exist`): mount its disk, or leave that \
+pub(crate) const MUST_EXIST: &str = "there is none, and it was said that there must be (`must_exist`): mount its disk, or leave that \
      out to begin without";
 const NOT_THERE: &str = "the pool was not closed, and the checkpoint that it had is not there: mount its disk, or give the file that it had; to go on \
-     without any, verify the pool and accept it (`accept_unclean`, `endura check --accept`)";
+     without any, verify the pool and accept it (`accept_unclean`, or `endura check --accept`)";
 const IS_MISSING: &str = "the checkpoint that the pool had is not there, as if its disk were not mounted: until the next one is made a power loss leaves no \
      way back, and the one that was there will then be refused";
 const MOUNTED_ALONE: &str = "the pool's file is mounted by itself, without its folder: its checkpoint is beside the mount point, where the pool is not, and is lost \
@@ -364,8 +363,7 @@ pub(super) fn number_not_written(error: io::Error) -> Error {
     Error::io("writing the number of the newest checkpoint to the pool", error)
 }
 
-const ELSEWHERE: &str = "the pool has its checkpoints in a file that is given at each open: give it (`Checkpoints::in_file`, \
-     `--checkpoint-file`)";
+const ELSEWHERE: &str = "the pool has its checkpoints in a file that is given at each open: give it (`Checkpoints::in_file`)";
 
 /// Whether the checkpoint beside a closed pool is from the time before the pool had its checkpoints in another file.
 fn is_left_over(found: &Beside, pool: &PoolFile) -> Result<bool> {

@@ -81,7 +81,7 @@ pub(super) fn act(doing: &str, source: &io::Error) -> &'static str {
     let is_callers_path = [OPENING, CREATING].iter().any(|begin| doing.starts_with(begin));
     match source.kind() {
         io::ErrorKind::NotFound if doing.starts_with(OPENING_CHECKPOINT) => {
-            "; give its path if it is elsewhere (`--from`)"
+            "; give its path if it is elsewhere (`from`)"
         }
         io::ErrorKind::NotFound if doing.contains(HAS_CHECKPOINT) => {
             "; `endura restore` (`Pool::restore`) makes it again from that"

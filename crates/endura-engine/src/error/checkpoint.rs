@@ -151,13 +151,13 @@ impl FoundCheckpoint {
                 made: Err(CheckpointProblem::Missing | CheckpointProblem::NotYet),
             }) => {
                 format!(
-                    ", and there is no checkpoint {}: name its file if it is elsewhere (`--checkpoint-file`); else {ACCEPT}",
+                    ", and there is no checkpoint {}: name its file if it is elsewhere (`Checkpoints::in_file`); else {ACCEPT}",
                     path.display()
                 )
             }
             Some(Self { made: Err(CheckpointProblem::NotNamed), .. }) => {
                 format!(
-                    ", and its checkpoint is in another file: name that (`--checkpoint-file`); else {ACCEPT}"
+                    ", and its checkpoint is in another file: name that (`Checkpoints::in_file`); else {ACCEPT}"
                 )
             }
             Some(Self {
@@ -170,8 +170,8 @@ impl FoundCheckpoint {
                     ),
             }) => format!(
                 ", and {path} does not match it: to go back to that checkpoint, move the pool file away and open its \
-                 path again; else restore a backup, or move the checkpoint away and accept the pool with `endura check \
-                 --accept`",
+                 path again; else restore a backup, or move the checkpoint away, and verify and accept the pool \
+                 with `endura check --accept`",
                 path = path.display()
             ),
             Some(Self { path, made: Err(problem) }) => format!(

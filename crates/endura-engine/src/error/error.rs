@@ -59,7 +59,7 @@ pub enum Error {
     },
     /// Another process, or another handle of this process, has the pool open.
     #[error(
-        "the pool is open elsewhere: close it there, wait for it (`lock_timeout`, `--wait`), or open it \
+        "the pool is open elsewhere: close it there, wait for it (`lock_timeout`), or open it \
          read-only in every process"
     )]
     Locked,

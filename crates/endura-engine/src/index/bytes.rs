@@ -179,6 +179,13 @@ fn of_another_tree() -> ! {
 }
 
 impl Strings {
+    /// Leaves out the keys below `from`; all keys, if it is `None`.
+    pub fn skip_to(&mut self, from: Option<Vec<u8>>) {
+        match self {
+            Self::Roart(keys) => keys.skip_to(from),
+        }
+    }
+
     /// A copy of the next entry from one end, if there is one. Without `with_value` it is a copy of the key alone.
     pub fn next(
         &mut self,

@@ -178,6 +178,22 @@ impl Words {
         on_range!(tree, self, tree, keys => operations::next_back_key(tree, keys, value))
     }
 
+    /// Leaves out the keys below `from`.
+    pub fn skip_to(&mut self, from: u64) {
+        match self {
+            Self::FastFair(keys) => keys.skip_to(from),
+            Self::NbTree(keys) => keys.skip_to(from),
+        }
+    }
+
+    /// Leaves out the keys up to `last`.
+    pub fn skip_past(&mut self, last: u64) {
+        match self {
+            Self::FastFair(keys) => keys.skip_past(last),
+            Self::NbTree(keys) => keys.skip_past(last),
+        }
+    }
+
     /// The error that ended the range, if there was one. It is returned only once.
     pub fn take_failure(&mut self) -> Option<Error> {
         match self {

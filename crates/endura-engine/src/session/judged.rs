@@ -64,7 +64,8 @@ impl<'o> Locked<'o> {
         let (doubt, is_suspect) = self.doubt(&placement, plan.as_mut())?;
         let restored = match (&mut plan, doubt) {
             (Some(plan), Some(doubt)) if options.restore && doubt.goes_back() => {
-                plan.go_back(path, &mut self.file, doubt, &placement)?
+                let restored = plan.go_back(path, &mut self.file, doubt, &placement);
+                restored.map_err(|error| why::explained(error, true))?
             }
             _ => None,
         };
@@ -117,7 +118,7 @@ impl<'o> Locked<'o> {
         CheckpointPlan::of(self.path, choice, file, search)
     }
 
-    /// If the checkpoint is damaged, says whether the pool needs it.
+    /// If the checkpoint cannot be used, says what its pool needs.
     fn explain(&self, error: Error, placement: &Placement) -> Error {
         let last = self.file.superblock();
         let doubt = self.file.doubt(placement, last.suspects(last));

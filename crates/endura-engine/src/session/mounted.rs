@@ -98,8 +98,7 @@ impl Judged<'_> {
         if let Some(restored) = &restored {
             let (age, written_bytes) = (restored.age(), restored.written_bytes);
             space.tell(|| Event::Restored { age, written_bytes });
-        }
-        if !session.clean {
+        } else if !session.clean {
             space.tell(|| Event::OpenedUnclean { generation: session.generation });
         }
         let (plan, told) = match making {

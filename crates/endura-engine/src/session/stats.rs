@@ -18,7 +18,8 @@ pub struct Stats {
     /// Bytes of the file.
     pub file_bytes: u64,
     /// Bytes of the file that are in use, a multiple of 4 KiB. They include those that describe the pool. The rest is
-    /// free for any purpose.
+    /// free for any purpose. After an unclean end this is an upper bound, until the search for leaked space is done:
+    /// see [`leak_recovery`](Self::leak_recovery).
     pub bytes_in_use: u64,
     /// Bytes of free chunks within [`bytes_in_use`](Self::bytes_in_use). Chunks of one size lie in spans of 16 KiB to 2
     /// MiB. A free chunk can be reused only for its own size until all chunks of its span are free.
@@ -86,7 +87,7 @@ impl Open {
         };
         Ok(Stats {
             file_bytes: figures.file_bytes,
-            bytes_in_use: figures.bytes_in_use,
+            bytes_in_use: figures.bytes_in_use.min(figures.file_bytes),
             free_chunk_bytes: figures.free_chunk_bytes,
             sizes: space.sizes(),
             limbo_bytes: figures.limbo_bytes,

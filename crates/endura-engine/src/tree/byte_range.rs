@@ -53,6 +53,26 @@ impl<C: Default> ByteRange<C> {
         Self { done: false, front: End::new(from), back: End::new(to), spare: Entry::default() }
     }
 
+    /// Leaves out the keys below `from`; all keys, if it is `None`.
+    pub fn skip_to(&mut self, from: Option<Vec<u8>>) {
+        let Some(from) = from else {
+            self.done = true;
+            return;
+        };
+        let is_further = match self.front.limit.get() {
+            Bound::Included(first) | Bound::Excluded(first) => *from > *first,
+            Bound::Unbounded => true,
+        };
+        if is_further {
+            self.done |= match self.back.limit.get() {
+                Bound::Included(last) => *from > *last,
+                Bound::Excluded(end) => *from >= *end,
+                Bound::Unbounded => false,
+            };
+            self.front = End::new(Bound::Included(from));
+        }
+    }
+
     /// Copies the next entry from one end, if there is one. Without `with_value`, only its key is copied.
     pub fn next(
         &mut self,

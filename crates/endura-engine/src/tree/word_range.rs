@@ -36,6 +36,23 @@ impl<C: Default> WordRange<C> {
         Self { from, to, done: from > to, front, back, failed: None }
     }
 
+    /// Leaves out the keys below `from`.
+    pub fn skip_to(&mut self, from: u64) {
+        if from > self.from {
+            self.from = from;
+            self.front = C::default();
+            self.done |= from > self.to;
+        }
+    }
+
+    /// Leaves out the keys up to `last`.
+    pub fn skip_past(&mut self, last: u64) {
+        match last.checked_add(1) {
+            Some(from) => self.skip_to(from),
+            None => self.done = true,
+        }
+    }
+
     /// The next entry from below.
     #[inline]
     pub fn next(&mut self, tree: &impl Index<Cursor = C>) -> Option<Result<(u64, u64)>> {

@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 use super::options::{FilePath, Patience, bytes, checkpoints, with};
 use super::{events, report};
 use crate::convert::{Codec, Side, StoredAs};
-use crate::error::{failure, locked, no_map_to_read, text as error_text};
+use crate::error::{failure, is_a_folder, locked, no_map_to_read, text as error_text};
 use crate::map::{Map, OpenMap};
 use crate::shared::Shared;
 
@@ -75,6 +75,9 @@ impl Pool {
             match opened {
                 Err(Error::Locked) if left > WITHOUT_LOOKING => py.check_signals()?,
                 Err(Error::Locked) => return Err(locked(py, &path)),
+                Err(error @ Error::NotAPool { .. }) if path.is_dir() => {
+                    return Err(is_a_folder(&error, &path));
+                }
                 opened => {
                     let shared = Arc::new(Shared::new(opened.map_err(failure)?));
                     return Ok(Self { shared, is_read_only: read_only });

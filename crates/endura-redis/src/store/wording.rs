@@ -5,12 +5,12 @@ use endura::{Error, SpaceLimit};
 
 /// Parts of the library's sentences, with the words that replace them. An option that the module does not have is left
 /// out.
-const WORDS: [(&str, &str); 20] = [
-    (" (`lock_timeout`, `--wait`)", ""),
-    (" (`must_exist`, `--checkpoint-must-exist`)", ""),
-    (" (`accept_unclean`, `endura check --accept`)", " (`endura check --accept`)"),
-    (" (`Checkpoints::in_file`, `--checkpoint-file`)", " (`checkpoint-file`)"),
-    (" (`--checkpoint-file`)", " (`checkpoint-file`)"),
+const WORDS: [(&str, &str); 19] = [
+    (" (`lock_timeout`)", ""),
+    (" (`must_exist`)", ""),
+    (" (`accept_unclean`, or `endura check --accept`)", " (`endura check --accept`)"),
+    (" (`Checkpoints::in_file`)", " (`checkpoint-file`)"),
+    (" (`from`)", ""),
     (" (`Pool::restore`)", ""),
     (" (`Pool::backup`)", ""),
     (", or insist with `allow_any_filesystem(true)`", ""),
@@ -26,7 +26,6 @@ const WORDS: [(&str, &str); 20] = [
         ": a replica that starts with a new pool has no such space",
     ),
     ("`max_bytes` says", "`max_bytes` in EN.INFO says"),
-    ("`max_size` (`--max-size`)", "`max-size`"),
     ("`max_size`", "`max-size`"),
     (
         "open it with `checkpoints` among its options",

@@ -284,7 +284,7 @@ fn a_pool_in_memory_comes_back_from_the_disk() {
     pool.map::<u64, u64>("map").unwrap().put(7, 8).unwrap();
     pool.close().unwrap();
     let refused = Pool::open(&path).unwrap_err();
-    assert!(refused.to_string().contains("checkpoint-file"), "{refused}");
+    assert!(refused.to_string().contains("Checkpoints::in_file"), "{refused}");
     fs::remove_file(&path).unwrap();
     let pool = Pool::options().checkpoints(how()).open(&path).unwrap();
     assert_eq!(pool.map::<u64, u64>("map").unwrap().get(7).unwrap(), Some(8));

@@ -15,6 +15,7 @@ mod model;
 mod must_compile;
 mod operations;
 mod readers;
+mod skips;
 mod sources;
 mod threads;
 mod types;

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use endura_engine::tree::Bytes;
 
-use crate::encoding::value::{Key, Value};
+use crate::encoding::value::{Key, PrefixKey, Value};
 use crate::{BoxError, Error, Result};
 
 #[cold]
@@ -62,6 +62,19 @@ pub(crate) fn encode<T: Value + ?Sized>(value: T::Ref<'_>) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     T::encode(value, &mut out).map_err(encode_error::<T>)?;
     Ok(out)
+}
+
+pub(crate) fn encode_prefix<K: PrefixKey + ?Sized>(prefix: K::Prefix<'_>) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    K::encode_prefix(prefix, &mut out).map_err(encode_error::<K>)?;
+    Ok(out)
+}
+
+/// The word of a key that begins with `prefix`, and continues with this byte up to its width.
+pub(crate) fn padded<K: Key + ?Sized>(prefix: &[u8], byte: u8) -> u64 {
+    let width = K::WIDTH.unwrap_or(prefix.len());
+    let rest = std::iter::repeat_n(byte, width - prefix.len());
+    prefix.iter().copied().chain(rest).fold(0, |word, byte| word << 8 | u64::from(byte))
 }
 
 pub(crate) fn encode_bound<K: Key + ?Sized>(bound: Bound<K::Ref<'_>>) -> Result<Bound<Vec<u8>>> {

@@ -9,7 +9,7 @@ use endura_engine::tree::{ByteChange, Near};
 use crate::encoding::bound::KeyRange;
 use crate::encoding::value::{Key, PrefixKey, Value};
 use crate::map::convert::{
-    decode_error, encode, encode_bound, encode_error, encoded, from_words, read,
+    decode_error, encode, encode_bound, encode_prefix, encoded, from_words, padded, read,
 };
 use crate::map::handle::Map;
 use crate::map::range::{Entries, Keys, Range, Values};
@@ -198,22 +198,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     where
         K: PrefixKey,
     {
-        let mut from = Vec::new();
-        if let Err(error) = K::encode_prefix(prefix, &mut from) {
-            return Range::new(self.clone(), Entries::Failed(Some(encode_error::<K>(error))));
-        }
+        let from = match encode_prefix::<K>(prefix) {
+            Ok(from) => from,
+            Err(error) => return Range::new(self.clone(), Entries::Failed(Some(error))),
+        };
         Range::new(
             self.clone(),
-            match (self.words(), K::WIDTH) {
-                (Some(words), Some(width)) => {
-                    let padded = |byte: u8| {
-                        let rest = std::iter::repeat_n(byte, width - from.len());
-                        let bytes = from.iter().copied().chain(rest);
-                        Bound::Included(bytes.fold(0, |word, byte| word << 8 | u64::from(byte)))
-                    };
+            match self.words() {
+                Some(words) => {
+                    let padded = |byte| Bound::Included(padded::<K>(&from, byte));
                     Entries::Words(words.range((padded(0), padded(0xFF))))
                 }
-                _ => {
+                None => {
                     let to = behind(&from).map_or(Bound::Unbounded, Bound::Excluded);
                     Entries::Bytes(self.bytes().range(Bound::Included(from), to))
                 }

@@ -159,6 +159,40 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         Ok(is_new)
     }
 
+    /// The value of `key`; if it has none, gives it that of `make` first. Of several threads that do this at once, one
+    /// inserts its value, and all return that one. `make` runs outside any lock, once at most, and only if `key` was
+    /// absent; it may call the map.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let lengths = pool.map::<str, u64>("lengths")?;
+    /// assert_eq!(lengths.get_or_insert_with("endura", || 6)?, 6);
+    /// assert_eq!(lengths.get_or_insert_with("endura", || unreachable!())?, 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write and need space; [`Error::Decode`](crate::Error::Decode), with
+    /// nothing changed, if the value of `key` does not decode.
+    pub fn get_or_insert_with(
+        &self,
+        key: K::Ref<'_>,
+        make: impl FnOnce() -> V::Owned,
+    ) -> Result<V::Owned> {
+        if let Some(value) = self.get(key)? {
+            return Ok(value);
+        }
+        let _call = self.call();
+        let value = make();
+        match self.compare_exchange(key, None, Some(V::lend(&value)))? {
+            // It has no value otherwise only if it is absent, and then this one was inserted.
+            Ok(()) | Err(None) => Ok(value),
+            Err(Some(found)) => Ok(found),
+        }
+    }
+
     /// Replaces the value of `key` if `key` is in the map; returns its old value.
     ///
     /// # Errors

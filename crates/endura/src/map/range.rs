@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 
 use endura_engine::index::{Strings, Words};
 use endura_engine::tree::Entry;
+use endura_engine::tree::byte_range::behind;
 
-use crate::encoding::value::{Key, Value};
-use crate::map::convert::{decode, decode_error, from_word, own};
+use crate::encoding::value::{Key, PrefixKey, Value};
+use crate::map::convert::{decode, decode_error, encode, encode_prefix, from_word, own, padded};
 use crate::map::handle::Map;
 use crate::map::visit::Visit;
 use crate::{Error, Result};
@@ -97,6 +98,67 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
     /// As for [`visit`](Self::visit).
     pub fn visit_rev<R: Visit>(self, visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R) -> Result<R> {
         self.visit_from(false, visit)
+    }
+
+    /// Continues with the first key that is `key` or larger: a search in place of a walk over what lies between. A range
+    /// that is past `key` already stays where it is. If `key` cannot be encoded, the next entry is that error.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let readings = pool.map::<u64, f64>("readings")?;
+    /// readings.extend((0..1_000).map(|second| (second, 20.0)))?;
+    /// let mut range = readings.iter();
+    /// let mut seen = Vec::new();
+    /// while let Some((second, _)) = range.next().transpose()? {
+    ///     seen.push(second);
+    ///     range.skip_to(second + 300);
+    /// }
+    /// assert_eq!(seen, [0, 300, 600, 900]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn skip_to(&mut self, key: K::Ref<'_>) {
+        match &mut self.entries {
+            Entries::Words(range) => range.skip_to(K::to_word(key)),
+            Entries::Bytes(range) => match encode::<K>(key) {
+                Ok(key) => range.skip_to(Some(key)),
+                Err(error) => self.entries = Entries::Failed(Some(error)),
+            },
+            Entries::Failed(_) => {}
+        }
+    }
+
+    /// Continues behind all keys that start with `prefix`, as [`Map::prefix`] understands it: from one first field of
+    /// a tuple to the next, with a search for each.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let posts = pool.map::<(String, u64), str>("posts")?;
+    /// posts.extend([(("ada", 1), "Notes"), (("ada", 2), "More notes"), (("adam", 1), "Me too")])?;
+    /// let mut keys = posts.keys();
+    /// let mut authors = Vec::new();
+    /// while let Some((author, _)) = keys.next().transpose()? {
+    ///     keys.skip_prefix(&author);
+    ///     authors.push(author);
+    /// }
+    /// assert_eq!(authors, ["ada", "adam"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn skip_prefix(&mut self, prefix: K::Prefix<'_>)
+    where
+        K: PrefixKey,
+    {
+        match (&mut self.entries, encode_prefix::<K>(prefix)) {
+            (Entries::Words(range), Ok(prefix)) => range.skip_past(padded::<K>(&prefix, 0xFF)),
+            (Entries::Bytes(range), Ok(prefix)) => range.skip_to(behind(&prefix)),
+            (Entries::Failed(_), _) => {}
+            (_, Err(error)) => self.entries = Entries::Failed(Some(error)),
+        }
     }
 
     fn visit_from<R: Visit>(
@@ -210,6 +272,19 @@ pub struct Keys<K: ?Sized, V: ?Sized>(Range<K, V>);
 pub struct Values<K: ?Sized, V: ?Sized>(Range<K, V>);
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Keys<K, V> {
+    /// Does what [`Range::skip_to`] does.
+    pub fn skip_to(&mut self, key: K::Ref<'_>) {
+        self.0.skip_to(key);
+    }
+
+    /// Does what [`Range::skip_prefix`] does.
+    pub fn skip_prefix(&mut self, prefix: K::Prefix<'_>)
+    where
+        K: PrefixKey,
+    {
+        self.0.skip_prefix(prefix);
+    }
+
     #[inline]
     fn entry(&mut self, upwards: bool) -> Option<Result<K::Owned>> {
         self.0.step(upwards, false, |key, _| from_word::<K>(key), |entry| decode::<K>(entry.key()))

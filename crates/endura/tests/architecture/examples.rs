@@ -34,6 +34,8 @@ const WITHOUT: [(&str, &[&str]); 5] = [
             "Range::values",
             "Range::visit_rev",
             "Keys",
+            "Keys::skip_prefix",
+            "Keys::skip_to",
             "Values",
             "Pool::backup_with",
         ],

@@ -1,16 +1,16 @@
 //! `endura check`: is this pool sound?
 
 use std::io::{BufWriter, Write, stdout};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use endura::{Error, Report};
 use serde_json::json;
 
 use crate::pool::checkpoint_args::{FileArgs, close, default_file, shown_file, tell_restored};
-use crate::pool::moment::since;
 use crate::pool::pool_args::{PoolArgs, shown_name, with_checkpoints};
 use crate::pool::uncounted::{count_unknown, has_unknown};
 use crate::values::json::path_json;
+use crate::words::of_library;
 use endura_console::outcome::{Answer, Failure, Result, tell};
 use endura_console::text::{Table, grouped, printable};
 
@@ -33,15 +33,20 @@ pub(crate) struct Args {
 struct Finding {
     report: Option<Report>,
     damage: Option<String>,
-    /// Why the pool may be torn, if it may be.
-    doubt: Option<String>,
-    /// When the checkpoint was made that the pool can be taken back to.
-    checkpoint: Option<SystemTime>,
+    torn: Option<Torn>,
+}
+
+/// A pool that may be torn.
+struct Torn {
+    /// Why it may be.
+    reason: String,
+    /// The library's sentence, which names the ways back.
+    sentence: String,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
     let finding = look(args)?;
-    let sound = finding.damage.is_none() && (finding.doubt.is_none() || args.accept);
+    let sound = finding.damage.is_none() && (finding.torn.is_none() || args.accept);
     if args.json {
         print_json(args, &finding, sound)?
     } else {
@@ -53,10 +58,10 @@ pub(crate) fn run(args: &Args) -> Result {
 fn look(args: &Args) -> Result<Finding> {
     let path = &args.pool.pool;
     let options = with_checkpoints(args.pool.options(), args.checkpoints.choice());
-    let mut doubt = None;
+    let mut torn = None;
     let opened = match options.clone().read_only(true).open_existing(path) {
-        Err(Error::NeedsRestore { reason, .. }) => {
-            doubt = Some(reason.to_string());
+        Err(ref error @ Error::NeedsRestore { reason, .. }) => {
+            torn = Some(Torn { reason: reason.to_string(), sentence: error.to_string() });
             if args.accept {
                 options.restore(false).accept_unclean(true).open_existing(path)
             } else {
@@ -68,31 +73,29 @@ fn look(args: &Args) -> Result<Finding> {
     };
     let outcome = opened.and_then(|pool| {
         tell_restored(path, &pool);
-        let kept = pool.stats()?.checkpoints;
         let (report, unknown) = (pool.verify()?, has_unknown(&pool)?);
         pool.close()?;
-        Ok((report, unknown, kept.and_then(|kept| kept.newest)))
+        Ok((report, unknown))
     });
-    let checkpoint = None;
     match outcome {
-        Ok((report, unknown, checkpoint)) => {
-            if unknown && (doubt.is_none() || args.accept) {
+        Ok((report, unknown)) => {
+            if unknown && (torn.is_none() || args.accept) {
                 record_counts(args);
             }
-            Ok(Finding { report: Some(report), damage: None, doubt, checkpoint })
+            Ok(Finding { report: Some(report), damage: None, torn })
         }
         Err(Error::Corrupt { offset, what }) => {
             // The library's own text would advise to run this command.
             let damage = format!("the pool is damaged at byte {offset}: {what}; {}", instead(args));
-            Ok(Finding { report: None, damage: Some(damage), doubt, checkpoint })
+            Ok(Finding { report: None, damage: Some(damage), torn })
         }
         Err(error @ Error::Truncated { .. }) => {
-            Ok(Finding { report: None, damage: Some(error.to_string()), doubt, checkpoint })
+            Ok(Finding { report: None, damage: Some(of_library(&error.to_string())), torn })
         }
-        Err(error @ Error::NeedsRecovery) => Err(Failure::at(path, &error).noted(match doubt {
+        Err(error @ Error::NeedsRecovery) => Err(Failure::at(path, &error).noted(match torn {
             // Without --accept nothing is written to a doubtful pool.
-            Some(doubt) => format!(
-                "it may be torn ({doubt}): --accept verifies it, and then opens it for writing"
+            Some(Torn { reason, .. }) => format!(
+                "it may be torn ({reason}): --accept verifies it, and then opens it for writing"
             ),
             None => String::new(),
         })),
@@ -147,25 +150,21 @@ fn print(args: &Args, finding: &Finding) -> Result<()> {
         }
         table.write(&mut out)?;
     }
-    match (&finding.damage, &finding.doubt) {
+    match (&finding.damage, &finding.torn) {
         (Some(damage), _) => writeln!(out, "{path}: {damage}")?,
-        (None, Some(doubt)) if args.accept => {
-            writeln!(out, "{path}: may be torn ({doubt}), is sound as it is, and was accepted")?;
+        (None, Some(Torn { reason, .. })) if args.accept => {
+            writeln!(out, "{path}: may be torn ({reason}), is sound as it is, and was accepted")?;
         }
-        (None, Some(doubt)) => {
-            let way_back = match finding.checkpoint {
-                Some(made) => {
-                    format!(
-                        "`endura restore` takes it back to its checkpoint of {} ago",
-                        since(made)
-                    )
-                }
-                None => "restore a backup".into(),
+        (None, Some(Torn { sentence, .. })) => {
+            let sentence = of_library(sentence);
+            let or = if sentence.contains("--accept") {
+                ""
+            } else {
+                ", or take it as it is with --accept"
             };
             writeln!(
                 out,
-                "{path}: may be torn ({doubt}). What is there is sound, but operations may be missing: \
-                 {way_back}, or take it as it is with --accept"
+                "{path}: what is there is sound, but operations may be missing: {sentence}{or}"
             )?;
         }
         (None, None) => writeln!(out, "{path}: sound")?,
@@ -193,8 +192,8 @@ fn print_json(args: &Args, finding: &Finding, sound: bool) -> Result<()> {
         "pool": path_json(&args.pool.pool),
         "sound": sound,
         "damage": finding.damage,
-        "may_be_torn": finding.doubt,
-        "accepted": finding.doubt.is_some() && finding.damage.is_none() && args.accept,
+        "may_be_torn": finding.torn.as_ref().map(|torn| &torn.reason),
+        "accepted": finding.torn.is_some() && finding.damage.is_none() && args.accept,
         "maps": maps,
     });
     Ok(writeln!(stdout(), "{whole}")?)

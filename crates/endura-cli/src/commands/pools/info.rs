@@ -17,6 +17,7 @@ use crate::pool::moment::since;
 use crate::pool::pool_args::{PoolArgs, shown_name};
 use crate::pool::uncounted::counted;
 use crate::values::json::path_json;
+use crate::words::of_library;
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
 use endura_console::text::{Table, bytes, grouped, printable, wrapped};
@@ -67,23 +68,27 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
     let mut line = |name: &str, text: String| table.row([name.to_string(), text]);
     line("medium", format!("{} on {}", stats.domain, stats.filesystem));
     line("file", bytes(stats.file_bytes));
-    line("in use", bytes(stats.bytes_in_use));
+    let bound = if stats.clean_open { "" } else { "at most " };
+    line("in use", format!("{bound}{}", bytes(stats.bytes_in_use)));
     if let Some(space) = space {
         line("  payload", format!("{} of keys and values", bytes(space.payload)));
         line("  structure", bytes(space.structure));
     }
     line("  free in spans", bytes(stats.free_chunk_bytes));
-    for (name, text) in after_power_loss(&args.pool.pool, stats) {
-        for (nth, part) in wrapped(&text, WIDE).into_iter().enumerate() {
-            line(if nth == 0 { name } else { "" }, part);
+    let mut in_lines = |name: &str, text: &str| {
+        for (nth, part) in wrapped(text, WIDE).into_iter().enumerate() {
+            table.row([if nth == 0 { name } else { "" }.to_owned(), part]);
         }
+    };
+    for (name, text) in after_power_loss(&args.pool.pool, stats) {
+        in_lines(name, &text);
     }
-    line("generation", grouped(stats.generation));
-    line("last session", if stats.clean_open { "closed" } else { "ended without a close" }.into());
-    table.write(&mut out)?;
+    in_lines("generation", &grouped(stats.generation));
+    in_lines("last session", if stats.clean_open { "closed" } else { "ended without a close" });
     for warning in &stats.warnings {
-        writeln!(out, "  warning: {warning}")?;
+        in_lines("warning", &of_library(warning));
     }
+    table.write(&mut out)?;
     writeln!(out)?;
     let mut table = Table::new(3, &["map", "types", "kind", "entries", "leaf/inner bytes"]);
     for map in maps {

@@ -41,7 +41,8 @@ pub enum LeakRecoveryState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The session before this one did not close the pool: its process was killed, or the machine went down.
+    /// The session before this one did not close the pool: its process was killed, or the machine went down, and the pool is
+    /// whole. (A pool that was taken back to its checkpoint is reported by [`Restored`](Self::Restored).)
     OpenedUnclean {
         /// How many times the pool was opened for writing, including this time.
         generation: u64,
