@@ -85,6 +85,11 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         T::over(space, map, Values::Records).map(|tree| Self { tree })
     }
 
+    /// The tree of numbers, whose values are the offsets of records.
+    pub fn numbers(&self) -> &T {
+        &self.tree
+    }
+
     pub(crate) fn open_map(&self) -> &OpenMap<M> {
         self.tree.open_map()
     }

@@ -52,7 +52,7 @@ struct RecordWalk<T, C> {
 
 impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
     /// A walk over all records, for a [`LeakRecoverer`](crate::space::LeakRecoverer).
-    pub(crate) fn marking(&self) -> Box<dyn LeakWalk<M>> {
+    pub fn marking(&self) -> Box<dyn LeakWalk<M>> {
         Box::new(RecordWalk { tree: self.clone(), cursor: Cursor::default() })
     }
 }
