@@ -183,6 +183,8 @@ impl Strings {
     pub fn skip_to(&mut self, from: Option<Vec<u8>>) {
         match self {
             Self::Roart(keys) => keys.skip_to(from),
+            Self::FastFair(keys) => keys.skip_to(from),
+            Self::NbTree(keys) => keys.skip_to(from),
         }
     }
 
