@@ -52,6 +52,11 @@ pub(crate) trait NumberTree: Index + Clone {
         Ok(())
     }
 
+    /// Whether all that [`prepare`](Self::prepare) does is done, for all keys.
+    fn is_prepared(&self) -> bool {
+        true
+    }
+
     /// Does what [`Index::apply`] does, inside the pin of the caller. Returns `None`, and has changed nothing, if the
     /// caller has to end its pin first: it then [waits for a pop](crate::space::MapState::pops), if there is one, and
     /// tries again. A lack of space is returned as an error at once. A pop passes its `turn`.

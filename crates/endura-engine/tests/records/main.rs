@@ -18,6 +18,7 @@ mod byte_soak;
 mod byte_world;
 mod crashes;
 mod full;
+mod leaks;
 mod model;
 mod races;
 #[allow(dead_code, reason = "the tests of the other trees use the rest")]

@@ -6,13 +6,19 @@
 
 use std::time::Duration;
 
-use endura_sim::subjects::{FairRecords, NbRecords};
+use endura_sim::choose::Chooser;
+use endura_sim::explore::{Explorer, visible};
+use endura_sim::model::Model;
+use endura_sim::mutant::{Call, Mutant, Use};
+use endura_sim::sim::Sim;
+use endura_sim::subjects::{FairRecords, LIMIT, MapOp, NbRecords};
 use endura_variants::{fast_fair, nbtree};
 
 use crate::exhaustive::{LONG, ONE_CRASH, SHORT, TWO_CRASHES, add_starts, add_walks, assert_whole};
 use crate::fast_fair::{FEW, MANY};
 use crate::jobs::{self, Job};
 use crate::killed::{assert_clean, killed};
+use crate::kinds::Tried;
 use crate::random::{self, explore, without_end};
 
 type Fair = FairRecords<14, 14>;
@@ -84,4 +90,48 @@ fn a_process_with_records_is_killed_and_then_the_power_fails() {
     let report = jobs::run(jobs, GUARD, &[]);
     assert_clean(&report);
     assert!(report.sum(None).images > 1_000);
+}
+
+/// The calls of a write that links a record, in the files of the records and of the tree above the numbers.
+fn calls_of_a_write<S: Tried<Key = u64>>(subject: &S, before: &[MapOp], op: MapOp) -> Vec<Call> {
+    let explorer = Explorer::new(subject, Model::WEAKEST_ADR, LIMIT, ONE_CRASH, 1);
+    let start = explorer.start(before).unwrap();
+    let trace = explorer.trace(&start, &[]).unwrap();
+    let left = visible(&trace, trace.events.len());
+    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &left, Chooser::first());
+    let open = subject.open(sim.clone(), 3).unwrap();
+    sim.count_calls();
+    subject.apply(&open, &op).unwrap();
+    let is_of_records = |call: &Call| {
+        let file = call.site.file();
+        file.contains("/records/") || file.contains("/record_tree/")
+    };
+    let changes = |call: &Call| !matches!(call.what, Use::Load);
+    sim.calls().into_keys().filter(|call| is_of_records(call) && changes(call)).collect()
+}
+
+/// V1 of `docs/trees.md`: the record is written, flushed and fenced before anything leads to it. Each call of that is left out,
+/// and the explorer notices.
+fn each_call_is_missed<S: Tried<Key = u64>>(subject: &S) {
+    let before: Vec<MapOp> = (1..=4).map(|i| MapOp::Put(10 * i, i)).collect();
+    let ops = [MapOp::Put(25, 9), MapOp::Put(20, 10), MapOp::Put(45, 11)];
+    let calls = calls_of_a_write(subject, &before, ops[0]);
+    let has = |what| calls.iter().any(|call| call.what == what);
+    assert!(has(Use::Fence) && has(Use::Flush) && has(Use::Store), "{calls:?}");
+    for call in calls {
+        let mut explorer = Explorer::new(subject, Model::WEAKEST_ADR, LIMIT, ONE_CRASH, 1);
+        explorer.plant(Some(Mutant::Drop(call)));
+        let found = match explorer.start(&before) {
+            Ok(start) => ops.iter().any(|op| explorer.explore(&start, &[*op], 0).is_err()),
+            Err(_) => true,
+        };
+        assert!(found, "nobody misses the {:?} at {}", call.what, call.site);
+    }
+}
+
+#[test]
+fn each_call_that_makes_a_record_durable_is_missed() {
+    let keys = || (1..=24).map(|i| 5 * i).collect();
+    each_call_is_missed(&Fair::about(keys()));
+    each_call_is_missed(&Nb::about(keys()));
 }

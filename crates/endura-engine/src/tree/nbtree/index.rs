@@ -14,6 +14,7 @@ use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::key::split;
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::read::scan::Cursor;
 use crate::tree::nbtree::tree::Tree;
 use crate::tree::nbtree::upkeep::check::check_tree;
@@ -57,6 +58,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> NumberTree
     #[inline(always)]
     fn prepare(&self, key: u64) -> Result<()> {
         self.prepare(split(key).0)
+    }
+
+    fn is_prepared(&self) -> bool {
+        self.meta.roots.iter().all(|root| root.load() != Top::NONE)
     }
 
     fn try_apply(

@@ -53,10 +53,13 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         smallest: bool,
         read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
     ) -> Result<Option<R>> {
-        self.tree.prepare(if smallest { 0 } else { u64::MAX })?;
+        let end = || if smallest { self.tree.first() } else { self.tree.last() };
+        if !self.tree.is_prepared() {
+            // The first look of a session prepares what it passes, which may take long, outside of pins.
+            end()?;
+        }
         let guard = self.open_map().pin()?;
-        let end = if smallest { self.tree.first()? } else { self.tree.last()? };
-        let Some((number, at)) = end else { return Ok(None) };
+        let Some((number, at)) = end()? else { return Ok(None) };
         let record = record_of(guard.media(), at, number)?;
         Ok(Some(read(record.key(), record.value())))
     }
@@ -196,11 +199,11 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
     }
 
     fn first<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
-        self.end(true, read)
+        self.end(true, read).map_err(|error| self.noted(error))
     }
 
     fn last<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
-        self.end(false, read)
+        self.end(false, read).map_err(|error| self.noted(error))
     }
 
     fn check_ends(&self) -> Result<()> {

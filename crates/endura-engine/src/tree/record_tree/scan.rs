@@ -229,9 +229,11 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         let (open, bounds) = (self.open_map(), Bounds::of::<UP>(bounds));
         let start = bounds.start::<UP>(cursor.last)?;
         let (media, Cursor { place, seat, likely, .. }) = (open.space().media(), &mut *cursor);
+        let mut has_taken = false;
         let copied = seat.look(open.space(), |()| {
             let (number, at) =
                 if UP { self.tree.next_up(place) } else { self.tree.next_down(place) }?;
+            has_taken = true;
             let record = Record::within(media, at)?;
             // The two bounds are compared in a pin.
             let is_inside = Bounds::is_beyond::<UP>(number, start) || number == start;
@@ -256,8 +258,10 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
                 Some(bounds.is_behind::<UP>(number) == Some(false))
             }
             _ => {
-                // The tree may have passed an entry that was not returned.
-                cursor.place = T::Cursor::default();
+                if has_taken {
+                    // The tree has passed an entry that is not returned.
+                    cursor.place = T::Cursor::default();
+                }
                 None
             }
         }

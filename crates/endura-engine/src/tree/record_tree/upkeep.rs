@@ -72,7 +72,7 @@ impl<M: Media, T: NumberTree<Medium = M>> LeakWalk<M> for RecordWalk<T, T::Curso
         let reads_records = guard.space().makes_checkpoints();
         let (mut left, mut result) = (bite, Ok(()));
         let all = (Bound::Unbounded, Bound::Unbounded);
-        self.tree.scan::<true>(&mut self.cursor, all, &mut |record| {
+        let scanned = self.tree.scan::<true>(&mut self.cursor, all, &mut |record| {
             let checked = if reads_records { record.check_sum() } else { Ok(()) };
             result = checked.and_then(|()| visit(record.at(), record.bytes()));
             left -= 1;
@@ -80,8 +80,11 @@ impl<M: Media, T: NumberTree<Medium = M>> LeakWalk<M> for RecordWalk<T, T::Curso
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
-        })?;
-        result?;
-        Ok(left > 0)
+        });
+        match scanned {
+            // The map was dropped since the step began.
+            Err(Error::Dropped) => Ok(true),
+            scanned => scanned.and(result).map(|()| left > 0),
+        }
     }
 }

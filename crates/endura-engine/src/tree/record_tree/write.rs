@@ -17,6 +17,12 @@ use crate::{Error, Result};
 /// The most attempts of a write in one pin.
 const ATTEMPTS: u32 = 64;
 
+#[cold]
+fn of_another_length() -> Error {
+    let source = "a key of another length than those of the map".into();
+    Error::Encode { type_name: "key".to_owned(), source }
+}
+
 /// The outcome of an attempt to change an entry.
 enum Attempt {
     Done,
@@ -56,7 +62,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         guard.media().mark(Mark::Begin);
         let (mut fresh, mut draft, mut kept) = (Fresh::new(&guard), Draft::default(), None);
         for _ in 0..ATTEMPTS {
-            let old = self.find(&guard, number)?;
+            let old = self.find(&guard, (key, number))?;
             guard.media().mark(Mark::Step("write.found"));
             let again = if kept.is_some() { basis.reuse(&mut kept, old) } else { None };
             let Some(change) = again.or_else(|| decide(old.map(|record| record.value()))) else {
@@ -65,7 +71,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
             let attempt = match (&change, old) {
                 // The closure may have inserted the key itself.
                 (ByteChange::Remove, None) if basis == Basis::Shown => {
-                    match self.find(&guard, number)? {
+                    match self.find(&guard, (key, number))? {
                         None => Attempt::Done,
                         Some(_) => Attempt::Moved,
                     }
@@ -119,7 +125,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         let mut fresh = Fresh::new(&guard);
         let new = fill_record(&guard, &mut fresh, (key, len), fill)?;
         for _ in 0..ATTEMPTS {
-            let old = self.find(&guard, number)?;
+            let old = self.find(&guard, (key, number))?;
             match self.link(&guard, number, old.as_ref(), new, &mut fresh)? {
                 Attempt::Done => {
                     guard.media().mark(Mark::Acknowledged);
@@ -133,10 +139,19 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
     }
 
     /// The record of a key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Encode`] if the map has a key of the same number and of another length.
     #[inline]
-    fn find<'g>(&self, guard: &'g Guard<'_, M>, number: u64) -> Result<Option<Record<'g, M>>> {
-        let found = self.tree.get(number)?;
-        found.map(|at| record_of(guard.media(), at, number)).transpose()
+    fn find<'g>(
+        &self,
+        guard: &'g Guard<'_, M>,
+        (key, number): (&[u8], u64),
+    ) -> Result<Option<Record<'g, M>>> {
+        let Some(at) = self.tree.get(number)? else { return Ok(None) };
+        let record = record_of(guard.media(), at, number)?;
+        if record.key_len() == key.len() { Ok(Some(record)) } else { Err(of_another_length()) }
     }
 
     /// Links the record at `new`, which is flushed, if the key still has the record `old`, or still none.

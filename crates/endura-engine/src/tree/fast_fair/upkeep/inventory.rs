@@ -29,8 +29,8 @@ struct Position {
 pub(crate) struct Inventory(Option<Position>);
 
 impl Inventory {
-    /// Takes `bite` steps; each passes a node to `note`, or moves to the next level. Returns whether the enumeration
-    /// has ended.
+    /// Takes about `bite` steps; each passes a node or a record to `note`, or moves to the next level. Returns whether the
+    /// enumeration has ended.
     ///
     /// # Errors
     ///
@@ -50,10 +50,13 @@ impl Inventory {
                 Position { level: root.level, at: root.at, first: root.at, owns_nothing: false }
             }
         };
-        for _ in 0..bite {
+        let mut left = bite;
+        while left > 0 {
+            left -= 1;
             if place.at != 0 {
                 if place.level == 0 && values == Values::Records && !place.owns_nothing {
-                    note_records::<M, LEAF>(media, place, note)?;
+                    let records = note_records::<M, LEAF>(media, place, note)?;
+                    left = left.saturating_sub(records);
                 }
                 (place.at, place.owns_nothing) = match place.level {
                     0 => pass::<M, LEAF>(media, place, note)?,
@@ -73,23 +76,25 @@ impl Inventory {
     }
 }
 
-/// Passes the records of a leaf to `note`.
+/// Passes the records of a leaf to `note`. Returns their number.
 fn note_records<M: Media, const W: usize>(
     media: &M,
     place: Position,
     note: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<()> {
+) -> Result<usize> {
     let node = Node::<M, W>::enter(media, place.at, 0)?;
     let (fences, cap) = (node.fences(), Node::<M, W>::CAP);
     let width = fences.last().wrapping_sub(fences.low);
     let is_live = |slot: usize| slot < cap && node.key(slot).wrapping_sub(fences.low) <= width;
+    let mut records = 0;
     for slot in (0..cap).take_while(|&slot| is_live(slot)) {
         // Of two copies of an entry, the one on the right counts.
         if !is_live(slot + 1) || node.key(slot + 1) != node.key(slot) {
             note_record(media, node.value(slot), note)?;
+            records += 1;
         }
     }
-    Ok(())
+    Ok(records)
 }
 
 /// Passes a node to `note`. Returns the next one, and whether that owns no entry.

@@ -19,8 +19,8 @@ pub(crate) struct Inventory {
 }
 
 impl Inventory {
-    /// Takes `bite` steps; each passes a block to `note`, or starts the next chain. Returns whether the enumeration has
-    /// ended.
+    /// Takes about `bite` steps; each passes a block or a record to `note`, or starts the next chain. Returns whether the
+    /// enumeration has ended.
     ///
     /// # Errors
     ///
@@ -33,7 +33,9 @@ impl Inventory {
         note: &mut dyn FnMut(u64, u64) -> bool,
         bite: usize,
     ) -> Result<bool> {
-        for _ in 0..bite {
+        let mut left = bite;
+        while left > 0 {
+            left -= 1;
             if self.at != 0 {
                 let block = Block::<M, W>::at(media, self.at)?;
                 if !note(self.at, Block::<M, W>::BYTES) {
@@ -44,6 +46,7 @@ impl Inventory {
                     for slot in 0..Block::<M, W>::SLOTS {
                         if let State::Live(_) = block.word(slot).state() {
                             note_record(media, block.value(slot), note)?;
+                            left = left.saturating_sub(1);
                         }
                     }
                 }
