@@ -16,8 +16,11 @@ mod byte_readers;
 mod byte_soak;
 #[path = "../support/byte_world.rs"]
 mod byte_world;
+#[path = "../support/children.rs"]
+mod children;
 mod crashes;
 mod full;
+mod killed;
 mod leaks;
 mod model;
 mod races;
