@@ -9,8 +9,8 @@ use crate::{CheckpointProblem, Error};
 pub(crate) const FOREIGN: &str =
     "it is of another pool: move it away, or give the pool another file for its checkpoints";
 pub(crate) const STALE: &str = "the pool and this checkpoint are from different points in time (was one of them restored from a backup, did a \
-     session in between have another file for its checkpoints, or is this another hard link of the pool?). To keep the checkpoint's contents, move the pool file away and open the pool \
-     again; to keep the pool's, move the checkpoint away";
+     session in between have another file for its checkpoints, or is this another hard link of the pool?). To keep the \
+     checkpoint's contents, move the pool file away and open the pool again; to keep the pool's, move the checkpoint away";
 pub(crate) const OLDER: &str = "the pool has made a newer checkpoint, which is missing (was this one restored from a backup?). Put the newest back. \
      Without it: to keep this checkpoint's contents, move the pool file away and open the pool again; to keep the \
      pool's, move this checkpoint away";
