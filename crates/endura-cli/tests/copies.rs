@@ -144,7 +144,10 @@ fn a_close_without_its_checkpoint_is_told() {
         assert_eq!(works(&["get", pool, "1"]), "1\n");
         match said.contains("tmpfs") {
             true => assert_eq!(code(&output), 3),
-            false => assert!(code(&output) == 0 && told.contains("done and closed, but no new checkpoint"), "{told}"),
+            false => assert!(
+                code(&output) == 0 && told.contains("done and closed, but no new checkpoint"),
+                "{told}"
+            ),
         }
     }
 }

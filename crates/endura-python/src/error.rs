@@ -158,6 +158,8 @@ const WORDS: &[(&str, &str)] = &[
     ("see with `endura check` what is damaged", "see with `pool.check()` what is damaged"),
     ("run `endura check` on a copy", "run `pool.check()` on a copy"),
     ("`endura check` finds what", "`pool.check()` finds what"),
+    ("`endura check` tells whether", "`pool.check()` tells whether"),
+    ("`endura check` on a copy tells", "`pool.check()` on a copy tells"),
     (
         "have the program that has the pool open make the copy (`Pool::backup`)",
         "have the program that has the pool open make the copy (`pool.backup`)",
