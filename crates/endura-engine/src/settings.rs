@@ -68,7 +68,8 @@ pub fn size(text: &str) -> Result<u64, String> {
         _ => 0,
     };
     let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
-    number(digits)?.checked_mul(1 << shift).ok_or_else(|| "more bytes than there can be".into())
+    let number = number(digits).map_err(|_| "not a size such as 512M or 4G")?;
+    number.checked_mul(1 << shift).ok_or_else(|| "more bytes than there can be".into())
 }
 
 /// A time in seconds: `5`, `0.25`.

@@ -134,6 +134,10 @@ const WORDS: &[(&str, &str)] = &[
         "verify and accept the pool with `endura check --accept`",
         "open it with `accept_unclean=True`, which verifies it first",
     ),
+    (
+        "`endura restore` (`Pool::restore`) takes it back to",
+        "move the file away and open its path again, and it is made anew from",
+    ),
     ("`endura restore` (`Pool::restore`)", "the command `endura restore`"),
     (" (`from`)", ""),
     ("`allow_any_filesystem(true)`", "`allow_any_filesystem=True`"),
@@ -154,6 +158,8 @@ const WORDS: &[(&str, &str)] = &[
     ("see with `endura check` what is damaged", "see with `pool.check()` what is damaged"),
     ("run `endura check` on a copy", "run `pool.check()` on a copy"),
     ("`endura check` finds what", "`pool.check()` finds what"),
+    ("`endura check` tells whether", "`pool.check()` tells whether"),
+    ("`endura check` on a copy tells", "`pool.check()` on a copy tells"),
     (
         "have the program that has the pool open make the copy (`Pool::backup`)",
         "have the program that has the pool open make the copy (`pool.backup`)",
@@ -188,8 +194,8 @@ pub(crate) fn missing(key: &Bound<'_, PyAny>) -> PyErr {
 pub(crate) fn text(error: &Error) -> String {
     match error {
         Error::Corrupt { offset, what } => format!(
-            "the pool is damaged at byte {offset}: {what}; restore it from a backup, or see with `pool.check()` on a copy \
-             what is damaged"
+            "the pool is damaged at byte {offset}: {what}; to go back to its checkpoint, move the file away and open its path \
+             again; else restore a backup (`pool.check()` on a copy tells what is damaged)"
         ),
         Error::Locked => format!("the pool is open elsewhere{LOCKED_ELSEWHERE}"),
         Error::Forked => "this process is a fork of the one that opened the pool: open it here, in place of there (one \

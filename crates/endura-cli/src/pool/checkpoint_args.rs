@@ -127,8 +127,8 @@ pub(crate) fn tell_restored(path: &Path, pool: &Pool) {
 pub(crate) fn close(pool: &Pool, path: &Path) -> endura::Result<()> {
     if let Some(error) = pool.close()?.checkpoint_error {
         tell(format_args!(
-            "endura: {}: closed, but without a new checkpoint, so that a power loss while it is open again may cost the \
-             pool: {}",
+            "endura: {}: done and closed, but no new checkpoint could be made; until one is, a power loss while the pool is open \
+             may cost the pool: {}",
             printable(&path.to_string_lossy(), false),
             printable(&of_library(&error.to_string()), false)
         ));

@@ -85,7 +85,8 @@ fn no_room_for_a_checkpoint() {
     assert_eq!(told.len(), 4, "{said}");
     for call in &told[..3] {
         let lines: Vec<_> = call.lines().collect();
-        let is_told = lines.len() == 1 && lines[0].contains("closed, but without a new checkpoint");
+        let is_told = lines.len() == 1
+            && lines[0].contains("done and closed, but no new checkpoint could be made");
         assert!(is_told && lines[0].starts_with("endura: pool: "), "{said}");
     }
     assert!(works(&["get", &place.pool(), "1"]).contains('2'));

@@ -7,9 +7,9 @@ pub(crate) const HEAD: &str = "\
 
 For users who have a message in front of them, and want to know what it means and what comes next. For each state of a
 pool, this page has what the commands and the library say about it. The pool is `p`, and its checkpoint
-`p.checkpoint`. *Rust* and *Python* open the pool for writing: before the `:` is the kind of the error, after it its text.
-*memcached* and *Redis* are servers that start with the pool. `endura-memcached` says this on standard error, the module in
-the log of Redis; `serves` means that the server runs. A ` / ` stands for a new line.
+`p.checkpoint`. *Rust* and *Python* open an existing pool for writing (`open_existing`, `create=False`): before the `:` is the
+kind of the error, after it its text. *memcached* and *Redis* are servers that start with the pool. `endura-memcached` says this
+on standard error, the module in the log of Redis; `serves` means that the server runs. A ` / ` stands for a new line.
 
 `cargo test -p endura-cli --test states` puts a pool into each of these states and compares what it hears with this
 page; with `ENDURA_BLESS=1` it writes the page. `.ci/run` does the same for Python and the servers.

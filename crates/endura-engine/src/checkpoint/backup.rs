@@ -221,5 +221,6 @@ impl ByHand<'_> {
 
 const TOO_FAST: &str = "it is replaced faster than it can be copied: have the program that has the pool open make the copy \
      (`Pool::backup`)";
-const WHOLE: &str = "the pool is whole, and has what was written after the checkpoint; to go back all the same, move the pool away and \
-     open it: it is made anew from the checkpoint";
+const WHOLE: &str = "no power loss has torn the pool, so it stays as it is, with what was written after the checkpoint (`endura check` \
+     tells whether it is damaged); to go back all the same, move the pool away and open its path again: it is made anew from \
+     the checkpoint";

@@ -8,9 +8,9 @@ use crate::{CheckpointProblem, Error};
 
 pub(crate) const FOREIGN: &str =
     "it is of another pool: move it away, or give the pool another file for its checkpoints";
-pub(crate) const STALE: &str = "the pool and this checkpoint are from different points in time (was one of them restored from a backup, or is \
-     this another hard link of the pool?). To keep the checkpoint's contents, move the pool file away and open the pool \
-     again; to keep the pool's, move the checkpoint away";
+pub(crate) const STALE: &str = "the pool and this checkpoint are from different points in time (was one of them restored from a backup, did a \
+     session in between have another file for its checkpoints, or is this another hard link of the pool?). To keep the \
+     checkpoint's contents, move the pool file away and open the pool again; to keep the pool's, move the checkpoint away";
 pub(crate) const OLDER: &str = "the pool has made a newer checkpoint, which is missing (was this one restored from a backup?). Put the newest back. \
      Without it: to keep this checkpoint's contents, move the pool file away and open the pool again; to keep the \
      pool's, move this checkpoint away";
@@ -67,7 +67,8 @@ const BESIDE_A_TORN_POOL: [(&str, &str); 4] = [
     (
         STALE,
         "the pool, which may be torn, and this checkpoint are from different points in time (was one of them restored from \
-         a backup, or is this another hard link of the pool?). To go back to the checkpoint, move the pool file away and \
+         a backup, did a session in between have another file for its checkpoints, or is this another hard link of the \
+         pool?). To go back to the checkpoint, move the pool file away and \
          open its path again; else restore a backup, or move the checkpoint away, and verify and accept the pool with \
          `endura check --accept`",
     ),

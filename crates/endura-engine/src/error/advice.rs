@@ -21,7 +21,7 @@ pub(super) fn full(need: u64, free: u64, limit: SpaceLimit) -> String {
     match free.saturating_sub(RESERVE) {
         0 => format!("{what}, and the pool needs {need} bytes more: {act}"),
         most => format!(
-            "{what}, and the pool needs {need} bytes more (values of up to {most} bytes still fit): {act}"
+            "{what}, and the pool needs {need} bytes more (a value of {most} bytes still fits): {act}"
         ),
     }
 }

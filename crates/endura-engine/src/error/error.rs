@@ -30,8 +30,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub enum Error {
     /// The pool contains data that no correct run can have written.
     #[error(
-        "the pool is damaged at byte {offset}: {what}; restore it from a backup, or see with \
-         `endura check` on a copy what is damaged"
+        "the pool is damaged at byte {offset}: {what}; to go back to its checkpoint, move the file away and open its path \
+         again; else restore a backup (`endura check` on a copy tells what is damaged)"
     )]
     Corrupt {
         /// The place of the damage, in bytes from the start of the pool.

@@ -60,7 +60,7 @@ impl SpaceLimit {
     /// What to do about it.
     pub(super) fn act(self) -> &'static str {
         match self {
-            Self::MaxSize => "open it with a larger `max_size`",
+            Self::MaxSize => "remove entries, or open it with a larger `max_size`",
             Self::DiskFull => "free space on that disk",
             Self::Quota => "raise the quota",
             Self::FileSizeLimit => "raise that limit (`ulimit -f`)",

@@ -93,7 +93,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Patience {
             )));
         };
         Duration::try_from_secs_f64(seconds).map(|time| Self(Some(time))).map_err(|_| {
-            PyValueError::new_err(format!("`timeout` is a number of seconds, not {seconds}"))
+            PyValueError::new_err(format!(
+                "`timeout` is a number of seconds from 0 on, or None for ever, not {seconds}"
+            ))
         })
     }
 }

@@ -23,6 +23,9 @@ struct Options {
     part: Part,
 }
 
+/// Who comes from ZRANGE gives an offset as well.
+const LIMIT_SYNTAX: &str = "ERR syntax error: LIMIT takes one number; go on behind the last field with (FIELD as the lower bound";
+
 impl Options {
     fn of(mut words: &[Text]) -> Outcome<Self> {
         let mut options = Self { order: Order::Ascending, limit: usize::MAX, part: Part::Both };
@@ -34,10 +37,11 @@ impl Options {
                 b"VALUES" => options.part = Part::Values,
                 b"LIMIT" => {
                     let [limit, rest @ ..] = words else {
-                        return Err(Failure::Says("ERR syntax error"));
+                        return Err(Failure::Says(LIMIT_SYNTAX));
                     };
                     (options.limit, words) = (how_many(limit.bytes())?, rest);
                 }
+                _ if options.limit != usize::MAX => return Err(Failure::Says(LIMIT_SYNTAX)),
                 _ => return Err(Failure::Says("ERR syntax error")),
             }
         }

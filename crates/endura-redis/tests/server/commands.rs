@@ -192,7 +192,9 @@ fn what_is_wrong_is_said_as_redis_says_it() {
         assert!(answer.starts_with("ERR wrong number of arguments for"), "{line}: {answer}");
     }
     is(c, "EN.RANGE k a +", "ERR min or max not valid string range item");
-    is(c, "EN.RANGE k - + LIMIT", "ERR syntax error");
+    let limit = "ERR syntax error: LIMIT takes one number; go on behind the last field with (FIELD as the lower bound";
+    is(c, "EN.RANGE k - + LIMIT", limit);
+    is(c, "EN.RANGE k - + LIMIT 0 10", limit);
     is(c, "EN.RANGE k - + LIMIT -1", "ERR value is not an integer or out of range");
     is(c, "EN.RANGE k - + UP", "ERR syntax error");
     is(c, "EN.SET k f v g", "ERR syntax error");
