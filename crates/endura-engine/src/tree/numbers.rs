@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::Result;
 use crate::media::Media;
-use crate::space::{MapState, OpenMap, Space, Turn};
+use crate::space::{Guard, MapState, OpenMap, Space, Turn};
 use crate::tree::ends::Choice;
 use crate::tree::{Change, Index, TreeCheck};
 use crate::types::Types;
@@ -57,11 +57,15 @@ pub(crate) trait NumberTree: Index + Clone {
         true
     }
 
+    /// The value of `key`, inside the pin of the caller. (Within the pin the map may have been dropped; its entries stay.)
+    fn get_within(&self, guard: &Guard<'_, Self::Medium>, key: u64) -> Result<Option<u64>>;
+
     /// Does what [`Index::apply`] does, inside the pin of the caller. Returns `None`, and has changed nothing, if the
     /// caller has to end its pin first: it then [waits for a pop](crate::space::MapState::pops), if there is one, and
     /// tries again. A lack of space is returned as an error at once. A pop passes its `turn`.
     fn try_apply(
         &self,
+        guard: &Guard<'_, Self::Medium>,
         key: u64,
         turn: Option<&Turn<'_>>,
         decide: &mut dyn FnMut(Option<u64>) -> Change,

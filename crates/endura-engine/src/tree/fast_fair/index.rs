@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::media::Media;
-use crate::space::{MapState, OpenMap, Space, Turn};
+use crate::space::{Guard, MapState, OpenMap, Space, Turn};
 use crate::tree::ends::{self as map_ends, Choice, Trust};
 use crate::tree::len::{exact_len, len};
 use crate::tree::numbers::{NumberTree, Values};
@@ -53,13 +53,19 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> NumberTree
         &self.open
     }
 
+    #[inline]
+    fn get_within(&self, guard: &Guard<'_, M>, key: u64) -> Result<Option<u64>> {
+        self.lookup_within(guard, key)
+    }
+
     fn try_apply(
         &self,
+        guard: &Guard<'_, M>,
         key: u64,
         turn: Option<&Turn<'_>>,
         decide: &mut dyn FnMut(Option<u64>) -> Change,
     ) -> Result<Option<Option<u64>>> {
-        self.try_write(None, key, turn, &mut |old| Some(decide(old)))
+        self.write_within(guard, None, key, turn, &mut |old| Some(decide(old)))
     }
 
     #[inline(always)]

@@ -9,7 +9,7 @@ use crate::tree::len::{exact_len, len};
 use crate::tree::numbers::NumberTree;
 use crate::tree::pops::{self, Popped};
 use crate::tree::record_tree::scan::Cursor;
-use crate::tree::record_tree::tree::{RecordTree, number_of, number_of_key, record_of};
+use crate::tree::record_tree::tree::{RecordTree, number_of, number_of_key, record_at, record_of};
 use crate::tree::record_tree::upkeep::check_record;
 use crate::tree::records::basis::Basis;
 use crate::tree::records::record::Record;
@@ -60,7 +60,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         }
         let guard = self.open_map().pin()?;
         let Some((number, at)) = end()? else { return Ok(None) };
-        let record = record_of(guard.media(), at, number)?;
+        let record = record_at(guard.media(), at, number)?;
         Ok(Some(read(record.key(), record.value())))
     }
 
@@ -73,8 +73,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         let found = self.tree.get_many(&numbers)?;
         found.iter().flatten().for_each(|&at| Record::prefetch(guard.media(), at));
         for ((key, number), at) in keys.iter().zip(numbers).zip(found) {
-            let record = at.map(|at| record_of(guard.media(), at, number)).transpose()?;
-            let record = record.filter(|record| record.is_of(key));
+            let record = at.map(|at| record_of(guard.media(), at, (key, number))).transpose()?;
             values.push(record.map(|record| record.value().to_vec()));
         }
         guard.media().mark(Mark::Acknowledged);
@@ -95,9 +94,10 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
         self.tree.prepare(number)?;
         let guard = self.open_map().pin()?;
         guard.media().mark(Mark::Begin);
-        let found = self.tree.get(number)?;
-        let record = found.map(|at| record_of(guard.media(), at, number)).transpose()?;
-        let result = record.filter(|record| record.is_of(key)).map(|record| read(record.value()));
+        let result = match self.tree.get_within(&guard, number)? {
+            Some(at) => Some(read(record_of(guard.media(), at, (key, number))?.value())),
+            None => None,
+        };
         guard.media().mark(Mark::Acknowledged);
         Ok(result)
     }

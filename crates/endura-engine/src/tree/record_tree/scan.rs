@@ -1,8 +1,8 @@
 //! Scans, in both directions.
 //!
-//! A scan asks the tree for the next entry each time, so that each was in the map at a moment of the call that returned it.
-//! The tree reads most entries from the leaf in which its cursor has a seat, and has the values of the entries that come
-//! next: their records are prefetched some entries ahead.
+//! A scan asks the tree for the entries one by one, so that each was in the map at a moment of the call that shows it. It is
+//! some entries ahead of what it shows, and prefetches their records. An iterator, which returns one entry in a call, is not:
+//! it asks the tree which values probably come next.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -12,12 +12,12 @@ use crate::space::Seat;
 use crate::sync::{Ordering, fence};
 use crate::tree::Entry;
 use crate::tree::numbers::NumberTree;
-use crate::tree::record_tree::tree::{RecordTree, number_of, record_of};
+use crate::tree::record_tree::tree::{RecordTree, number_of, record_at};
 use crate::tree::records::bound::is_within;
 use crate::tree::records::record::Record;
 
 /// How many entries before its turn a record is prefetched.
-const DISTANCE: usize = 8;
+const DISTANCE: usize = 12;
 
 /// The most entries shown in one pin.
 const AT_MOST: usize = 1024;
@@ -94,6 +94,31 @@ impl<'b> Bounds<'b> {
     }
 }
 
+/// Entries that the tree has returned, whose records are under way: numbers, and the offsets of records.
+#[derive(Default)]
+struct Ahead {
+    entries: [(u64, u64); DISTANCE],
+    first: usize,
+    len: usize,
+}
+
+impl Ahead {
+    /// Adds an entry behind the others, of which there must be fewer than [`DISTANCE`].
+    #[inline(always)]
+    fn push(&mut self, entry: (u64, u64)) {
+        self.entries[(self.first + self.len) % DISTANCE] = entry;
+        self.len += 1;
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<(u64, u64)> {
+        self.len = self.len.checked_sub(1)?;
+        let entry = self.entries[self.first];
+        self.first = (self.first + 1) % DISTANCE;
+        Some(entry)
+    }
+}
+
 /// The outcome of a scan in one pin.
 enum Shown {
     /// The visitor wants no more, or there is no more.
@@ -128,71 +153,68 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         media: &M,
         cursor: &mut Cursor<T::Cursor>,
         bounds: Bounds<'_>,
-        mut start: u64,
+        start: u64,
         visit: &mut impl FnMut(&Record<'_, M>) -> ControlFlow<()>,
     ) -> Result<Shown> {
-        for _ in 0..AT_MOST {
-            let Some((number, at)) = self.next_number::<UP>(media, cursor, start)? else {
-                return Ok(Shown::Enough);
-            };
-            if let Some(ahead) = self.tree.ahead::<UP>(&cursor.place, DISTANCE) {
-                Record::prefetch_bytes(media, ahead, cursor.likely);
+        let (mut ahead, mut next) = (Ahead::default(), Some(start));
+        let mut outcome = Shown::Some;
+        for shown in 1..=AT_MOST {
+            // A visitor that has seen few entries may soon want no more.
+            while ahead.len < shown.min(DISTANCE)
+                && let Some(start) = next
+            {
+                next = match self.next_number::<UP>(&mut cursor.place, start)? {
+                    Some((number, at)) if bounds.is_behind::<UP>(number) != Some(true) => {
+                        Record::prefetch_bytes(media, at, cursor.likely);
+                        ahead.push((number, at));
+                        bounds.start::<UP>(Some(number))
+                    }
+                    _ => None,
+                };
             }
-            let is_behind = bounds.is_behind::<UP>(number);
-            if is_behind == Some(true) {
-                return Ok(Shown::Enough);
-            }
-            let record = record_of(media, at, number)?;
+            let Some((number, at)) = ahead.pop() else { return Ok(Shown::Enough) };
+            let record = record_at(media, at, number)?;
             cursor.likely = record.bytes();
-            if !bounds.precedes::<M, UP>(number, &record) {
-                let is_within = is_behind.is_some()
-                    || match UP {
-                        true => is_within::<M, false>(&record, bounds.last, 0),
-                        false => is_within::<M, true>(&record, bounds.last, 0),
-                    };
-                if !is_within || visit(&record).is_break() {
-                    return Ok(Shown::Enough);
-                }
+            cursor.last = Some(number);
+            if bounds.precedes::<M, UP>(number, &record) {
+                continue;
             }
-            match bounds.start::<UP>(cursor.last) {
-                Some(next) => start = next,
-                None => return Ok(Shown::Enough),
+            let is_within = bounds.is_behind::<UP>(number).is_some()
+                || match UP {
+                    true => is_within::<M, false>(&record, bounds.last, 0),
+                    false => is_within::<M, true>(&record, bounds.last, 0),
+                };
+            if !is_within || visit(&record).is_break() {
+                outcome = Shown::Enough;
+                break;
             }
         }
-        Ok(Shown::Some)
+        if ahead.len > 0 {
+            // The tree has passed entries that were not shown.
+            cursor.place = T::Cursor::default();
+        }
+        Ok(outcome)
     }
 
     /// The next entry of the tree from the number `start` on.
     #[inline(always)]
     fn next_number<const UP: bool>(
         &self,
-        media: &M,
-        cursor: &mut Cursor<T::Cursor>,
+        place: &mut T::Cursor,
         start: u64,
     ) -> Result<Option<(u64, u64)>> {
-        let next = match UP {
-            true => self.tree.next_up(&mut cursor.place),
-            false => self.tree.next_down(&mut cursor.place),
-        };
+        let next = if UP { self.tree.next_up(place) } else { self.tree.next_down(place) };
         let next = match next {
             Some(next) => Some(next),
-            None => {
-                let found = match UP {
-                    true => self.tree.scan_up(&mut cursor.place, start)?,
-                    false => self.tree.scan_down(&mut cursor.place, start)?,
-                };
-                let first = (0..DISTANCE).map_while(|n| self.tree.ahead::<UP>(&cursor.place, n));
-                first.for_each(|at| Record::prefetch_bytes(media, at, cursor.likely));
-                found
-            }
+            None if UP => self.tree.scan_up(place, start)?,
+            None => self.tree.scan_down(place, start)?,
         };
-        if let Some((number, _)) = next {
-            if Bounds::is_beyond::<UP>(start, number) {
-                return Err(self.tree.out_of_order(&cursor.place));
+        match next {
+            Some((number, _)) if Bounds::is_beyond::<UP>(start, number) => {
+                Err(self.tree.out_of_order(place))
             }
-            cursor.last = Some(number);
+            next => Ok(next),
         }
-        Ok(next)
     }
 
     /// Copies the next entry that is within both bounds: `first`, at which the scan starts, and `last`. Returns whether
@@ -213,6 +235,9 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
             is_there = true;
             ControlFlow::Break(())
         })?;
+        let (media, likely) = (self.open_map().space().media(), cursor.likely);
+        let soon = (0..DISTANCE).map_while(|n| self.tree.ahead::<UP>(&cursor.place, n));
+        soon.for_each(|at| Record::prefetch_bytes(media, at, likely));
         Ok(is_there)
     }
 

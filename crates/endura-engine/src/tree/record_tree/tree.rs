@@ -95,15 +95,36 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
     }
 }
 
-/// The record at `at`, to which the tree leads from the number `key`.
+/// The record at `at`, to which the tree leads from this number.
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] if it is the record of another key, or none.
+/// [`Error::Corrupt`] if it is the record of another number, or none.
 #[inline(always)]
-pub(crate) fn record_of<M: Media>(media: &M, at: u64, key: u64) -> Result<Record<'_, M>> {
+pub(crate) fn record_at<M: Media>(media: &M, at: u64, number: u64) -> Result<Record<'_, M>> {
     let record = Record::enter(media, at)?;
-    if record.number() == Some(key) { Ok(record) } else { Err(of_another_key(at)) }
+    if record.number() == Some(number) { Ok(record) } else { Err(of_another_key(at)) }
+}
+
+/// The record at `at`, to which the tree leads from the number of `key`.
+///
+/// # Errors
+///
+/// As for [`record_at`], and [`Error::Encode`] if the key of the record has another length than `key`.
+#[inline(always)]
+pub(crate) fn record_of<'m, M: Media>(
+    media: &'m M,
+    at: u64,
+    (key, number): (&[u8], u64),
+) -> Result<Record<'m, M>> {
+    let record = record_at(media, at, number)?;
+    if record.key_len() == key.len() { Ok(record) } else { Err(of_another_length()) }
+}
+
+#[cold]
+fn of_another_length() -> Error {
+    let source = "a key of another length than those of the map".into();
+    Error::Encode { type_name: "key".to_owned(), source }
 }
 
 #[cold]

@@ -17,12 +17,6 @@ use crate::{Error, Result};
 /// The most attempts of a write in one pin.
 const ATTEMPTS: u32 = 64;
 
-#[cold]
-fn of_another_length() -> Error {
-    let source = "a key of another length than those of the map".into();
-    Error::Encode { type_name: "key".to_owned(), source }
-}
-
 /// The outcome of an attempt to change an entry.
 enum Attempt {
     Done,
@@ -149,9 +143,8 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         guard: &'g Guard<'_, M>,
         (key, number): (&[u8], u64),
     ) -> Result<Option<Record<'g, M>>> {
-        let Some(at) = self.tree.get(number)? else { return Ok(None) };
-        let record = record_of(guard.media(), at, number)?;
-        if record.key_len() == key.len() { Ok(Some(record)) } else { Err(of_another_length()) }
+        let Some(at) = self.tree.get_within(guard, number)? else { return Ok(None) };
+        record_of(guard.media(), at, (key, number)).map(Some)
     }
 
     /// Links the record at `new`, which is flushed, if the key still has the record `old`, or still none.
@@ -183,10 +176,11 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         turn: Option<&Turn<'_>>,
     ) -> Result<Attempt> {
         let expected = old.map(Record::at);
-        let applied = self.tree.try_apply(number, turn, &mut |now| match now == expected {
-            true => change,
-            false => Change::Keep,
-        })?;
+        let applied =
+            self.tree.try_apply(guard, number, turn, &mut |now| match now == expected {
+                true => change,
+                false => Change::Keep,
+            })?;
         match applied {
             None => Ok(Attempt::HeldUp),
             Some(now) if now == expected => {

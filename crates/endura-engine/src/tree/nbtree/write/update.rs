@@ -83,16 +83,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// many times.
     pub(crate) fn write_within(
         &self,
+        guard: &Guard<'_, M>,
         key: u64,
         turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
         let (partition, local) = split(key);
-        let guard = self.open.pin_mut()?;
-        guard.media().mark(Mark::Begin);
         for _ in 0..ATTEMPTS {
-            if let Some(answer) = self.try_write(&guard, partition, local, turn, decide)? {
-                acknowledge(&guard);
+            if let Some(answer) = self.try_write(guard, partition, local, turn, decide)? {
+                // As in `acknowledge`.
+                fence_behind_exchange();
                 return Ok(Some(answer));
             }
             if self.open.map().pops().holds_up(&key) {
