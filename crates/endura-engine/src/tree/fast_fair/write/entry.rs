@@ -47,9 +47,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     ) -> Result<Option<Option<u64>>> {
         let guard = self.open.pin_mut()?;
         guard.media().mark(Mark::Begin);
-        let answer = self.write_within(&guard, near, key, turn, decide)?;
-        guard.media().mark(Mark::Acknowledged);
-        Ok(answer)
+        self.write_within(&guard, near, key, turn, decide)
     }
 
     /// Does what [`try_write`](Self::try_write) does, inside the pin of the caller.
@@ -112,6 +110,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             }
             self.merge_later(guard, key);
         }
+        guard.media().mark(Mark::Acknowledged);
         Ok(Some(old))
     }
 
