@@ -10,11 +10,11 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A FAST & FAIR B+-tree, for keys and values of at most 8 bytes. It is entirely in the pool, restarts in
+    /// A FAST & FAIR B+-tree, for keys of at most 8 bytes. Values of more lie in records. It is entirely in the pool, restarts in
     /// microseconds, and scans fastest.
     FastFair,
-    /// An NBTree, for keys and values of at most 8 bytes. Its writers never wait, except that pops take turns and an
-    /// insert may wait for a pop. An insert, update or remove writes one cache line. Its inner nodes are in DRAM, and
+    /// An NBTree, for keys of at most 8 bytes. Values of more lie in records. Its writers never wait, except that pops take turns
+    /// and an insert may wait for a pop. An insert, update or remove writes one cache line, besides the record. Its inner nodes are in DRAM, and
     /// are rebuilt as they are needed after an open.
     NbTree,
     /// A ROART radix tree, for keys and values of any type. It is entirely in the pool, and restarts in microseconds.
@@ -34,7 +34,7 @@ impl Kind {
         Self::ALL.into_iter()
     }
 
-    /// Whether maps of this kind hold only keys and values of at most 8 bytes each.
+    /// Whether maps of this kind hold only keys of at most 8 bytes.
     pub const fn holds_words(self) -> bool {
         match self {
             Self::FastFair | Self::NbTree => true,

@@ -219,8 +219,8 @@ pub(crate) fn text(error: &Error) -> String {
             want.name()
         ),
         Error::WrongKind { name, types, found: None, want } => format!(
-            "the map `{name}` has keys `{}` and values `{}`, which the kind `{}` cannot hold: it has keys and values of at \
-             most 8 bytes; leave the kind out, or take `Roart`",
+            "the map `{name}` has keys `{}` and values `{}`, which the kind `{}` cannot hold: it has keys of at most 8 \
+             bytes; leave the kind out, or take `Roart`",
             types.key,
             types.value,
             want.name()

@@ -79,7 +79,7 @@ pub(crate) struct NewMapArgs {
     /// The name of the map in the pool; the first entry creates it
     #[arg(long, default_value = DEFAULT_MAP, value_parser = parse_name)]
     pub(crate) map: String,
-    /// The index of a new map; fast-fair and nbtree take types of at most 8 bytes [default: fast-fair for those,
+    /// The index of a new map; fast-fair and nbtree take keys of at most 8 bytes [default: fast-fair for those,
     /// else roart]
     #[arg(long, value_enum)]
     kind: Option<KindName>,

@@ -116,7 +116,7 @@ pub(super) fn wrong_kind(name: &str, types: &Types, found: Option<Kind>, want: K
             with_article(want)
         ),
         None => format!(
-            "the map `{name}` cannot be {}, which holds keys and values of at most 8 bytes: make the {types} {}",
+            "the map `{name}` cannot be {}, which holds keys of at most 8 bytes: make the {types} {}",
             with_article(want),
             with_article(Kind::Roart)
         ),

@@ -4,17 +4,27 @@
 use std::io;
 use std::ops::{Bound, ControlFlow};
 
+use super::sizes::{NarrowLeaves, NbTree, Wide};
 use crate::media::{Mapped, Media};
 use crate::space::Guard;
 use crate::tree::byte_range::ByteRange;
 use crate::tree::len::check_len;
-use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped, roart};
+use crate::tree::record_tree::{self, RecordTree};
+use crate::tree::{
+    ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped, fast_fair, nbtree, roart,
+};
 use crate::{Error, Result};
 
 /// An index of byte strings.
 pub enum ByteTree<M: Media> {
     /// ROART.
     Roart(roart::Tree<M>),
+    /// FAST & FAIR of numbers, with records.
+    Wide(RecordTree<Wide<M>>),
+    /// FAST & FAIR of numbers with smaller leaves, with records.
+    NarrowLeaves(RecordTree<NarrowLeaves<M>>),
+    /// NBTree of numbers, with records.
+    NbTree(RecordTree<NbTree<M>>),
 }
 
 /// Runs `$body` on the tree, whichever it is.
@@ -22,6 +32,9 @@ macro_rules! on_tree {
     ($any:expr, $tree:ident => $body:expr) => {
         match $any {
             ByteTree::Roart($tree) => $body,
+            ByteTree::Wide($tree) => $body,
+            ByteTree::NarrowLeaves($tree) => $body,
+            ByteTree::NbTree($tree) => $body,
         }
     };
 }
@@ -29,12 +42,12 @@ macro_rules! on_tree {
 impl ByteTree<Mapped> {
     /// Starts an operation that reads: for callers that must hold a pin around several calls.
     pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
-        on_tree!(self, tree => tree.open.pin())
+        on_tree!(self, tree => tree.open_map().pin())
     }
 
     /// Records that the map is damaged, if the error says so, and returns the error for the caller.
     pub(super) fn take_note(&self, error: Error) -> Error {
-        on_tree!(self, tree => tree.open.space().noted(error))
+        on_tree!(self, tree => tree.noted(error))
     }
 
     /// The number of entries, counted first if it is not known.
@@ -48,7 +61,7 @@ impl ByteTree<Mapped> {
 
     /// Compares the number of entries that a pass over all of them has found with the known number.
     pub(super) fn check_len(&self, found: u64) -> Result<()> {
-        on_tree!(self, tree => check_len(&tree.open, found))
+        on_tree!(self, tree => check_len(tree.open_map(), found))
     }
 
     /// Passes the value of the key to `read`, if the key is present, and returns whether it is. `read` must not fork
@@ -56,7 +69,7 @@ impl ByteTree<Mapped> {
     pub fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
         on_tree!(self, tree => match tree.get_with(key, read) {
             Ok(found) => Ok(found.is_some()),
-            Err(error) => Err(tree.open.space().noted(error)),
+            Err(error) => Err(tree.noted(error)),
         })
     }
 
@@ -131,6 +144,8 @@ impl ByteTree<Mapped> {
     pub fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Strings {
         match self {
             Self::Roart(_) => Strings::Roart(ByteRange::new(from, to)),
+            Self::Wide(_) | Self::NarrowLeaves(_) => Strings::FastFair(ByteRange::new(from, to)),
+            Self::NbTree(_) => Strings::NbTree(ByteRange::new(from, to)),
         }
     }
 }
@@ -139,6 +154,10 @@ impl ByteTree<Mapped> {
 pub enum Strings {
     /// A range of ROART.
     Roart(ByteRange<roart::Cursor>),
+    /// A range of FAST & FAIR.
+    FastFair(ByteRange<record_tree::Cursor<fast_fair::Cursor>>),
+    /// A range of NBTree.
+    NbTree(ByteRange<record_tree::Cursor<nbtree::Cursor>>),
 }
 
 /// Runs `$body` on a range and its tree.
@@ -146,8 +165,17 @@ macro_rules! on_range {
     ($any:expr, $range:expr, $tree:ident, $keys:ident => $body:expr) => {
         match ($any, $range) {
             (ByteTree::Roart($tree), Strings::Roart($keys)) => $body,
+            (ByteTree::Wide($tree), Strings::FastFair($keys)) => $body,
+            (ByteTree::NarrowLeaves($tree), Strings::FastFair($keys)) => $body,
+            (ByteTree::NbTree($tree), Strings::NbTree($keys)) => $body,
+            _ => of_another_tree(),
         }
     };
+}
+
+#[cold]
+fn of_another_tree() -> ! {
+    unreachable!("a range is used with the tree that made it")
 }
 
 impl Strings {
@@ -155,6 +183,8 @@ impl Strings {
     pub fn skip_to(&mut self, from: Option<Vec<u8>>) {
         match self {
             Self::Roart(keys) => keys.skip_to(from),
+            Self::FastFair(keys) => keys.skip_to(from),
+            Self::NbTree(keys) => keys.skip_to(from),
         }
     }
 

@@ -10,8 +10,10 @@
 
 mod bytes;
 mod fast_fair;
+mod form;
 mod leak_recovery;
 mod nbtree;
+mod recorded;
 mod roart;
 mod sizes;
 mod structure;
@@ -21,6 +23,7 @@ mod void_locks;
 mod words;
 
 pub use bytes::{ByteTree, Strings};
+pub use form::Entries;
 pub(crate) use leak_recovery::Background;
 pub use sizes::{NarrowLeaves, NbTree, NodeLayout, Wide, default_layout};
 pub use tree::Tree;

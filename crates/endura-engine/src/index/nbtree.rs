@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use super::bytes::ByteTree;
+use super::form::Entries;
+use super::recorded::Numbers;
 use super::sizes::{BLOCK, NbTree};
 use super::structure::Structure;
 use super::tree::Tree;
@@ -10,6 +13,8 @@ use crate::Result;
 use crate::kind::Kind;
 use crate::media::Media;
 use crate::space::{Guard, Inventory, LeakWalk, MapState, Space};
+use crate::tree::numbers::Values;
+use crate::tree::record_tree::RecordTree;
 use crate::tree::{TreeCheck, nbtree};
 use crate::types::Types;
 
@@ -25,8 +30,8 @@ impl<M: Media> Structure<M> for Blocks {
         NbTree::<M>::PARAMETERS
     }
 
-    fn is_of_words(&self) -> bool {
-        true
+    fn entries(&self) -> Entries {
+        Entries::Words
     }
 
     fn find_or_create(
@@ -35,7 +40,7 @@ impl<M: Media> Structure<M> for Blocks {
         name: &str,
         types: &Types,
     ) -> Result<Arc<MapState>> {
-        NbTree::<M>::find_or_create(space, name, types)
+        NbTree::<M>::find_or_create(space, name, types, Values::Numbers)
     }
 
     fn open(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Tree<M>> {
@@ -48,7 +53,7 @@ impl<M: Media> Structure<M> for Blocks {
         map: &MapState,
         visit: &mut dyn FnMut(u64, u64),
     ) -> Result<TreeCheck> {
-        nbtree::check_tree::<M, BLOCK>(guard, map, visit)
+        nbtree::check_tree::<M, BLOCK>(guard, map, visit, &mut |_| Ok(()))
     }
 
     /// An NBTree has no locks.
@@ -57,8 +62,7 @@ impl<M: Media> Structure<M> for Blocks {
     }
 
     fn inventory(&self) -> Box<Inventory<M>> {
-        let mut inventory = nbtree::Inventory::default();
-        Box::new(move |media, map, note, bite| inventory.step::<M, BLOCK>(media, map, note, bite))
+        self.inventory_of(Values::Numbers)
     }
 
     fn walks(
@@ -66,6 +70,35 @@ impl<M: Media> Structure<M> for Blocks {
         space: &Arc<Space<M>>,
         map: Arc<MapState>,
     ) -> Result<Vec<Box<dyn LeakWalk<M>>>> {
-        Ok(NbTree::over(space, map)?.marking())
+        Ok(self.node_walks(&NbTree::over(space, map)?))
+    }
+}
+
+impl<M: Media> Numbers<M> for Blocks {
+    type Tree = NbTree<M>;
+
+    fn with_records(&self, tree: RecordTree<NbTree<M>>) -> ByteTree<M> {
+        ByteTree::NbTree(tree)
+    }
+
+    fn check_entries(
+        &self,
+        guard: &Guard<'_, M>,
+        map: &MapState,
+        visit: &mut dyn FnMut(u64, u64),
+        entry: &mut dyn FnMut((u64, u64)) -> Result<()>,
+    ) -> Result<TreeCheck> {
+        nbtree::check_tree::<M, BLOCK>(guard, map, visit, entry)
+    }
+
+    fn inventory_of(&self, values: Values) -> Box<Inventory<M>> {
+        let mut inventory = nbtree::Inventory::default();
+        Box::new(move |media, map, note, bite| {
+            inventory.step::<M, BLOCK>(media, map, values, note, bite)
+        })
+    }
+
+    fn node_walks(&self, tree: &NbTree<M>) -> Vec<Box<dyn LeakWalk<M>>> {
+        tree.marking()
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::bytes::ByteTree;
+use super::form::Entries;
 use super::structure::Structure;
 use super::tree::Tree;
 use crate::Result;
@@ -24,8 +25,8 @@ impl<M: Media> Structure<M> for Radix {
         roart::PARAMETERS
     }
 
-    fn is_of_words(&self) -> bool {
-        false
+    fn entries(&self) -> Entries {
+        Entries::Bytes
     }
 
     fn find_or_create(

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::form::Entries;
 use super::sizes::NodeLayout;
 use super::tree::Tree;
 use crate::Result;
@@ -25,8 +26,8 @@ pub(crate) trait Structure<M: Media>: Sync {
         None
     }
 
-    /// Whether the index holds words only.
-    fn is_of_words(&self) -> bool;
+    /// The form in which the index holds entries.
+    fn entries(&self) -> Entries;
 
     /// Finds the map `name`, of any kind. If there is none, creates it with these types.
     fn find_or_create(

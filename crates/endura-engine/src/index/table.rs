@@ -1,20 +1,24 @@
 //! The structures that this build knows.
 
 use super::fast_fair::{NarrowNodes, Nodes, WideNodes};
+use super::form::Entries;
 use super::nbtree::Blocks;
+use super::recorded::Recorded;
 use super::roart::Radix;
 use super::sizes::{NodeLayout, default_layout};
 use super::structure::Structure;
 use crate::kind::Kind;
-use crate::media::Media;
+use crate::media::{Media, has_pair_exchange};
 use crate::space::MapState;
 use crate::{Error, Result};
 
 /// Every structure that this build knows.
-fn all<M: Media>() -> [&'static dyn Structure<M>; 4] {
+fn all<M: Media>() -> [&'static dyn Structure<M>; 7] {
     const WIDE: &WideNodes = &Nodes;
     const NARROW: &NarrowNodes = &Nodes;
-    [WIDE, NARROW, &Blocks, &Radix]
+    const WIDE_RECORDED: &Recorded<WideNodes> = &Recorded(Nodes);
+    const NARROW_RECORDED: &Recorded<NarrowNodes> = &Recorded(Nodes);
+    [WIDE, NARROW, WIDE_RECORDED, NARROW_RECORDED, &Blocks, &Recorded(Blocks), &Radix]
 }
 
 /// The structure of a map, if this build knows it.
@@ -33,18 +37,31 @@ pub(crate) fn of<M: Media>(map: &MapState) -> Result<&'static dyn Structure<M>> 
     known(map).ok_or_else(|| Error::UnknownNodes { name: map.name().to_string() })
 }
 
-/// The structure of a new map of this kind.
+/// The structure of a new map of this kind that holds these entries: the first of [`all`] that can. `None` if the kind
+/// cannot.
 pub(crate) fn of_new<M: Media>(
     media: &M,
     kind: Kind,
     layout: Option<NodeLayout>,
-) -> &'static dyn Structure<M> {
-    let [wide, narrow, blocks, radix] = all();
-    match (kind, layout.unwrap_or_else(|| default_layout(media))) {
-        (Kind::FastFair, NodeLayout::Wide) => wide,
-        (Kind::FastFair, NodeLayout::NarrowLeaves) => narrow,
-        (Kind::NbTree, _) => blocks,
-        (Kind::Roart, _) => radix,
+    entries: Entries,
+) -> Option<&'static dyn Structure<M>> {
+    let layout = layout.unwrap_or_else(|| default_layout(media));
+    all().into_iter().find(|structure| {
+        structure.kind() == kind
+            && structure.entries().can_hold(entries)
+            && structure.layout().is_none_or(|its| its == layout)
+    })
+}
+
+/// The kind of a new map with these entries, if its caller has not chosen one.
+pub(crate) fn default_kind(media: &impl Media, entries: Entries) -> Kind {
+    match entries {
+        Entries::Words => Kind::FastFair,
+        // A record costs a fence. FAST & FAIR takes one more for each line of a leaf that an insert moves, if lines are
+        // flushed.
+        Entries::WordKeys if media.needs_flush() && has_pair_exchange() => Kind::NbTree,
+        Entries::WordKeys => Kind::FastFair,
+        Entries::Bytes => Kind::Roart,
     }
 }
 

@@ -4,18 +4,13 @@ use std::sync::Arc;
 
 use super::map_info::MapInfo;
 use super::open::Open;
-use crate::index::{NodeLayout, Tree, table};
+use crate::index::{Entries, NodeLayout, Tree, table};
 use crate::kind::Kind;
 use crate::media::Mapped;
 use crate::os::fork::ForkGuard;
 use crate::space::MapState;
 use crate::types::Types;
 use crate::{Error, Result};
-
-/// The default kind of a new map whose keys and values are words.
-const FOR_WORDS: Kind = Kind::FastFair;
-/// The default kind of a new map of any other types.
-const FOR_BYTES: Kind = Kind::Roart;
 
 /// The choices of `MapOptions`, which documents them.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +31,8 @@ pub struct Handle {
     pub name: String,
     /// The kind of the index.
     pub kind: Kind,
+    /// The form in which the index holds entries.
+    pub entries: Entries,
     /// The types of keys and values, by name.
     pub types: Types,
     /// The process that opened the pool.
@@ -58,9 +55,9 @@ impl Open {
         name: &str,
         asked: MapAsked,
         types: Types,
-        are_words: bool,
+        entries: Entries,
     ) -> Result<Handle> {
-        self.space.told(self.try_open_map(name, asked, types, are_words))
+        self.space.told(self.try_open_map(name, asked, types, entries))
     }
 
     fn try_open_map(
@@ -68,9 +65,9 @@ impl Open {
         name: &str,
         asked: MapAsked,
         types: Types,
-        are_words: bool,
+        entries: Entries,
     ) -> Result<Handle> {
-        let map = self.find_or_make(name, asked, &types, are_words)?;
+        let map = self.find_or_make(name, asked, &types, entries)?;
         let name = name.to_owned();
         if *map.types() != types {
             return Err(Error::WrongTypes {
@@ -88,7 +85,7 @@ impl Open {
         if asked.layout.is_some_and(|want| structure.layout().is_some_and(|is| is != want)) {
             return Err(Error::OtherNodes { name });
         }
-        if !are_words && structure.is_of_words() {
+        if !structure.entries().can_hold(entries) {
             let what = "a map of an index that cannot hold its types";
             return Err(Error::Corrupt { offset: map.entry(), what });
         }
@@ -98,6 +95,7 @@ impl Open {
             tree,
             name,
             kind,
+            entries: structure.entries(),
             types,
             birthplace,
             pool_address,
@@ -110,7 +108,7 @@ impl Open {
         name: &str,
         asked: MapAsked,
         types: &Types,
-        are_words: bool,
+        entries: Entries,
     ) -> Result<Arc<MapState>> {
         if let Some(map) = self.space.find_map(name)? {
             return Ok(map);
@@ -118,12 +116,12 @@ impl Open {
         if !asked.create {
             return Err(Error::NoSuchMap { name: name.to_owned() });
         }
-        let kind = asked.kind.unwrap_or(if are_words { FOR_WORDS } else { FOR_BYTES });
-        let structure = table::of_new(self.space.media(), kind, asked.layout);
-        if !are_words && structure.is_of_words() {
+        let media = self.space.media();
+        let kind = asked.kind.unwrap_or_else(|| table::default_kind(media, entries));
+        let Some(structure) = table::of_new(media, kind, asked.layout, entries) else {
             let (name, types) = (name.to_owned(), Box::new(types.clone()));
             return Err(Error::WrongKind { name, types, found: None, want: kind });
-        }
+        };
         structure.find_or_create(&self.space, name, types)
     }
 }

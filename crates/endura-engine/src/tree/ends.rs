@@ -145,8 +145,12 @@ pub(crate) fn end<const UP: bool>(
     }
 }
 
-/// Whether an entry is the first (the last, unless `smallest`), and all leaves up to it are [quiet](Trust::Quiet).
-pub(crate) fn is_end<T>(tree: &T, smallest: bool, entry: (u64, u64)) -> Result<Choice>
+/// Whether the first entry (the last, unless `smallest`) `is_it`, and all leaves up to it are [quiet](Trust::Quiet).
+pub(crate) fn is_end<T>(
+    tree: &T,
+    smallest: bool,
+    is_it: impl FnOnce((u64, u64)) -> bool,
+) -> Result<Choice>
 where
     T: Leaves<true> + Leaves<false>,
 {
@@ -155,7 +159,7 @@ where
         false => try_end::<false, T>(tree, Trust::Quiet)?,
     };
     Ok(match end {
-        Attempt::Found(Some(found)) if found == entry => Choice::End,
+        Attempt::Found(Some(found)) if is_it(found) => Choice::End,
         Attempt::Found(_) | Attempt::Disturbed => Choice::Another,
         Attempt::Held => Choice::Held,
     })

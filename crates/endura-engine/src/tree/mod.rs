@@ -22,7 +22,10 @@ mod index;
 pub(crate) mod len;
 mod lock_word;
 pub mod nbtree;
+pub(crate) mod numbers;
 mod pops;
+pub mod record_tree;
+pub(crate) mod records;
 pub mod roart;
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -1,66 +1,10 @@
 //! A process that is killed before each of its stores: the map is what it was before the operation
-//! or after it, and can be used. (What a power failure leaves is explored by `endura-sim`.)
+//! or after it, and can be used.
 
-use std::collections::BTreeMap;
-
-use endura_engine::tree::roart::Techniques;
-use endura_variants::media::Stop;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
-use crate::races::at_every;
-use crate::stage::stopped;
+use crate::byte_crashes::{crash_after, crash_everywhere};
 use crate::world::{MapOf, World};
-
-type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
-
-/// Uses whatever a crash left: puts everything in, takes everything out.
-fn use_up<T: Techniques>(world: World<T>, entries: &Entries) {
-    let (check, _) = world.verify_owners();
-    assert_eq!(check.entries, entries.len() as u64);
-    for key in entries.keys() {
-        assert_eq!(world.map().get(key).unwrap().as_ref(), entries.get(key));
-    }
-    let keys: Vec<Vec<u8>> =
-        (0..6_u8).map(|n| vec![b'a', n]).chain(entries.keys().cloned()).collect();
-    for key in &keys {
-        world.map().insert(key, "again").unwrap();
-    }
-    world.verify_owners();
-    for key in &keys {
-        assert!(world.map().remove(key).unwrap().is_some(), "{}", key.escape_ascii());
-    }
-    assert_eq!(world.verify_owners().0.entries, 0);
-}
-
-pub(crate) fn crash_everywhere<T: Techniques>(keys: &[&[u8]], act: impl Fn(&MapOf<T>) + Sync) {
-    crash_after(keys, &[], act);
-}
-
-/// Crashes `act` before each of its stores, on a map where the keys `gone` have come and gone.
-fn crash_after<T: Techniques>(keys: &[&[u8]], gone: &[&[u8]], act: impl Fn(&MapOf<T>) + Sync) {
-    let entries = |world: &World<T>| world.entries().into_iter().collect::<Entries>();
-    let prepared = || {
-        let world = World::<T>::adr().with(keys);
-        gone.iter().for_each(|key| _ = world.map().remove(key).unwrap());
-        world
-    };
-    let world = prepared();
-    let before = entries(&world);
-    act(world.map());
-    let after = entries(&world);
-    assert_ne!(before, after);
-    let stops = at_every(Stop::at_store, |stop| {
-        let world = prepared();
-        let crash = || {
-            let next = world.crashed();
-            let found = entries(&next);
-            assert!(found == before || found == after, "{found:?}");
-            use_up(next, &found);
-        };
-        stopped(&world, stop, |map| act(map), crash)
-    });
-    assert!(stops > 3, "the operation stores something");
-}
 
 #[test]
 fn killed_before_every_store() {

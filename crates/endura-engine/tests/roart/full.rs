@@ -1,34 +1,10 @@
 //! Running out of space at every chunk of every operation: it fails cleanly, and nothing is lost.
 
 use endura_engine::Error;
-use endura_engine::tree::roart::Techniques;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
+use crate::byte_full::refuse_each;
 use crate::world::{MapOf, World};
-
-/// Does `act` once for every chunk that it takes, and refuses that one.
-fn refuse_each<T: Techniques>(keys: &[&[u8]], act: impl Fn(&MapOf<T>) -> Result<(), Error>) {
-    for n in 1.. {
-        let world = World::<T>::new().with(keys);
-        let before = world.entries();
-        world.stage().refuse_chunk(n);
-        let answer = act(world.map());
-        let refused = !world.stage().refusal_pending();
-        world.stage().refuse_chunk(0);
-        if !refused {
-            answer.unwrap();
-            assert!(n > 1, "the operation takes a chunk");
-            return;
-        }
-        if let Err(error) = answer {
-            assert!(matches!(error, Error::Full { .. }), "{error}");
-            assert_eq!(world.entries(), before);
-            world.verify_tidy();
-            act(world.map()).unwrap();
-        }
-        world.verify_tidy();
-    }
-}
 
 #[test]
 fn inserts_updates_and_splits_fail_cleanly() {

@@ -2,6 +2,20 @@
 //! crashes, and without memory.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "../support/byte_crashes.rs"]
+mod byte_crashes;
+#[path = "../support/byte_full.rs"]
+mod byte_full;
+#[path = "../support/byte_model.rs"]
+mod byte_model;
+#[path = "../support/byte_races.rs"]
+mod byte_races;
+#[path = "../support/byte_readers.rs"]
+mod byte_readers;
+#[path = "../support/byte_soak.rs"]
+mod byte_soak;
+#[path = "../support/byte_world.rs"]
+mod byte_world;
 #[path = "../support/children.rs"]
 mod children;
 mod counts;
@@ -14,7 +28,6 @@ mod model;
 mod policies;
 mod races;
 mod ranges;
-mod readers;
 #[path = "../support/sessions.rs"]
 mod sessions;
 mod shapes;

@@ -6,9 +6,9 @@ use endura_variants::roart::{
     FullyOrdered, NonTemporal, Tiny, WithoutArrays, WithoutCompression, WithoutSelection,
 };
 
+use crate::byte_crashes::crash_everywhere;
+use crate::byte_model::run;
 use crate::counts::Counted;
-use crate::crashes::crash_everywhere;
-use crate::model::run;
 use crate::world::World;
 
 /// Arrays of four, so that nodes are reached soon, and none of what can be switched off.

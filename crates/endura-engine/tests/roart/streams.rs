@@ -11,7 +11,7 @@ use endura_engine::{Error, Result};
 use endura_engine::space::{LeakRecoverer, PAGE};
 use endura_variants::media::Stop;
 
-use crate::races::at_every;
+use crate::byte_races::at_every;
 use crate::stage::stopped;
 use crate::world::{MapOf, World};
 

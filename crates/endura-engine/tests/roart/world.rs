@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use endura_engine::Result;
 use endura_engine::space::Space;
+use endura_engine::tree::TreeCheck;
 use endura_engine::tree::roart::{Techniques, Tree};
-use endura_engine::tree::{Len, TreeCheck};
-use endura_variants::handles::{ByteEntry, ByteMap};
+use endura_variants::handles::ByteMap;
+use proptest::prelude::*;
 
-use crate::readers;
+use crate::byte_readers;
+use crate::byte_world::ByteContents;
 use crate::sessions::{Contents, Medium};
 
 pub(crate) use crate::sessions::World;
@@ -31,44 +33,35 @@ impl<T: Techniques> Contents for T {
     }
 
     fn read_in_every_way(map: &MapOf<T>) -> usize {
-        readers::read_in_every_way(map)
+        byte_readers::read_in_every_way(map)
     }
 }
 
-impl<T: Techniques> World<T> {
-    /// The map with these entries, whose values are their keys.
-    pub(crate) fn with<K: AsRef<[u8]>>(self, keys: impl IntoIterator<Item = K>) -> Self {
-        for key in keys {
-            assert_eq!(self.map().insert(&key, &key).unwrap(), None);
-        }
-        self
+impl<T: Techniques> ByteContents for T {
+    type Index = Tree<Medium, T>;
+
+    fn key() -> BoxedStrategy<Vec<u8>> {
+        key().boxed()
     }
 
-    /// Checks the structure of a map that no crash ever met: nothing is left undone, nothing leaks.
-    pub(crate) fn verify_tidy(&self) -> TreeCheck {
-        let (check, shares) = self.verify_settled();
-        assert_eq!(
-            (check.repairs.dirty, check.repairs.barren, shares.leaked),
-            (0, 0, 0),
-            "{check:?}"
-        );
-        if let Len::Exact(len) = self.map().len().unwrap() {
-            assert_eq!(len, check.entries);
-        }
-        check
+    fn bare() -> Option<(u64, u64)> {
+        Some((1, 0))
     }
+}
 
-    /// The entries, which both directions agree on.
-    pub(crate) fn entries(&self) -> Vec<ByteEntry> {
-        let entries: Vec<_> = self.map().iter().map(|entry| entry.unwrap()).collect();
-        assert!(entries.is_sorted_by(|a, b| a.0 < b.0), "sorted, without duplicates");
-        let mut backward: Vec<_> = self.map().iter().rev().map(|entry| entry.unwrap()).collect();
-        backward.reverse();
-        assert_eq!(entries, backward);
-        entries
-    }
-
-    pub(crate) fn keys(&self) -> Vec<Vec<u8>> {
-        self.entries().into_iter().map(|(key, _)| key).collect()
-    }
+/// A key that often meets others: short ones of few letters, long ones of few shapes, and pairs of
+/// bytes that fill large nodes.
+fn key() -> impl Strategy<Value = Vec<u8>> {
+    let letter = prop::sample::select(vec![0, b'a', b'b', 0x80, 0xFF]);
+    let short = prop::collection::vec(letter.clone(), 0..5);
+    let long = (0..40_usize, prop::collection::vec(letter, 0..3), 0..2_usize).prop_map(
+        |(stem, tail, shape)| {
+            let mut key: Vec<u8> = (0..stem).map(|i| b"xyxyzxyxyw"[i % 10]).collect();
+            key.extend(tail);
+            key.extend(vec![b'~'; 9 * shape]);
+            key
+        },
+    );
+    let fan = (0..3_u8, any::<u8>()).prop_map(|(a, b)| vec![b'f', a, b, b'!']);
+    prop_oneof![3 => short, 3 => long, 4 => fan]
 }

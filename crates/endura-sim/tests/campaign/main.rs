@@ -18,4 +18,5 @@ mod nbtree;
 mod pool;
 mod radix;
 mod random;
+mod records;
 mod report;

@@ -1,5 +1,6 @@
 //! Copies of maps from one pool to another.
 
+use super::form::in_form;
 use super::untyped::{self, UntypedMap};
 use crate::map::MapOptions;
 use crate::pool::Pool;
@@ -48,8 +49,8 @@ impl Pool {
         if let Some(layout) = found.layout {
             options = options.node_layout(layout);
         }
-        let are_words = matches!(from, UntypedMap::Words(_));
-        let copy = untyped::open_as(to, name, options, types, are_words)?;
+        let entries = in_form!(&from, map => map.entries());
+        let copy = untyped::open_as(to, name, options, types, entries)?;
         fill(&copy, &from).inspect_err(|_| _ = to.drop_map(name))
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use endura_engine::index::Entries;
 use endura_engine::{Kind, Types};
 
 use super::form::{Argument, WordWidth, in_form};
@@ -100,8 +101,9 @@ impl DynamicMap {
     ///
     /// Those of [`Pool::map_with`].
     pub fn open_as(pool: &Pool, name: &str, options: MapOptions, types: Types) -> Result<Self> {
-        let are_words = [&types.key, &types.value].map(|name| Type::named(name).is_word());
-        let map = untyped::open_as(pool, name, options, types.clone(), are_words == [true; 2])?;
+        let is_word = |name: &str| Type::named(name).is_word();
+        let entries = Entries::of(is_word(&types.key), is_word(&types.value));
+        let map = untyped::open_as(pool, name, options, types.clone(), entries)?;
         Ok(Self::over(map, types))
     }
 

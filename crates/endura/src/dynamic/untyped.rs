@@ -1,7 +1,7 @@
 //! [`UntypedMap`]: the map below a [`DynamicMap`](super::DynamicMap), which checks nothing.
 
 use endura_engine::Types;
-use endura_engine::index::Tree;
+use endura_engine::index::{Entries, Tree};
 use endura_engine::session::Handle;
 
 use super::form::Form;
@@ -21,26 +21,26 @@ pub(super) fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
         return Err(Error::NoSuchMap { name: name.to_owned() });
     };
     let types = map.types;
-    let may_be_words = [&types.key, &types.value].into_iter().all(|name| {
+    let may_be_words = |name: &str| {
         let found = Type::named(name);
         found.is_word() || matches!(found, Type::Unknown(_))
-    });
-    let handle = pool.open_map(name, MapOptions::new().create(false), types, may_be_words)?;
+    };
+    let entries = Entries::of(may_be_words(&types.key), may_be_words(&types.value));
+    let handle = pool.open_map(name, MapOptions::new().create(false), types, entries)?;
     let types = handle.types.clone();
     Ok((UntypedMap::over(handle), types))
 }
 
-/// Opens the map `name` with these types, or creates it. `are_words` says that the encodings of all keys have the same
-/// length, of at most 8 bytes, and so have those of all values.
+/// Opens the map `name` with these types, which have such encodings, or creates it.
 pub(super) fn open_as(
     pool: &Pool,
     name: &str,
     options: MapOptions,
     types: Types,
-    are_words: bool,
+    entries: Entries,
 ) -> Result<UntypedMap> {
     check_names(&types)?;
-    pool.open_map(name, options, types, are_words).map(UntypedMap::over)
+    pool.open_map(name, options, types, entries).map(UntypedMap::over)
 }
 
 impl UntypedMap {

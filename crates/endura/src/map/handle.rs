@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use endura_engine::index::{ByteTree, Tree, WordTree};
+use endura_engine::index::{ByteTree, Entries, Tree, WordTree};
 use endura_engine::media::Mapped;
 use endura_engine::runtime::calls::Call;
 use endura_engine::session::Handle;
@@ -94,6 +94,11 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
     /// The kind of its index.
     pub fn kind(&self) -> Kind {
         self.handle.kind
+    }
+
+    /// The form in which the index holds the entries.
+    pub(crate) fn entries(&self) -> Entries {
+        self.handle.entries
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! Opening and creating maps.
 
-use endura_engine::index::NodeLayout;
+use endura_engine::index::{Entries, NodeLayout};
 use endura_engine::session::{Handle, MapAsked};
 use endura_engine::{Kind, Types};
 
@@ -77,8 +77,8 @@ pub(crate) fn check_names(types: &Types) -> Result<()> {
 }
 
 impl Pool {
-    /// Opens the map `name`, or creates it: a [`Kind::FastFair`] if keys and values have at most 8 bytes, a
-    /// [`Kind::Roart`] otherwise.
+    /// Opens the map `name`, or creates it: a [`Kind::FastFair`] if keys have at most 8 bytes (with values of more, and
+    /// where cache lines are flushed, a [`Kind::NbTree`]), a [`Kind::Roart`] otherwise.
     ///
     /// A map keeps its kind and its types, which the pool records. Any number of handles may be open at once; they
     /// share one map. A crash while a map is being created leaves no map, or an empty one.
@@ -117,8 +117,8 @@ impl Pool {
     ) -> Result<Map<K, V>> {
         let types = Types { key: K::type_name().into_owned(), value: V::type_name().into_owned() };
         check_names(&types)?;
-        let are_words = is_word(K::WIDTH) && is_word(V::WIDTH);
-        self.open_map(name, options, types, are_words).map(Map::new)
+        let entries = Entries::of(is_word(K::WIDTH), is_word(V::WIDTH));
+        self.open_map(name, options, types, entries).map(Map::new)
     }
 
     /// Opens or creates a map whose types are known at run time.
@@ -127,9 +127,9 @@ impl Pool {
         name: &str,
         options: MapOptions,
         types: Types,
-        are_words: bool,
+        entries: Entries,
     ) -> Result<Handle> {
         let MapOptions { kind, layout, create } = options;
-        self.session().open_map(name, MapAsked { kind, layout, create }, types, are_words)
+        self.session().open_map(name, MapAsked { kind, layout, create }, types, entries)
     }
 }

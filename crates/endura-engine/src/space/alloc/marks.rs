@@ -125,8 +125,9 @@ impl Marks {
     /// Marks a chunk whose owner is about to free it, or to remove it from where it can be reached.
     #[inline]
     pub(crate) fn keep(&self, at: u64, bytes: u64) {
-        // Relaxed: a mark that is not needed any more does no harm.
-        if self.state.load(Ordering::Relaxed) < ENDED
+        // Also after a failure, because an operation that needs space may continue the recovery. Relaxed: a mark that is not
+        // needed any more does no harm.
+        if self.state.load(Ordering::Relaxed) != ENDED
             && let Some((index, span)) = self.spans.at(at / UNIT)
             && let Some(number) = number(span, at, Room::of(bytes))
         {

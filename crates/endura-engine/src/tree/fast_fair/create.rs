@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::Result;
 use crate::media::Media;
 use crate::space::{Guard, MapState, Space};
+use crate::tree::numbers::Values;
 use crate::types::Types;
 
 use crate::tree::fast_fair::nodes::header::{Fences, Init, MIDDLE};
@@ -24,18 +25,20 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// [`Error::UnknownNodes`](crate::Error::UnknownNodes) if this build does not know its kind, and those of
     /// [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
-        Self::over(space, Self::find_or_create(space, name, &Types::numbers())?)
+        let types = Types::numbers();
+        Self::over(space, Self::find_or_create(space, name, &types, Values::Numbers)?)
     }
 
     /// Finds the map `name`, of any kind. If there is none, creates it, with nodes of this tree's sizes and with these
-    /// `types`.
+    /// `types` and values.
     pub(crate) fn find_or_create(
         space: &Arc<Space<M>>,
         name: &str,
         types: &Types,
+        values: Values,
     ) -> Result<Arc<MapState>> {
         let create = |guard: &Guard<'_, M>, _| Self::create(guard);
-        space.open_typed_map(name, KIND, Self::PARAMETERS, types, create)
+        space.open_typed_map(name, KIND, values.parameters(Self::PARAMETERS), types, create)
     }
 
     /// Writes an empty tree and returns its root word. Nothing leads to the tree yet. The tree is durable after the

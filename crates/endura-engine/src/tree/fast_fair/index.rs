@@ -1,10 +1,15 @@
 //! The interface of an index, implemented by this tree.
 
+use std::sync::Arc;
+
 use crate::media::Media;
-use crate::tree::ends::{self as map_ends, Trust};
+use crate::space::{Guard, MapState, OpenMap, Space, Turn};
+use crate::tree::ends::{self as map_ends, Choice, Trust};
 use crate::tree::len::{exact_len, len};
+use crate::tree::numbers::{NumberTree, Values};
 use crate::tree::pops::{self, Popped};
 use crate::tree::{Change, Index, Len, Near, TreeCheck};
+use crate::types::Types;
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::search::Search;
@@ -21,7 +26,67 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// [`Error::Corrupt`] for the first check that fails, and those of
     /// [`Space::pin`](crate::space::Space::pin).
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
-        check_tree::<M, INNER, LEAF>(&self.open.pin()?, self.root_at(), visit)
+        check_tree::<M, INNER, LEAF>(&self.open.pin()?, self.root_at(), visit, &mut |_| Ok(()))
+    }
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> NumberTree
+    for Tree<M, INNER, LEAF, S>
+{
+    type Medium = M;
+
+    fn find_or_create(
+        space: &Arc<Space<M>>,
+        name: &str,
+        types: &Types,
+        values: Values,
+    ) -> Result<Arc<MapState>> {
+        Self::find_or_create(space, name, types, values)
+    }
+
+    fn over(space: &Arc<Space<M>>, map: Arc<MapState>, values: Values) -> Result<Self> {
+        Self::with_values(space, map, values)
+    }
+
+    #[inline(always)]
+    fn open_map(&self) -> &OpenMap<M> {
+        &self.open
+    }
+
+    #[inline]
+    fn get_within(&self, guard: &Guard<'_, M>, key: u64) -> Result<Option<u64>> {
+        self.lookup_within(guard, key)
+    }
+
+    fn try_apply(
+        &self,
+        guard: &Guard<'_, M>,
+        key: u64,
+        turn: Option<&Turn<'_>>,
+        decide: &mut dyn FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<Option<u64>>> {
+        self.write_within(guard, None, key, turn, &mut |old| Some(decide(old)))
+    }
+
+    #[inline(always)]
+    fn ahead<const UP: bool>(&self, cursor: &Cursor, entries: usize) -> Option<u64> {
+        self.value_ahead::<UP>(cursor, entries)
+    }
+
+    fn is_end(&self, smallest: bool, key: u64) -> Result<Choice> {
+        map_ends::is_end(self, smallest, |end| end.0 == key)
+    }
+
+    fn check_entries(
+        &self,
+        visit: &mut dyn FnMut(u64, u64),
+        entry: &mut dyn FnMut((u64, u64)) -> Result<()>,
+    ) -> Result<TreeCheck> {
+        check_tree::<M, INNER, LEAF>(&self.open.pin()?, self.root_at(), visit, entry)
+    }
+
+    fn count_all(&self) -> Result<()> {
+        Self::count_all(self)
     }
 }
 
@@ -108,7 +173,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
     }
 
     fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
-        let choice = || map_ends::is_end(self, smallest, entry);
+        let choice = || map_ends::is_end(self, smallest, |end| end == entry);
         pops::pop_number(&self.open, smallest, entry, choice, |turn, takes_out| {
             let decide =
                 &mut |old| Some(if takes_out(old) { Change::Remove } else { Change::Keep });

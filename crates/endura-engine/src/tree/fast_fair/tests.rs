@@ -7,6 +7,7 @@ use crate::Error;
 use crate::media::Heap;
 use crate::space::Space;
 use crate::space::{PAGE, Session};
+use crate::tree::numbers::Values;
 use crate::tree::{Change, Index};
 
 type Tiny = Tree<Heap, 14, 14, LineBinary>;
@@ -27,7 +28,9 @@ fn a_cursor_notices_that_its_map_or_its_pool_has_gone() {
     let (tree, mut cursor) = open();
     let mut inventory = Inventory::default();
     let dropped = space.drop_map("tiny", |_| {
-        Ok(Box::new(move |media, map, note, _| inventory.step::<_, 14, 14>(media, map, note, 1)))
+        Ok(Box::new(move |media, map, note, _| {
+            inventory.step::<_, 14, 14>(media, map, Values::Numbers, note, 1)
+        }))
     });
     assert!(dropped.unwrap());
     assert!(matches!(tree.scan_up(&mut cursor, 2), Err(Error::Dropped)));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::kind::Kind;
 use crate::media::Media;
 use crate::space::{MapState, OpenMap, Space};
+use crate::tree::numbers::Values;
 use crate::tree::wrong_kind::wrong_kind;
 use crate::{Error, Result};
 
@@ -49,7 +50,16 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S> Clone for Tree<M, INNER
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// Opens the tree of an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
-        if map.kind() == KIND && map.parameters() == Self::PARAMETERS {
+        Self::with_values(space, map, Values::Numbers)
+    }
+
+    /// Opens the tree of an open map with values of this sort.
+    pub(crate) fn with_values(
+        space: &Arc<Space<M>>,
+        map: Arc<MapState>,
+        values: Values,
+    ) -> Result<Self> {
+        if map.kind() == KIND && map.parameters() == values.parameters(Self::PARAMETERS) {
             Ok(Self { open: OpenMap::new(space, map), search: PhantomData })
         } else {
             Err(wrong_kind(&map, Kind::FastFair))

@@ -1,13 +1,20 @@
 //! The interface of an index, implemented by this tree.
 
+use std::sync::Arc;
+
 use crate::media::Media;
-use crate::tree::ends::{self as map_ends, Trust};
+use crate::space::{Guard, MapState, OpenMap, Space, Turn};
+use crate::tree::ends::{self as map_ends, Choice, Trust};
 use crate::tree::len::{exact_len, len};
+use crate::tree::numbers::{NumberTree, Values};
 use crate::tree::pops::{self, Popped};
 use crate::tree::{Change, Index, Len, TreeCheck};
+use crate::types::Types;
 use crate::{Error, Result};
 
+use crate::tree::nbtree::blocks::key::split;
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::read::scan::Cursor;
 use crate::tree::nbtree::tree::Tree;
 use crate::tree::nbtree::upkeep::check::check_tree;
@@ -21,7 +28,76 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// [`Error::Corrupt`] for the first check that fails, and those of
     /// [`Space::pin`](crate::space::Space::pin).
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
-        check_tree::<M, W>(&self.open.pin()?, self.open.map(), visit)
+        check_tree::<M, W>(&self.open.pin()?, self.open.map(), visit, &mut |_| Ok(()))
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> NumberTree
+    for Tree<M, W, FANOUT, D>
+{
+    type Medium = M;
+
+    fn find_or_create(
+        space: &Arc<Space<M>>,
+        name: &str,
+        types: &Types,
+        values: Values,
+    ) -> Result<Arc<MapState>> {
+        Self::find_or_create(space, name, types, values)
+    }
+
+    fn over(space: &Arc<Space<M>>, map: Arc<MapState>, values: Values) -> Result<Self> {
+        Self::with_values(space, map, values)
+    }
+
+    #[inline(always)]
+    fn open_map(&self) -> &OpenMap<M> {
+        &self.open
+    }
+
+    #[inline(always)]
+    fn prepare(&self, key: u64) -> Result<()> {
+        self.prepare(split(key).0)
+    }
+
+    fn is_prepared(&self) -> bool {
+        self.meta.roots.iter().all(|root| root.load() != Top::NONE)
+    }
+
+    #[inline]
+    fn get_within(&self, guard: &Guard<'_, M>, key: u64) -> Result<Option<u64>> {
+        self.lookup_within(guard, key)
+    }
+
+    fn try_apply(
+        &self,
+        guard: &Guard<'_, M>,
+        key: u64,
+        turn: Option<&Turn<'_>>,
+        decide: &mut dyn FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<Option<u64>>> {
+        self.write_within(guard, key, turn, &mut |old| Some(decide(old)))
+    }
+
+    #[inline(always)]
+    fn ahead<const UP: bool>(&self, cursor: &Cursor, entries: usize) -> Option<u64> {
+        self.value_ahead(cursor, entries)
+    }
+
+    fn is_end(&self, smallest: bool, key: u64) -> Result<Choice> {
+        map_ends::is_end(self, smallest, |end| end.0 == key)
+    }
+
+    fn check_entries(
+        &self,
+        visit: &mut dyn FnMut(u64, u64),
+        entry: &mut dyn FnMut((u64, u64)) -> Result<()>,
+    ) -> Result<TreeCheck> {
+        check_tree::<M, W>(&self.open.pin()?, self.open.map(), visit, entry)
+    }
+
+    fn count_all(&self) -> Result<()> {
+        Self::count_all(self)
     }
 }
 
@@ -102,7 +178,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
     }
 
     fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
-        let choice = || map_ends::is_end(self, smallest, entry);
+        let choice = || map_ends::is_end(self, smallest, |end| end == entry);
         pops::pop_number(&self.open, smallest, entry, choice, |turn, takes_out| {
             let decide =
                 &mut |old| Some(if takes_out(old) { Change::Remove } else { Change::Keep });

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::kind::Kind;
 use crate::media::{Media, Ordering, Region, has_pair_exchange};
 use crate::space::{Guard, MapState, OpenMap, Space};
+use crate::tree::numbers::Values;
 use crate::tree::wrong_kind::wrong_kind;
 use crate::types::Types;
 use crate::{Error, Result};
@@ -73,7 +74,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
 
     /// Opens the tree of an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
-        Self::over_as(space, map)
+        Self::with_values(space, map, Values::Numbers)
     }
 }
 
@@ -89,26 +90,34 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ///
     /// As for [`open`](Tree::open).
     pub fn open_as(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
-        Self::over_as(space, Self::find_or_create(space, name, &Types::numbers())?)
+        let types = Types::numbers();
+        let map = Self::find_or_create(space, name, &types, Values::Numbers)?;
+        Self::with_values(space, map, Values::Numbers)
     }
 
     /// Finds the map `name`, of any kind. If there is none, creates it, with blocks of this tree's size and with these
-    /// `types`.
+    /// `types` and values.
     pub(crate) fn find_or_create(
         space: &Arc<Space<M>>,
         name: &str,
         types: &Types,
+        values: Values,
     ) -> Result<Arc<MapState>> {
-        space.open_typed_map(name, KIND, Self::PARAMETERS, types, Self::create)
+        space.open_typed_map(name, KIND, values.parameters(Self::PARAMETERS), types, Self::create)
     }
 
-    fn over_as(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
+    /// Opens the tree of an open map with values of this sort.
+    pub(crate) fn with_values(
+        space: &Arc<Space<M>>,
+        map: Arc<MapState>,
+        values: Values,
+    ) -> Result<Self> {
         let () = Self::FITS;
         if !has_pair_exchange() {
             let what = "an NBTree without `cmpxchg16b`: use a FAST & FAIR map on this processor";
             return Err(Error::Unsupported { what });
         }
-        if map.kind() != KIND || map.parameters() != Self::PARAMETERS {
+        if map.kind() != KIND || map.parameters() != values.parameters(Self::PARAMETERS) {
             return Err(wrong_kind(&map, Kind::NbTree));
         }
         let meta = map

@@ -10,13 +10,13 @@ use crate::tree::pops::{self, Popped};
 use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCheck};
 use crate::{Error, Result};
 
+use crate::tree::records::basis::Basis;
+use crate::tree::records::bound::{has_passed, is_within};
 use crate::tree::roart::path::lookup::lookup;
-use crate::tree::roart::read::bound::{has_passed, is_within};
 use crate::tree::roart::read::scan::Cursor;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::upkeep::check::check_tree;
-use crate::tree::roart::write::entry::Basis;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Checks the whole tree, and passes the offset and the bytes of every chunk, including records, to `visit`. The

@@ -105,6 +105,10 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Node::root(guard.media(), self.root.at())
     }
 
+    pub(crate) fn open_map(&self) -> &OpenMap<M> {
+        &self.open
+    }
+
     /// A function of its own: if this call were inlined into the long functions that write, an insert would cost 2 %
     /// more instructions.
     pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {

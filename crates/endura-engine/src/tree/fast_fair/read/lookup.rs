@@ -41,11 +41,17 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     fn lookup_in_pin(&self, key: u64) -> Result<Option<u64>> {
         let guard = self.open.pin()?;
         guard.media().mark(Mark::Begin);
-        let mut trail = Trail::default();
-        let at = self.descend_to_leaf(&guard, &mut trail, key)?;
-        let value = self.get_at(&guard, &mut trail, at, key)?;
+        let value = self.lookup_within(&guard, key)?;
         guard.media().mark(Mark::Acknowledged);
         Ok(value)
+    }
+
+    /// The value of `key`, inside the pin of the caller.
+    #[inline(always)]
+    pub(crate) fn lookup_within(&self, guard: &Guard<'_, M>, key: u64) -> Result<Option<u64>> {
+        let mut trail = Trail::default();
+        let at = self.descend_to_leaf(guard, &mut trail, key)?;
+        self.get_at(guard, &mut trail, at, key)
     }
 
     /// The value of `key`, from the leaf at `at` or one to its right.

@@ -149,6 +149,24 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         seen
     }
 
+    /// The value that is `entries` slots after the next one of the seat. It may be any word by now.
+    #[inline(always)]
+    pub(crate) fn value_ahead<const UP: bool>(
+        &self,
+        cursor: &Cursor,
+        entries: usize,
+    ) -> Option<u64> {
+        let Cursor { next, end, .. } = *cursor;
+        let left = if UP { end.wrapping_sub(next) } else { next.wrapping_sub(end) };
+        if left <= STRIDE * entries {
+            return None;
+        }
+        cursor.seat.look(self.open.space(), |place| {
+            let node = Node::<M, LEAF>::again(self.open.space().media(), place.at)?;
+            node.peek_entry(beside::<UP>(next, entries)).map(|(_, value)| value)
+        })
+    }
+
     /// The entry nearest to `key` in the direction of the scan, `key` itself included.
     #[inline(never)]
     pub(crate) fn scan<const UP: bool>(

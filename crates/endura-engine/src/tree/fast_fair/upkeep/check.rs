@@ -12,8 +12,8 @@ use crate::tree::fast_fair::path::root::Root;
 /// The records of one level's inner nodes: `(separator, child)`, in key order.
 type Children = Vec<(u64, u64)>;
 
-/// Checks the tree of `INNER`- and `LEAF`-word nodes whose root word is at `root_at`, and passes the offset and the
-/// bytes of every node to `visit`. Exact only while no thread writes. O(n).
+/// Checks the tree of `INNER`- and `LEAF`-word nodes whose root word is at `root_at`. Passes the offset and the bytes of
+/// every node to `visit`, and the key and the value of every entry to `entry`. Exact only while no thread writes. O(n).
 ///
 /// # Errors
 ///
@@ -22,15 +22,17 @@ pub(crate) fn check_tree<M: Media, const INNER: usize, const LEAF: usize>(
     guard: &Guard<'_, M>,
     root_at: u64,
     visit: &mut dyn FnMut(u64, u64),
+    entry: &mut dyn FnMut((u64, u64)) -> Result<()>,
 ) -> Result<TreeCheck> {
     let root = Root::read(guard.media(), root_at)?;
     let mut found = TreeCheck { height: root.level + 1, ..TreeCheck::default() };
     let mut named: Children = vec![(0, root.at)];
     for level in (1..=root.level).rev() {
-        let walk = LevelCheck { guard, level, named: &named, visit, found: &mut found };
+        let walk = LevelCheck { guard, level, named: &named, visit, entry, found: &mut found };
         named = walk.along::<INNER>(root)?;
     }
-    LevelCheck { guard, level: 0, named: &named, visit, found: &mut found }.along::<LEAF>(root)?;
+    let walk = LevelCheck { guard, level: 0, named: &named, visit, entry, found: &mut found };
+    walk.along::<LEAF>(root)?;
     Ok(found)
 }
 
@@ -41,6 +43,7 @@ struct LevelCheck<'a, 'g, M: Media> {
     /// The children that the level above lists.
     named: &'a Children,
     visit: &'a mut dyn FnMut(u64, u64),
+    entry: &'a mut dyn FnMut((u64, u64)) -> Result<()>,
     found: &'a mut TreeCheck,
 }
 
@@ -113,7 +116,10 @@ impl<M: Media> LevelCheck<'_, '_, M> {
             match next {
                 Some(next) if next < key => return Err(node.corrupt("keys out of order")),
                 Some(next) if next == key => copies += 1,
-                _ if self.level == 0 => self.found.entries += 1,
+                _ if self.level == 0 => {
+                    self.found.entries += 1;
+                    (self.entry)((key, node.value(slot)))?;
+                }
                 _ => children.push((key, node.value(slot))),
             }
         }

@@ -47,12 +47,25 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     ) -> Result<Option<Option<u64>>> {
         let guard = self.open.pin_mut()?;
         guard.media().mark(Mark::Begin);
+        self.write_within(&guard, near, key, turn, decide)
+    }
+
+    /// Does what [`try_write`](Self::try_write) does, inside the pin of the caller.
+    #[inline(always)]
+    pub(crate) fn write_within(
+        &self,
+        guard: &Guard<'_, M>,
+        near: Option<&mut Near>,
+        key: u64,
+        turn: Option<&Turn<'_>>,
+        decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
+    ) -> Result<Option<Option<u64>>> {
         let mut trail = Trail::default();
-        let at = match near.as_deref().and_then(|near| self.still_covering(&guard, near, key)) {
+        let at = match near.as_deref().and_then(|near| self.still_covering(guard, near, key)) {
             Some(at) => at,
-            None => self.descend_to_leaf(&guard, &mut trail, key)?,
+            None => self.descend_to_leaf(guard, &mut trail, key)?,
         };
-        let mut leaf = self.lock_leaf(&guard, &mut trail, at, key)?;
+        let mut leaf = self.lock_leaf(guard, &mut trail, at, key)?;
         let found @ (slot, old) = self.find(leaf.node(), key);
         let Some(change) = decide(old) else {
             leaf.leave_to_parent();
@@ -61,41 +74,41 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let (mut split, mut is_sparse) = (None, false);
         match (change, old) {
             (Change::Keep, _) | (Change::Remove, None) => {}
-            (Change::Put(value), Some(_)) => self.update(&guard, &mut leaf, slot, value),
+            (Change::Put(value), Some(_)) => self.update(guard, &mut leaf, slot, value),
             // The announced pops are asked under the lock, so that a pop that is announced later finds the leaf locked.
             // They are asked before anything is stored.
             (Change::Put(_), None) if !self.open.map().pops().admit(&key) => return Ok(None),
             (Change::Put(value), None) => {
                 let place = self.place(leaf.node(), found)?;
                 if place.count < Node::<M, LEAF>::CAP {
-                    fast_insert(&guard, &mut leaf, &place, key, value);
+                    fast_insert(guard, &mut leaf, &place, key, value);
                 } else {
-                    split = Some(self.fair_split(&guard, &mut leaf, &place, key, value)?);
+                    split = Some(self.fair_split(guard, &mut leaf, &place, key, value)?);
                 }
                 self.count(key, 1);
             }
             (Change::Remove, Some(_)) => {
                 let place = self.place(leaf.node(), found)?;
-                fast_delete(&guard, &mut leaf, &place);
+                fast_delete(guard, &mut leaf, &place);
                 is_sparse = place.count - 1 < sparse::<M, LEAF>();
                 self.count(key, -1);
             }
         }
         if let Some(near) = near {
             let behind = split.filter(|split| key >= split.key).map(|split| split.child);
-            near.0 = Seat::take(&guard, behind.unwrap_or(leaf.node().at()));
+            near.0 = Seat::take(guard, behind.unwrap_or(leaf.node().at()));
         }
         drop(leaf);
         // The operation is done and durable. The rest only improves the shape of the tree: if it fails, a later writer
         // does it.
         for separator in [split, trail.missing].into_iter().flatten() {
-            self.post_later(&guard, separator);
+            self.post_later(guard, separator);
         }
         if is_sparse {
             if let Some(turn) = turn {
                 turn.is_out();
             }
-            self.merge_later(&guard, key);
+            self.merge_later(guard, key);
         }
         guard.media().mark(Mark::Acknowledged);
         Ok(Some(old))

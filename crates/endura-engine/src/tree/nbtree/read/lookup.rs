@@ -219,11 +219,19 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if top == Top::NONE {
             return self.first_lookup(guard, partition, key);
         }
-        let key = local;
-        let place = match self.place_below(&guard, top, key) {
-            Ok(place) => place,
-            Err(error) => return Err(guard.space().noted(error)),
-        };
+        self.lookup_below(&guard, top, local).map_err(|error| guard.space().noted(error))
+    }
+
+    /// The value of `key`, inside the pin of the caller.
+    #[inline(always)]
+    pub(crate) fn lookup_within(&self, guard: &Guard<'_, M>, key: u64) -> Result<Option<u64>> {
+        let (partition, local) = split(key);
+        self.lookup_below(guard, self.top(partition)?, local)
+    }
+
+    #[inline(always)]
+    fn lookup_below(&self, guard: &Guard<'_, M>, top: Top, key: Local) -> Result<Option<u64>> {
+        let place = self.place_below(guard, top, key)?;
         let _held = D::before_read(place.number);
         let value = place.probe(key).map(|slot| place.block.value(slot));
         place.settle_answer(guard.media(), key);

@@ -15,6 +15,7 @@
 use std::marker::PhantomData;
 
 use crate::cpu::prefetch::prefetch;
+use crate::cpu::small_sort::MOST;
 use crate::media::Media;
 use crate::space::{Guard, Seat, Space};
 use crate::tree::index::OUT_OF_ORDER;
@@ -87,6 +88,17 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         })?;
         cursor.passed += 1;
         Some(seen)
+    }
+
+    /// The value that is `entries` entries after the next one of the cursor's order. It may be any word by now.
+    #[inline(always)]
+    pub(crate) fn value_ahead(&self, cursor: &Cursor, entries: usize) -> Option<u64> {
+        let at = cursor.passed + entries;
+        let slot = if at < MOST { cursor.order.get(at)? } else { return None };
+        cursor.seat.look(self.open.space(), |row| {
+            Block::<M, W>::within(self.open.space().media(), row.block)
+                .map(|block| block.value(slot))
+        })
     }
 
     /// The entry nearest to `key` in the direction of the scan, `key` included.

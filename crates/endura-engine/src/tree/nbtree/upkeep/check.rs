@@ -8,11 +8,11 @@ use crate::tree::{Repairs, TreeCheck};
 
 use crate::tree::nbtree::blocks::block::{Block, State};
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
-use crate::tree::nbtree::blocks::key::{Local, PARTITIONS};
+use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, join};
 use crate::tree::nbtree::restart::chain::{Chain, ChainBlock};
 
-/// Checks the blocks of `W` words of `map`, and passes the offset and the bytes of each block to `visit`. Exact only
-/// while no thread writes. O(n).
+/// Checks the blocks of `W` words of `map`. Passes the offset and the bytes of each block to `visit`, and the key and the
+/// value of each entry to `entry`. Exact only while no thread writes. O(n).
 ///
 /// # Errors
 ///
@@ -21,6 +21,7 @@ pub(crate) fn check_tree<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     map: &MapState,
     visit: &mut dyn FnMut(u64, u64),
+    entry: &mut dyn FnMut((u64, u64)) -> Result<()>,
 ) -> Result<TreeCheck> {
     let mut check = TreeCheck { height: 1, ..TreeCheck::default() };
     for partition in 0..PARTITIONS {
@@ -35,7 +36,7 @@ pub(crate) fn check_tree<M: Media, const W: usize>(
             }
             visit(found.at, Block::<M, W>::BYTES);
             check.nodes += 1;
-            check.entries += entries::<M, W>(guard, found, high)?;
+            check.entries += entries::<M, W>(guard, (partition, found), high, entry)?;
             note(&mut check.repairs, found);
         }
     }
@@ -54,16 +55,18 @@ fn note(repairs: &mut Repairs, found: &ChainBlock) {
 /// Checks that the entries of a block are inside its bounds, and that no key occurs twice. Returns their number.
 fn entries<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
-    found: &ChainBlock,
+    (partition, found): (usize, &ChainBlock),
     high: Local,
+    entry: &mut dyn FnMut((u64, u64)) -> Result<()>,
 ) -> Result<u64> {
     let block = Block::<M, W>::at(guard.media(), found.at)?;
-    let mut keys: Vec<Local> = (0..Block::<M, W>::SLOTS)
-        .filter_map(|slot| match block.word(slot).state() {
-            State::Live(key) => Some(key),
-            _ => None,
-        })
-        .collect();
+    let mut keys = Vec::with_capacity(Block::<M, W>::SLOTS);
+    for slot in 0..Block::<M, W>::SLOTS {
+        if let State::Live(key) = block.word(slot).state() {
+            entry((join(partition, key), block.value(slot)))?;
+            keys.push(key);
+        }
+    }
     if keys.iter().any(|key| !(found.low..high).contains(key)) {
         return Err(block.corrupt("a key outside of its block"));
     }

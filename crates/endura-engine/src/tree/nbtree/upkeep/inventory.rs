@@ -1,11 +1,13 @@
-//! An enumeration, in steps, of all blocks of a tree that no thread uses any more, to free them.
+//! An enumeration, in steps, of all blocks of a tree that no thread uses any more, and of its records, to free them.
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
 use crate::space::MapState;
-use crate::tree::nbtree::blocks::block::Block;
+use crate::tree::nbtree::blocks::block::{Block, State};
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::PARTITIONS;
+use crate::tree::numbers::Values;
+use crate::tree::record_tree::note_record;
 
 /// The position of the enumeration.
 #[derive(Debug, Default)]
@@ -17,8 +19,8 @@ pub(crate) struct Inventory {
 }
 
 impl Inventory {
-    /// Takes `bite` steps; each passes a block to `note`, or starts the next chain. Returns whether the enumeration has
-    /// ended.
+    /// Takes about `bite` steps; each passes a block or a record to `note`, or starts the next chain. Returns whether the
+    /// enumeration has ended.
     ///
     /// # Errors
     ///
@@ -27,14 +29,26 @@ impl Inventory {
         &mut self,
         media: &M,
         map: &MapState,
+        values: Values,
         note: &mut dyn FnMut(u64, u64) -> bool,
         bite: usize,
     ) -> Result<bool> {
-        for _ in 0..bite {
+        let mut left = bite;
+        while left > 0 {
+            left -= 1;
             if self.at != 0 {
                 let block = Block::<M, W>::at(media, self.at)?;
                 if !note(self.at, Block::<M, W>::BYTES) {
                     return Err(block.corrupt("a block that is reached twice"));
+                }
+                // The entries of a signpost are those of the blocks to which it leads.
+                if values == Values::Records && !block.next().is_forward() {
+                    for slot in 0..Block::<M, W>::SLOTS {
+                        if let State::Live(_) = block.word(slot).state() {
+                            note_record(media, block.value(slot), note)?;
+                            left = left.saturating_sub(1);
+                        }
+                    }
                 }
                 self.at = block.next().at();
             } else if self.chains < PARTITIONS {

@@ -78,6 +78,30 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
+    /// Does what [`write`](Self::write) does, inside the pin of the caller, which has [prepared](Self::prepare) the
+    /// partition. `None` if the caller has to end that pin first: a pop has to come first, or other operations have won
+    /// many times.
+    pub(crate) fn write_within(
+        &self,
+        guard: &Guard<'_, M>,
+        key: u64,
+        turn: Option<&Turn<'_>>,
+        decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
+    ) -> Result<Option<Option<u64>>> {
+        let (partition, local) = split(key);
+        for _ in 0..ATTEMPTS {
+            if let Some(answer) = self.try_write(guard, partition, local, turn, decide)? {
+                // As in `acknowledge`.
+                fence_behind_exchange();
+                return Ok(Some(answer));
+            }
+            if self.open.map().pops().holds_up(&key) {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
     /// One attempt of [`write`](Self::write). `None` if the caller must search for the key again.
     #[inline(always)]
     fn try_write(

@@ -13,8 +13,8 @@ use crate::media::{LINE, Media, Ordering, Region};
 use crate::space::Guard;
 use crate::{Error, Result};
 
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::lock::{LOCK, LockWord};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::{ArrayKind, Fingerprint, Slot};
 
 const META: usize = 1;

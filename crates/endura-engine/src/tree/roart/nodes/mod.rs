@@ -1,13 +1,11 @@
-//! Nodes, leaf arrays and records: their words, their locks, and how they are published.
+//! Nodes and leaf arrays: their words, their locks, and how they are published.
 
 pub(crate) mod array;
 pub(crate) mod entered;
-pub(crate) mod fresh;
 pub(crate) mod lock;
 pub(crate) mod node;
 pub(crate) mod order;
 pub(crate) mod publish;
-pub(crate) mod record;
 pub(crate) mod root;
 pub(crate) mod sample;
 pub(crate) mod sort;

@@ -23,11 +23,11 @@ use crate::Result;
 use crate::media::Media;
 use crate::space::Space;
 
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::{Entered, TWICE};
 use crate::tree::roart::nodes::lock::check_obsolete;
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::LinkKind;
 
 /// A node, the node above it through which the search reached it, and the byte under which the node above leads here.

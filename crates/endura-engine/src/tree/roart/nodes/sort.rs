@@ -6,8 +6,8 @@
 use crate::Result;
 use crate::media::Media;
 
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::Slot;
 
 /// Bytes of a key that are compared at a time.

@@ -8,9 +8,9 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::{Guard, Space};
 
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
 use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind};
 use crate::tree::roart::path::attempt::{Attempt, LockWords};

@@ -8,9 +8,9 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::Guard;
 
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{Node, Prefix};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind, NodeKind};
 use crate::tree::roart::path::descend::step;
 

@@ -30,11 +30,11 @@ use crate::tree::ends::{BITE, Choice, Trust, Wait, lost};
 use crate::tree::lock_word::IMPOSSIBLE;
 use crate::{Error, Result};
 
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::{Entered, TWICE};
 use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sort::Sorted;
 use crate::tree::roart::nodes::word::{DIRTY, Link, LinkKind, Slot};
 use crate::tree::roart::path::lookup::lookup;

@@ -10,15 +10,15 @@ use std::ops::Bound;
 use crate::Result;
 use crate::media::{LINE, Media};
 
+use crate::tree::records::bound::is_within;
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::{Entered, TWICE};
 use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
 use crate::tree::roart::nodes::sort::Sorted;
 use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind};
-use crate::tree::roart::read::bound::is_within;
 use crate::tree::roart::read::noted::Batch;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;

@@ -1,6 +1,5 @@
 //! Lookups of many keys, and scans.
 
-pub(crate) mod bound;
 pub(crate) mod ends;
 pub(crate) mod key_walk;
 pub(crate) mod many;

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use crate::Result;
 use crate::media::{Media, Region};
 
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::lock::LockWord;
-use crate::tree::roart::nodes::record::Record;
 
 /// How many entries before its turn a record is prefetched.
 pub(crate) const DISTANCE: usize = 12;

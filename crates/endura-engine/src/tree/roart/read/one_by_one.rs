@@ -19,8 +19,8 @@ use crate::media::{Media, Ordering, Region};
 use crate::sync::fence;
 use crate::tree::Entry;
 
-use crate::tree::roart::nodes::record::Record;
-use crate::tree::roart::read::bound::has_passed;
+use crate::tree::records::bound::has_passed;
+use crate::tree::records::record::Record;
 use crate::tree::roart::read::scan::Cursor;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;

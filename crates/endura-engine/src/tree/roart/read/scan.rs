@@ -17,8 +17,8 @@ use crate::media::Media;
 use crate::space::{Guard, Seat};
 use crate::{Error, Result};
 
-use crate::tree::roart::nodes::record::Record;
-use crate::tree::roart::read::bound::is_within;
+use crate::tree::records::bound::is_within;
+use crate::tree::records::record::Record;
 use crate::tree::roart::read::key_walk::KeyWalk;
 use crate::tree::roart::read::noted::{Batch, BatchShown};
 use crate::tree::roart::techniques::Techniques;

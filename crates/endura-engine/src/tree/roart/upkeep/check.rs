@@ -6,11 +6,11 @@ use crate::space::Guard;
 use crate::tree::TreeCheck;
 use crate::{Error, Result};
 
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::TWICE;
 use crate::tree::roart::nodes::lock::{LOCK, LockWord, check_lock};
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::root::root_node;
 use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind, Slot};
 use crate::tree::roart::path::descend::{Care, Sought, find};
@@ -156,17 +156,6 @@ fn check_order<M: Media>(guard: &Guard<'_, M>, array: &Array<'_, M>) -> Result<(
     Ok(())
 }
 
-/// Checks the checksum of a record.
-pub(crate) fn check_sum<M: Media>(record: &Record<'_, M>) -> Result<()> {
-    match record.is_sound() {
-        true => Ok(()),
-        false => {
-            let what = "a record whose checksum is not that of its contents";
-            Err(Error::Corrupt { offset: record.at(), what })
-        }
-    }
-}
-
 /// Checks a record, and that a search for its key finds this record and no other. If all records pass, no key is in two
 /// places, and no key is where a search cannot find it.
 fn check_record<'g, M: Media>(
@@ -176,7 +165,7 @@ fn check_record<'g, M: Media>(
     claim: &Claim,
 ) -> Result<()> {
     let damage = |what| Err(Error::Corrupt { offset: record.at(), what });
-    check_sum(record)?;
+    record.check_sum()?;
     let mut key = Vec::with_capacity(record.key_len());
     record.copy_key(&mut key);
     let key = Sought::new(&key);

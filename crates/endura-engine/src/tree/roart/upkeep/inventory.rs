@@ -3,9 +3,9 @@
 use crate::Result;
 use crate::media::{LINE, Media};
 use crate::space::MapState;
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::root::root_node;
 use crate::tree::roart::nodes::word::{Link, LinkKind};
 use crate::tree::roart::upkeep::tour::Chunk;

@@ -11,7 +11,6 @@ use crate::space::{Guard, LeakWalk};
 use crate::tree::roart::nodes::node::EOK;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
-use crate::tree::roart::upkeep::check::check_sum;
 use crate::tree::roart::upkeep::tour::{Chunk, Tour};
 
 /// A walk over a tree.
@@ -46,7 +45,7 @@ impl<M: Media, T: Techniques> LeakWalk<M> for Marking<M, T> {
             if let Chunk::Record(record) = &chunk
                 && reads_records
             {
-                check_sum(record)?;
+                record.check_sum()?;
             }
             let (at, bytes) = chunk.place();
             visit(at, bytes)

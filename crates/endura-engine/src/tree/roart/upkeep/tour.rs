@@ -29,9 +29,9 @@ use std::ops::ControlFlow;
 use crate::Result;
 use crate::media::{LINE, Media};
 use crate::space::{Guard, Seat, Space};
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
 use crate::tree::roart::nodes::word::{Link, LinkKind, NodeKind};
 

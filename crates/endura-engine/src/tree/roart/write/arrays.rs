@@ -4,8 +4,8 @@ use crate::Result;
 use crate::media::Media;
 use crate::space::Guard;
 
+use crate::tree::records::fresh::Fresh;
 use crate::tree::roart::nodes::array::Array;
-use crate::tree::roart::nodes::fresh::Fresh;
 use crate::tree::roart::nodes::publish::in_order;
 use crate::tree::roart::nodes::word::{ArrayKind, Link, Slot};
 use crate::tree::roart::techniques::Techniques;

@@ -7,73 +7,29 @@
 //! A write whose place has changed keeps its decision as long as its basis is the same: the key is still absent, or has
 //! the same value. Inserts and removes of neighbours, by any thread, do not make it decide again.
 
-use std::borrow::Cow;
 use std::io;
 
 use crate::media::{Mark, Media, Region};
-use crate::space::{Guard, Space, Turn};
-use crate::tree::{ByteChange, Bytes, LONGEST_KEY, LONGEST_VALUE};
+use crate::space::{Guard, Turn};
+use crate::tree::records::basis::Basis;
+use crate::tree::records::draft::Draft;
+use crate::tree::records::filling::fill_record;
+use crate::tree::records::fresh::Fresh;
+use crate::tree::records::record::{Record, check_lengths};
+use crate::tree::{ByteChange, Bytes};
 use crate::{Error, Result};
 
-use crate::tree::roart::nodes::fresh::Fresh;
 use crate::tree::roart::nodes::lock::{LOCK, Locked};
 use crate::tree::roart::nodes::node::EOK;
 use crate::tree::roart::nodes::publish::{publish, unlink};
-use crate::tree::roart::nodes::record::{Record, Writer, bytes_for};
 use crate::tree::roart::path::attempt::{Attempt, Attempts, Entered};
 use crate::tree::roart::path::descend::{Below, Care, Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
-use crate::tree::roart::write::draft::{Draft, NewRecord};
+use crate::tree::roart::write::new_record::NewRecord;
 
 /// A locked node or array, its words, and the index of one of them.
 type Held<'g, M> = (Locked<'g, M>, Region<'g, M>, usize);
-
-fn check_lengths(key: usize, value: usize) -> Result<()> {
-    if key > LONGEST_KEY {
-        Err(Error::KeyTooLong { len: key as u64, max: LONGEST_KEY as u64 })
-    } else if value > LONGEST_VALUE {
-        Err(Error::ValueTooLong { len: value as u64, max: LONGEST_VALUE as u64 })
-    } else {
-        Ok(())
-    }
-}
-
-/// What must be unchanged for a decision about a present key to stay valid. (For an absent key there is nothing to
-/// compare.)
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Basis {
-    /// The value of the key, which may have been replaced and restored meanwhile.
-    Value,
-    /// The value, shown to a closure of the caller that may itself have written to the map. So a decision to remove an
-    /// absent key is checked again.
-    Shown,
-    /// The record of the key: the decision also rests on what else was seen while this record was linked.
-    Record,
-}
-
-/// A decision whose attempt has failed, and the record on which it is based.
-type Kept<'g, 'v, M> = (Option<Record<'g, M>>, ByteChange<'v>);
-
-impl Basis {
-    /// The decision of the last attempt, if it is valid for the record found since, in the same pin.
-    #[cold]
-    fn reuse<'v, M: Media>(
-        self,
-        kept: &mut Option<Kept<'_, 'v, M>>,
-        now: Option<Record<'_, M>>,
-    ) -> Option<ByteChange<'v>> {
-        let (old, change) = kept.take()?;
-        let holds = match (old, now) {
-            // A record that was replaced stays as it was until the pin ends.
-            (Some(old), Some(now)) => {
-                old.at() == now.at() || self != Self::Record && old.value() == now.value()
-            }
-            (old, now) => old.is_none() && now.is_none(),
-        };
-        holds.then_some(change)
-    }
-}
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Passes the current value of `key` to `decide`, and applies the change that it returns. If `decide` returns
@@ -121,12 +77,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 (ByteChange::Keep, _) | (ByteChange::Remove, None) => Attempt::Done,
                 (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old, turn)?,
                 (ByteChange::Put(value), _) => {
-                    check_lengths(0, value.len())?;
-                    let source = match value {
-                        Cow::Borrowed(bytes) => Some(bytes.as_ptr()),
-                        Cow::Owned(_) => None,
-                    };
-                    let new = draft.of(&guard, &mut fresh, key, (value, source))?;
+                    let new = NewRecord { at: draft.of(&guard, &mut fresh, key.bytes, value)? };
                     self.put(&guard, key, spot, &mut fresh, &new)?
                 }
             };
@@ -172,21 +123,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let mut fresh = Fresh::new(&guard);
-        let at = fresh.alloc(bytes_for(key.bytes.len(), len))?;
-        let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
-        let space = self.open.space();
-        let filled = space.parked(|| fill(&mut Filling { writer: &mut writer, space }));
-        // In the child of a fork, this write stops: the chunk belongs to the parent process, which also takes all
-        // further steps.
-        if self.open.space().is_elsewhere() {
-            return Err(Error::Forked);
-        }
-        filled?;
-        while writer.left() > 0 {
-            let zeros = [0; 256];
-            writer.write(&zeros[..writer.left().min(zeros.len())]);
-        }
-        writer.finish();
+        let at = fill_record(&guard, &mut fresh, (key.bytes, len), fill)?;
         let (new, mut attempts) = (NewRecord { at }, Attempts::new());
         loop {
             let spot = self.find(&guard, key, Care::Hope)?;
@@ -328,27 +265,5 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 Ok(None)
             }
         }
-    }
-}
-
-/// The value of a record that is being written.
-struct Filling<'w, 'm, M: Media> {
-    writer: &'w mut Writer<'m, M>,
-    space: &'m Space<M>,
-}
-
-impl<M: Media> io::Write for Filling<'_, '_, M> {
-    /// Takes at most as many bytes as are missing.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.space.is_elsewhere() {
-            return Err(io::Error::other(Error::Forked));
-        }
-        let now = bytes.len().min(self.writer.left());
-        self.writer.write(&bytes[..now]);
-        Ok(now)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

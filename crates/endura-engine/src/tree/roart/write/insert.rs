@@ -5,19 +5,19 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::Guard;
 
+use crate::tree::records::fresh::Fresh;
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
-use crate::tree::roart::nodes::fresh::Fresh;
 use crate::tree::roart::nodes::lock::{LOCK, Locked};
 use crate::tree::roart::nodes::node::{EOK, NewNode, Node};
 use crate::tree::roart::nodes::publish::{announce, publish};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::{Fingerprint, Link, NodeKind, Slot};
 use crate::tree::roart::path::attempt::Entered;
 use crate::tree::roart::path::descend::{Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::write::arrays::{array_for, create_array};
-use crate::tree::roart::write::draft::NewRecord;
+use crate::tree::roart::write::new_record::NewRecord;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Inserts a key into the array to which it belongs, which had no record of it.

@@ -8,11 +8,11 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::Guard;
 
+use crate::tree::records::fresh::Fresh;
+use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
-use crate::tree::roart::nodes::fresh::Fresh;
 use crate::tree::roart::nodes::node::{NewNode, Node, enter_child};
 use crate::tree::roart::nodes::publish::{publish, unlink};
-use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::any_record;
 use crate::tree::roart::nodes::word::{ArrayKind, Link, LinkKind, NodeKind};
 use crate::tree::roart::path::attempt::LockWords;

@@ -17,6 +17,17 @@ use crate::{Error, Result};
 
 const HEADER: usize = 2;
 
+/// Fails for a key or a value that is longer than a record takes.
+pub(crate) fn check_lengths(key: usize, value: usize) -> Result<()> {
+    if key > LONGEST_KEY {
+        Err(Error::KeyTooLong { len: key as u64, max: LONGEST_KEY as u64 })
+    } else if value > LONGEST_VALUE {
+        Err(Error::ValueTooLong { len: value as u64, max: LONGEST_VALUE as u64 })
+    } else {
+        Ok(())
+    }
+}
+
 /// The number of bytes of a record that are prefetched before its length is known: the header, and a key and a value
 /// that have about a hundred bytes together.
 const AHEAD: u64 = 2 * LINE + 1;
@@ -189,6 +200,16 @@ impl<'m, M: Media> Record<'m, M> {
         Bytes::new(&self.words, 8 * HEADER + self.key, self.value)
     }
 
+    /// The number that the bytes of the key form, with zeros behind them, if it has at most 8 bytes.
+    #[inline(always)]
+    pub(crate) fn number(&self) -> Option<u64> {
+        match self.key {
+            0 => Some(0),
+            len @ 1..=8 => Some(self.key_word(0).swap_bytes() >> (64 - 8 * len) << (64 - 8 * len)),
+            _ => None,
+        }
+    }
+
     /// Copies the key to the end of `out`.
     pub(crate) fn copy_key(&self, out: &mut Vec<u8>) {
         self.words.append_to(8 * HEADER, self.key, out);
@@ -286,8 +307,22 @@ impl<'m, M: Media> Record<'m, M> {
         self.key.cmp(&other.key)
     }
 
-    /// Whether the checksum matches the contents.
-    pub(crate) fn is_sound(&self) -> bool {
+    /// Reads the whole record.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if the checksum does not match the contents.
+    pub(crate) fn check_sum(&self) -> Result<()> {
+        match self.is_sound() {
+            true => Ok(()),
+            false => {
+                let what = "a record whose checksum is not that of its contents";
+                Err(Error::Corrupt { offset: self.at(), what })
+            }
+        }
+    }
+
+    fn is_sound(&self) -> bool {
         let [lengths, sum] = [0, 1].map(|i| self.words.load(i, Ordering::Relaxed));
         let mut expected = crc32c::append(0, &lengths.to_le_bytes());
         let mut piece = [0; 512];

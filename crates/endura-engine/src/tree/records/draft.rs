@@ -1,31 +1,15 @@
 //! The new record of a write. It is written once, even if the write has to search for its place several times.
 
+use std::borrow::Cow;
+
 use crate::Result;
 use crate::media::Media;
 use crate::space::Guard;
-use crate::tree::roart::nodes::fresh::Fresh;
-use crate::tree::roart::nodes::record::{Record, Writer, bytes_for};
-use crate::tree::roart::nodes::word::{Link, Slot};
-use crate::tree::roart::path::descend::Sought;
-
-/// A record that is written and flushed, but not linked.
-pub(crate) struct NewRecord {
-    pub(crate) at: u64,
-}
-
-impl NewRecord {
-    pub(crate) fn slot(&self, key: &Sought<'_>) -> Slot {
-        Slot::new(self.at, key.fingerprint)
-    }
-
-    /// The word for the record as the child of a node that branches on byte `depth`, or as the key that ends there.
-    pub(crate) fn link(&self, key: &Sought<'_>, depth: usize) -> Link {
-        Link::record(self.at, key.fingerprint, key.bytes.get(depth).copied().unwrap_or(0))
-    }
-}
+use crate::tree::records::fresh::Fresh;
+use crate::tree::records::record::{Record, Writer, bytes_for, check_lengths};
 
 /// The address from which a value was borrowed; `None` if it was not borrowed.
-pub(crate) type Source = Option<*const u8>;
+type Source = Option<*const u8>;
 
 /// The record written so far: the first of the operation's fresh chunks.
 #[derive(Default)]
@@ -40,28 +24,38 @@ struct Written {
 }
 
 impl Draft {
-    /// A record of `key` with this value: the one written before, if it has this value.
+    /// The offset of a record of `key` with this value: the one written before, if it has this value. It is flushed, and
+    /// the caller fences before it links the record.
+    #[allow(
+        clippy::ptr_arg,
+        reason = "whether the value is borrowed tells whether it may have changed"
+    )]
     #[inline]
     pub(crate) fn of<'g, M: Media>(
         &mut self,
         guard: &'g Guard<'g, M>,
         fresh: &mut Fresh<'g, M>,
-        key: &Sought<'_>,
-        (value, source): (&[u8], Source),
-    ) -> Result<NewRecord> {
+        key: &[u8],
+        value: &Cow<'_, [u8]>,
+    ) -> Result<u64> {
         let len = value.len();
+        check_lengths(0, len)?;
+        let source = match value {
+            Cow::Borrowed(bytes) => Some(bytes.as_ptr()),
+            Cow::Owned(_) => None,
+        };
         let at = match &self.0 {
-            None => fresh.alloc(bytes_for(key.bytes.len(), len))?,
+            None => fresh.alloc(bytes_for(key.len(), len))?,
             Some(written) => match self.another(guard, fresh, written, (value, source))? {
                 Some(at) => at,
-                None => return Ok(NewRecord { at: written.at }),
+                None => return Ok(written.at),
             },
         };
         self.0 = Some(Written { at, len, source });
-        let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
+        let mut writer = Writer::new(guard.media(), at, key, len)?;
         writer.write(value);
         writer.finish();
-        Ok(NewRecord { at })
+        Ok(at)
     }
 
     /// The offset at which to write a record with this value; `None` if the one written before has it.

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use crate::media::Media;
 
-use crate::tree::roart::nodes::record::Record;
+use crate::tree::records::record::Record;
 
 /// Whether the key of `record` is within `bound`, given that the two agree in their first `from` bytes. With `UP`, the
 /// bound is a lower bound, otherwise an upper bound.
