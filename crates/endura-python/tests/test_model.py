@@ -70,7 +70,7 @@ TYPES = {
         WORDS,
     ),
     "u128": ("u128", "i128", integers(128, False), integers(128, True), None, BYTES),
-    "chars": ("char", str | None, st.characters(exclude_categories=["Cs"]), st.none() | texts, None, BYTES),
+    "chars": ("char", str | None, st.characters(exclude_categories=["Cs"]), st.none() | texts, None, WORDS),
 }
 NUMBERS = {"ints": (-(2**63), 2**63), "u64": (0, 2**64), "backwards": (-(2**63), 2**63), "u128": (-(2**127), 2**127)}
 PREFIXES = {"texts", "bytes", "tuples", "word tuples", "documents"}
