@@ -187,9 +187,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         let _call = self.call();
         let value = make();
         match self.compare_exchange(key, None, Some(V::lend(&value)))? {
-            // It has no value otherwise only if it is absent, and then this one was inserted.
-            Ok(()) | Err(None) => Ok(value),
-            Err(Some(found)) => Ok(found),
+            Ok(()) => Ok(value),
+            // The exchange fails only if the key has a value by now.
+            Err(found) => Ok(found.unwrap_or(value)),
         }
     }
 

@@ -20,10 +20,32 @@ const ATTEMPTS: u32 = 64;
 /// The outcome of an attempt to change an entry.
 enum Attempt {
     Done,
-    /// Nothing was changed: the key has another record by now.
-    Moved,
+    /// Nothing was changed: the key has the record at this offset by now, or none.
+    Moved(Option<u64>),
     /// Nothing was changed: the pin has to end first.
     HeldUp,
+}
+
+/// What the last attempt of a pin expected of its key, and what it found instead.
+///
+/// An attempt fails because another write of the key has succeeded since its search. A record that was unlinked is not linked
+/// again, so that in one pin the same two do not come twice: if they do, the search and the change see different entries,
+/// which is damage. Without this check such a write would not end.
+#[derive(Default)]
+struct LastMove(Option<(Option<u64>, Option<u64>)>);
+
+impl LastMove {
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if the attempt before failed in the same way.
+    fn note(&mut self, expected: Option<u64>, now: Option<u64>, root: u64) -> Result<()> {
+        let seen = Some((expected, now));
+        if self.0.replace((expected, now)) == seen {
+            let what = "a key whose record is never what it was when it was found";
+            return Err(Error::Corrupt { offset: root, what });
+        }
+        Ok(())
+    }
 }
 
 impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
@@ -55,6 +77,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         let guard = self.open_map().pin_mut()?;
         guard.media().mark(Mark::Begin);
         let (mut fresh, mut draft, mut kept) = (Fresh::new(&guard), Draft::default(), None);
+        let mut moved = LastMove::default();
         for _ in 0..ATTEMPTS {
             let old = self.find(&guard, (key, number))?;
             guard.media().mark(Mark::Step("write.found"));
@@ -67,7 +90,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
                 (ByteChange::Remove, None) if basis == Basis::Shown => {
                     match self.find(&guard, (key, number))? {
                         None => Attempt::Done,
-                        Some(_) => Attempt::Moved,
+                        Some(now) => Attempt::Moved(Some(now.at())),
                     }
                 }
                 (ByteChange::Keep, _) | (ByteChange::Remove, None) => Attempt::Done,
@@ -84,7 +107,10 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
                     guard.media().mark(Mark::Acknowledged);
                     return Ok(true);
                 }
-                Attempt::Moved => kept = Some((old, change)),
+                Attempt::Moved(now) => {
+                    moved.note(old.as_ref().map(Record::at), now, self.open_map().map().root())?;
+                    kept = Some((old, change));
+                }
                 Attempt::HeldUp => break,
             }
         }
@@ -118,6 +144,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         guard.media().mark(Mark::Begin);
         let mut fresh = Fresh::new(&guard);
         let new = fill_record(&guard, &mut fresh, (key, len), fill)?;
+        let mut moved = LastMove::default();
         for _ in 0..ATTEMPTS {
             let old = self.find(&guard, (key, number))?;
             match self.link(&guard, number, old.as_ref(), new, &mut fresh)? {
@@ -125,7 +152,9 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
                     guard.media().mark(Mark::Acknowledged);
                     return Ok(true);
                 }
-                Attempt::Moved => {}
+                Attempt::Moved(now) => {
+                    moved.note(old.as_ref().map(Record::at), now, self.open_map().map().root())?;
+                }
                 Attempt::HeldUp => break,
             }
         }
@@ -188,7 +217,23 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
                 old.into_iter().for_each(|old| guard.retire(old.at(), old.bytes()));
                 Ok(Attempt::Done)
             }
-            Some(_) => Ok(Attempt::Moved),
+            Some(now) => Ok(Attempt::Moved(now)),
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_failure_twice_in_a_row_is_damage() {
+        let mut moved = LastMove::default();
+        for (expected, now) in
+            [(None, Some(64)), (Some(64), Some(128)), (Some(128), None), (None, Some(64))]
+        {
+            assert!(moved.note(expected, now, 8).is_ok());
+        }
+        assert!(matches!(moved.note(None, Some(64), 8), Err(Error::Corrupt { offset: 8, .. })));
     }
 }
