@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use std::io;
-use std::net::{IpAddr, TcpListener};
+mod listen;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ use nix::sys::signal::{SigSet, Signal};
 const ABOUT: &str = "\
 Examples:
   endura-memcached cache.endura
-  endura-memcached /srv/cache.endura -m 4G -l 10.0.0.5
+  endura-memcached /srv/cache.endura -m 4G -l 10.0.0.5,localhost
 
 Items are stored in the pool, a file that is created if it does not exist. They survive the process: after `kill -9` the \
 next start serves everything that was acknowledged. SIGTERM and Ctrl-C close the pool. After a power loss the next start \
@@ -35,9 +35,10 @@ removed in the background.";
 struct Args {
     /// The pool with the items
     pool: PathBuf,
-    /// The address to listen on; every client that reaches it may do everything
+    /// The addresses to listen on, or names of hosts, separated by commas; every client that reaches one may do
+    /// everything
     #[arg(short, long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    listen: IpAddr,
+    listen: String,
     /// The TCP port
     #[arg(short, long, default_value_t = 11211)]
     port: u16,
@@ -60,6 +61,13 @@ struct Args {
     /// The file of the checkpoints, on a local disk; give it at each start [default: POOL.checkpoint]
     #[arg(long, value_name = "PATH")]
     checkpoint_file: Option<PathBuf>,
+    /// Changes nothing: what the operator has to know is always on standard error
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
+    #[arg(short = 'u', long, hide = true)]
+    user: Option<String>,
+    #[arg(short = 'd', long, hide = true)]
+    daemon: bool,
 }
 
 fn parse_memory(text: &str) -> std::result::Result<u64, String> {
@@ -93,6 +101,7 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result {
+    refuse_habits(args)?;
     end_with_a_panic();
     // Threads that start later inherit the blocked signals.
     let mut signals = SigSet::empty();
@@ -112,15 +121,15 @@ fn run(args: &Args) -> Result {
         store: StoreOptions { pool, max_item: args.max_item_size },
         report: |sentence| tell(format_args!("endura-memcached: {sentence}")),
     };
-    let address = (args.listen, args.port);
-    let listener = TcpListener::bind(address).map_err(|error| not_listening(args, &error))?;
-    let server = Server::start(&args.pool, listener, &config)
+    let listeners = listen::on(&args.listen, args.port)?;
+    let server = Server::start(&args.pool, listeners, &config)
         .map_err(|error| at_pool(&args.pool, &error))?;
     if let Some(restored) = server.restored() {
         let text = printable(&told(&args.pool, &restored), true);
         tell(format_args!("endura-memcached: {text}"));
     }
-    tell(format_args!("endura-memcached: ready on {}", server.address()));
+    let addresses: Vec<_> = server.addresses().iter().map(ToString::to_string).collect();
+    tell(format_args!("endura-memcached: ready on {}", addresses.join(", ")));
     signals.wait().map_err(|error| failed("waiting for a signal", error))?;
     let lost = server.stop().map_err(|error| at_pool(&args.pool, &error))?;
     if let Some(error) = lost {
@@ -130,6 +139,23 @@ fn run(args: &Args) -> Result {
         ));
     }
     Ok(Answer::Yes)
+}
+
+/// Fails for options of memcached that this program leaves to others.
+fn refuse_habits(args: &Args) -> Result<()> {
+    let text = if let Some(user) = &args.user {
+        format!(
+            "`-u` is not an option here: start the server as that user, by `User={user}` in a unit of systemd, or by \
+             `setpriv --reuid={user} --regid={user} --init-groups endura-memcached ...`"
+        )
+    } else if args.daemon {
+        "`-d` is not an option here: start the server as a unit of systemd, or by \
+         `setsid nohup endura-memcached ... >LOG 2>&1 &`"
+            .into()
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Usage(text))
 }
 
 /// The checkpoints that the arguments choose, if they choose any.
@@ -145,18 +171,6 @@ fn chosen(args: &Args) -> Result<Option<Checkpoints>> {
             Ok(Some(when.in_file(file)))
         }
     }
-}
-
-/// The failure to listen, with advice.
-fn not_listening(args: &Args, error: &io::Error) -> Failure {
-    let (listen, port) = (args.listen, args.port);
-    let advice = match error.kind() {
-        io::ErrorKind::AddrInUse => "; choose another with --port",
-        io::ErrorKind::PermissionDenied => "; choose a --port from 1024 on",
-        io::ErrorKind::AddrNotAvailable => "; give an address of this machine with --listen",
-        _ => "",
-    };
-    Failure::Message(format!("listening on {listen}, port {port}: {error}{advice}"))
 }
 
 /// A failure of the library that concerns the pool.

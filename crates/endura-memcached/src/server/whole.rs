@@ -33,7 +33,7 @@ pub struct Config {
 /// A server that runs until it is [stopped](Self::stop).
 #[derive(Debug)]
 pub struct Server {
-    address: SocketAddr,
+    addresses: Vec<SocketAddr>,
     common: Arc<Common>,
     workers: Vec<JoinHandle<io::Result<()>>>,
     sweeper: Sweeper,
@@ -41,14 +41,18 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the items in the pool at `path`, which is created if it does not exist, and serves clients of `listener`.
+    /// Opens the items in the pool at `path`, which is created if it does not exist, and serves clients of all `listeners`.
     /// Clients that connect before the items are open wait until they are.
     ///
     /// # Errors
     ///
     /// Those of [`PoolOptions::open`](endura::PoolOptions::open); [`Error::Io`] if the system has no further threads or
     /// files.
-    pub fn start(path: &Path, listener: TcpListener, config: &Config) -> endura::Result<Self> {
+    pub fn start(
+        path: &Path,
+        listeners: Vec<TcpListener>,
+        config: &Config,
+    ) -> endura::Result<Self> {
         let (known, report) = (Known::default(), config.report);
         let of_listener = known.clone();
         let mut options = config.store.clone();
@@ -63,8 +67,7 @@ impl Server {
             let doing = doing.to_owned();
             move |source| Error::Io { doing, source }
         };
-        listener.set_nonblocking(true).map_err(failed("listening"))?;
-        let address = listener.local_addr().map_err(failed("listening"))?;
+        let addresses = ready(&listeners).map_err(failed("listening"))?;
         let threads = config.threads.max(1);
         // The last counters are those of the sweeper.
         let counters: Vec<_> = (0..=threads).map(|_| Arc::new(Counters::default())).collect();
@@ -79,7 +82,7 @@ impl Server {
         let inboxes = (0..threads).map(|_| Inbox::new().map(Arc::new)).collect::<io::Result<_>>();
         let inboxes = inboxes.map_err(failed("making an event"))?;
         let stop = Stop::new().map_err(failed("making an event"))?;
-        let common = Arc::new(Common { listener, stop, inboxes });
+        let common = Arc::new(Common { listeners, stop, inboxes });
         let worker = |(number, counters): (usize, &Arc<Counters>)| {
             Worker::new(&common, number, (Arc::clone(&facts), Arc::clone(counters)))
         };
@@ -87,7 +90,7 @@ impl Server {
         let workers = workers.collect::<io::Result<Vec<_>>>().map_err(failed("making an epoll"))?;
         let sweeper = Sweeper::start(&store, Arc::clone(&counters[threads]))
             .map_err(failed("starting a thread"))?;
-        let mut server = Self { address, common, workers: Vec::new(), sweeper, store };
+        let mut server = Self { addresses, common, workers: Vec::new(), sweeper, store };
         for worker in workers {
             let thread = thread::Builder::new().name("endura-serve".into());
             match thread.spawn(|| worker.run()) {
@@ -102,9 +105,9 @@ impl Server {
         Ok(server)
     }
 
-    /// The address that the server listens on.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    /// The addresses that the server listens on.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// What the start restored from a checkpoint, if it had to: after a power loss, or because the pool was missing.
@@ -130,4 +133,13 @@ impl Server {
         let closed = self.store.pool().close()?;
         outcome.map(|()| closed.checkpoint_error)
     }
+}
+
+/// Prepares the listeners for workers, which wait for all of them at once; returns their addresses.
+fn ready(listeners: &[TcpListener]) -> io::Result<Vec<SocketAddr>> {
+    let each = |listener: &TcpListener| {
+        listener.set_nonblocking(true)?;
+        listener.local_addr()
+    };
+    listeners.iter().map(each).collect()
 }

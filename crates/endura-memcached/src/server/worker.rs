@@ -41,16 +41,17 @@ impl Stop {
     }
 }
 
-// The subject of an event: one of these, or the number of a client.
-const LISTENER: u64 = 0;
-const STOP: u64 = 1;
-const INBOX: u64 = 2;
-const FIRST_CLIENT: u64 = 3;
+// The subject of an event: one of these, or the number of a client or a listener.
+const STOP: u64 = 0;
+const INBOX: u64 = 1;
+const FIRST_CLIENT: u64 = 2;
+/// The first listener; the numbers after it are those of the others.
+const LISTENERS: u64 = 1 << 63;
 
 /// The state that the workers share.
 #[derive(Debug)]
 pub(super) struct Common {
-    pub(super) listener: TcpListener,
+    pub(super) listeners: Vec<TcpListener>,
     pub(super) stop: Stop,
     /// The inboxes of all workers.
     pub(super) inboxes: Vec<Arc<Inbox>>,
@@ -79,7 +80,9 @@ impl Worker {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         // A new client wakes one of the workers that wait.
         let accepts = EventFlags::IN | EventFlags::EXCLUSIVE;
-        epoll::add(&epoll, &common.listener, EventData::new_u64(LISTENER), accepts)?;
+        for (number, listener) in (LISTENERS..).zip(&common.listeners) {
+            epoll::add(&epoll, listener, EventData::new_u64(number), accepts)?;
+        }
         epoll::add(&epoll, &common.stop.0, EventData::new_u64(STOP), EventFlags::IN)?;
         epoll::add(&epoll, inbox.bell(), EventData::new_u64(INBOX), EventFlags::IN)?;
         Ok(Self {
@@ -105,7 +108,7 @@ impl Worker {
             for event in events.drain(..) {
                 match event.data.u64() {
                     STOP => return Ok(()),
-                    LISTENER => self.accept(),
+                    listener @ LISTENERS.. => self.accept((listener - LISTENERS) as usize),
                     INBOX => self.inbox.take().into_iter().for_each(|it| self.welcome(it)),
                     client => self.serve(client),
                 }
@@ -113,8 +116,8 @@ impl Worker {
         }
     }
 
-    fn accept(&self) {
-        match self.common.listener.accept() {
+    fn accept(&self, listener: usize) {
+        match self.common.listeners[listener].accept() {
             Ok((stream, _)) => self.admit(stream),
             Err(error) => match error.kind() {
                 // Another worker was faster, or the client has gone already.

@@ -70,6 +70,46 @@ fn what_cannot_start_says_why() {
 }
 
 #[test]
+fn a_server_listens_on_all_addresses_and_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = folder.path().join("pool");
+    let server = Running::start(&pool, &["-l", "localhost,127.0.0.2"]);
+    for host in ["localhost", "127.0.0.2"] {
+        let (host, port) = (host.to_owned(), server.address.port());
+        let mut client = std::net::TcpStream::connect((host, port)).unwrap();
+        client.write_all(b"version\r\nquit\r\n").unwrap();
+        let mut reply = String::new();
+        client.read_to_string(&mut reply).unwrap();
+        assert!(reply.starts_with("VERSION"), "{reply}");
+    }
+    server.terminate();
+    // No name, and an address of documentation, which no machine has.
+    for listen in ["", "192.0.2.1"] {
+        let (code, text) = refused(&folder.path().join("other"), &["-l", listen]);
+        assert!(code == Some(3) && text.contains("--listen"), "{text}");
+    }
+    assert!(!folder.path().join("other").exists());
+}
+
+/// What people type because memcached has it.
+#[test]
+fn options_of_memcached_are_taken_or_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = folder.path().join("pool");
+    for verbose in [&["-v"][..], &["-vv"], &["-v", "-v"]] {
+        Running::start(&pool, verbose).terminate();
+    }
+    for (arguments, word) in [
+        (&["-u", "nobody"][..], "setpriv --reuid=nobody"),
+        (&["-unobody"], "User=nobody"),
+        (&["-d"], "systemd"),
+    ] {
+        let (code, text) = refused(&pool, arguments);
+        assert!(code == Some(2) && text.contains(word), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
 fn clients_beyond_the_limit_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(&folder.path().join("pool"), &["--connections", "2"]);
