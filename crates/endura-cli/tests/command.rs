@@ -100,6 +100,29 @@ fn import_and_export_round_trip() {
     assert_eq!((again["added"].as_u64(), again["kept"].as_u64()), (Some(0), Some(5000)));
 }
 
+/// A header is text, so that among texts it is an entry like the others.
+#[test]
+fn a_header_that_becomes_an_entry_is_told() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    for (map, lines) in [("csv", "key,value\na,b\n"), ("tsv", "key\tvalue\r\na\tb\n")] {
+        let import = ["import", pool, "--map", map, "--format", map];
+        let plain = endura_with(&import, lines.as_bytes());
+        assert!(plain.status.success() && text(&plain.stderr).contains("--header skips it"));
+        assert_eq!(works(&["scan", pool, "--map", map]), "a\tb\nkey\tvalue\n");
+        works(&["drop", pool, map]);
+        let headed = endura_with(&[&import[..], &["--header"]].concat(), lines.as_bytes());
+        assert!(headed.status.success() && headed.stderr.is_empty(), "{headed:?}");
+        assert_eq!(works(&["scan", pool, "--map", map]), "a\tb\n");
+    }
+    let help = works(&["import", "--help"]);
+    let words: Vec<_> = help.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("an entry like the others, unless --header skips it"),
+        "{help}"
+    );
+}
+
 #[test]
 fn a_bad_line_says_where_it_is_and_what_was_done() {
     let place = Place::new();
@@ -196,7 +219,9 @@ fn a_copied_pool_may_be_torn_until_it_is_accepted() {
     map.insert(2, 20).expect("an insert");
     let copy = place.path("copy").display().to_string();
     std::fs::copy(pool, &copy).expect("a copy");
-    assert!(ends_with(3, &["get", pool, "1", "--wait", "0"]).contains("open elsewhere"));
+    assert!(
+        ends_with(3, &["get", pool, "1", "--wait", "0"]).contains("the pool is open in process ")
+    );
     assert!(ends_with(3, &["get", &copy, "1"]).contains("check --accept"));
     let doubtful = endura(&["check", &copy]);
     assert_eq!(code(&doubtful), 1, "{}", text(&doubtful.stderr));

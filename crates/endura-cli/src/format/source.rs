@@ -22,6 +22,8 @@ pub(crate) struct Source {
     schema: Option<(Schema, [Origin; 2])>,
     /// An entry that was read for its types.
     held: Option<Entry>,
+    /// Whether the first entry is the header that an export writes.
+    is_headed: bool,
 }
 
 enum Syntax {
@@ -42,7 +44,9 @@ impl Source {
     ) -> Result<Self, (u64, Flaw)> {
         let mut lines = Lines::new(input);
         match begin(&mut lines, name.style(path), header) {
-            Ok(syntax) => Ok(Self { lines, syntax, schema: None, held: None }),
+            Ok((syntax, is_headed)) => {
+                Ok(Self { lines, syntax, schema: None, held: None, is_headed })
+            }
             Err(flaw) => Err((lines.number, flaw)),
         }
     }
@@ -141,6 +145,11 @@ impl Source {
         self.lines.number
     }
 
+    /// Whether the first entry is the header that an export writes.
+    pub(crate) fn is_headed(&self) -> bool {
+        self.is_headed
+    }
+
     /// Whether the file starts with a byte order mark.
     pub(crate) fn has_bom(&self) -> bool {
         self.lines.has_bom
@@ -212,7 +221,8 @@ impl Field<'_> {
     }
 }
 
-fn begin(lines: &mut Lines, style: Option<Style>, header: bool) -> Result<Syntax, Flaw> {
+/// Reads what comes before the entries. Also returns whether the first entry is the header that an export writes.
+fn begin(lines: &mut Lines, style: Option<Style>, header: bool) -> Result<(Syntax, bool), Flaw> {
     let is_dump = |line: Option<&[u8]>| {
         line.is_some_and(|line| line.starts_with(MAGIC) && !line.contains(&b'\t'))
     };
@@ -234,10 +244,18 @@ fn begin(lines: &mut Lines, style: Option<Style>, header: bool) -> Result<Syntax
         Some(Style::Dump { .. }) => Syntax::Dump(Dump::begin(lines)?),
         Some(Style::Lines) => Syntax::Lines,
     };
+    let mut is_headed = false;
     match syntax {
         Syntax::Csv if header => drop(csv::record(lines)?),
         Syntax::Tsv { .. } if header => drop(lines.next(|_| Some("the line is too long"))?),
+        Syntax::Csv => is_headed = lines.peek(csv::too_long)?.is_some_and(names_columns),
+        Syntax::Tsv { .. } => is_headed = lines.peek(tsv::too_long)?.is_some_and(names_columns),
         _ => {}
     }
-    Ok(syntax)
+    Ok((syntax, is_headed))
+}
+
+/// Whether a line is the header of an export.
+fn names_columns(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_end(), b"key,value" | b"key\tvalue")
 }

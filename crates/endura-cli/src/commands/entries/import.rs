@@ -20,6 +20,8 @@ Types that --keys and --values do not name are those of the map, or of the first
 would be printed of it: 00501, 1_000 and 0x3e8 are no numbers there, but an error on their line. --keys str takes them \
 as they are, and --keys u64 as the numbers that they are.
 
+A first line with the names of the columns is an entry like the others, unless --header skips it.
+
 If an import fails, a pool or a map that was new is removed. A map that was there keeps the entries before the wrong \
 line; so does a new one if a signal ends the import.";
 
@@ -37,7 +39,7 @@ pub(crate) struct Args {
     /// How they are written
     #[arg(long, value_enum, default_value_t = FormatName::Auto)]
     format: FormatName,
-    /// Skip the first line, which names the columns (tsv, csv)
+    /// Skip the first line, which names the columns (tsv, csv); without this option it becomes an entry
     #[arg(long)]
     header: bool,
     /// Keep the value that a key already has
@@ -99,7 +101,11 @@ pub(crate) fn run(args: &Args) -> Result {
         tell(format_args!("endura: {name}: the byte order mark at the beginning is skipped"));
     }
     bar.finish_and_clear();
-    finish(args, &tally, read?)
+    let writing = read?;
+    if source.is_headed() {
+        tell(format_args!("endura: {}: {HEADED}", printable(&name_of(args), false)));
+    }
+    finish(args, &tally, writing)
 }
 
 /// Reports the work, and keeps its results.
@@ -230,6 +236,7 @@ fn wrong_in(args: &Args, source: &Source, flaw: Flaw) -> Failure {
     wrong(args, source.line(), flaw, source.has_columns())
 }
 
+const HEADED: &str = "the first line, which names the columns, is an entry now: --header skips it";
 const NOTHING: &str = "nothing was imported";
 const GONE: &str = "nothing was imported: the map was new, and is gone with its entries";
 
