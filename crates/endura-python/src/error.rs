@@ -33,8 +33,8 @@ const EISDIR: i32 = 21;
 /// The exception for a path that leads to a folder.
 #[cold]
 pub(crate) fn is_a_folder(error: &Error, path: &Path) -> PyErr {
-    let path = path.display().to_string();
-    raised("io", &format!("opening {path}: {}", text(error)), Some(EISDIR), Some(&path))
+    let (text, path) = (text(error), path.display().to_string());
+    raised("io", &format!("opening {text}"), Some(EISDIR), Some(&path))
 }
 
 /// The exception of the class that has this code.
@@ -128,6 +128,7 @@ const NO_CHECKPOINTS: &str = "the pool has no checkpoints:";
 const WORDS: &[(&str, &str)] = &[
     ("(`must_exist`)", "(`checkpoint_must_exist=True`)"),
     ("(`Checkpoints::in_file`)", "(`checkpoint_file=PATH`)"),
+    ("(`Checkpoints::in_file`, `Checkpoints::beside_pool`)", "(`checkpoint_file=PATH`)"),
     ("(`accept_unclean`, or `endura check --accept`)", "(`accept_unclean=True`)"),
     ("(`lock_timeout`)", "(`timeout=SECONDS`)"),
     (
@@ -155,7 +156,6 @@ const WORDS: &[(&str, &str)] = &[
         "the command `endura restore POOL --from CHECKPOINT`",
     ),
     ("with `endura restore`", "with the command `endura restore`"),
-    ("see with `endura check` what is damaged", "see with `pool.check()` what is damaged"),
     ("run `endura check` on a copy", "run `pool.check()` on a copy"),
     ("`endura check` finds what", "`pool.check()` finds what"),
     ("`endura check` tells whether", "`pool.check()` tells whether"),
@@ -194,8 +194,9 @@ pub(crate) fn missing(key: &Bound<'_, PyAny>) -> PyErr {
 pub(crate) fn text(error: &Error) -> String {
     match error {
         Error::Corrupt { offset, what } => format!(
-            "the pool is damaged at byte {offset}: {what}; to go back to its checkpoint, move the file away and open its path \
-             again; else restore a backup (`pool.check()` on a copy tells what is damaged)"
+            "the pool is damaged at byte {offset}: {what}; if it was open for writing, close it, and its next open goes back to its \
+             checkpoint; else move the file away and open its path again; without a checkpoint restore a backup \
+             (`pool.check()` on a copy tells what is damaged)"
         ),
         Error::Locked => format!("the pool is open elsewhere{LOCKED_ELSEWHERE}"),
         Error::Forked => "this process is a fork of the one that opened the pool: open it here, in place of there (one \

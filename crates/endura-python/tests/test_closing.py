@@ -213,6 +213,8 @@ def test_a_checkpoint_that_fails_is_told_once_and_so_is_the_next_one(path, progr
     )[2]
     assert err.count("WARNING") == err.count("no checkpoint could be made") - 2 + err.count("made again") == 2, err
     assert "a checkpoint was made again, after 3 failures" in err
+    first = next(line for line in err.splitlines() if line.startswith("WARNING"))
+    assert "no checkpoint could be made: " in first and "folder" in first, first
 
 
 def test_an_end_without_a_close_is_told_what_it_lost(path, program):

@@ -45,7 +45,7 @@ impl Map {
                 Some(_) => "entries not counted yet".to_owned(),
                 None => "dropped or renamed".to_owned(),
             },
-            Err(Error::Closed) => "closed".to_owned(),
+            Err(Error::Closed { .. }) => "closed".to_owned(),
             Err(Error::Forked) => "of the process before the fork".to_owned(),
             Err(other) => other.code().to_owned(),
         }

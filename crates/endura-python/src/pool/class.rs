@@ -52,13 +52,14 @@ impl Pool {
         allow_any_filesystem: bool,
     ) -> PyResult<Self> {
         let path = path.into_inner();
-        let name = path.clone();
+        let (name, known) = (path.clone(), events::Known::default());
+        let of_listener = known.clone();
         let mut options = endura::Pool::options()
             .read_only(read_only)
             .restore(restore)
             .accept_unclean(accept_unclean)
             .allow_any_filesystem(allow_any_filesystem)
-            .on_event(move |event| events::log(&name, event));
+            .on_event(move |event| events::log(&name, &of_listener, event));
         let max_size = max_size.map(bytes).transpose()?;
         options = with(options, max_size, endura::PoolOptions::max_size);
         let file = checkpoint_file.map(FilePath::into_inner);
@@ -80,6 +81,7 @@ impl Pool {
                 }
                 opened => {
                     let shared = Arc::new(Shared::new(opened.map_err(failure)?));
+                    known.set(&shared);
                     return Ok(Self { shared, is_read_only: read_only });
                 }
             }
@@ -246,11 +248,11 @@ impl Pool {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let closed = py.detach(|| self.shared.pool.close());
         // A close that fails has closed the pool too, except where it could not begin.
-        if closed.is_ok() || matches!(self.shared.pool.maps(), Err(Error::Closed)) {
+        if closed.is_ok() || matches!(self.shared.pool.maps(), Err(Error::Closed { .. })) {
             self.shared.closed();
         }
         match closed {
-            Err(Error::Closed) => Ok(()),
+            Err(Error::Closed { .. }) => Ok(()),
             closed => match closed.map_err(failure)?.checkpoint_error {
                 Some(error) => warn_of_checkpoint(py, &error),
                 None => Ok(()),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 use crate::call::call;
+use crate::error::in_python;
+use crate::shared::Shared;
 
 static LOG: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -30,13 +33,31 @@ static IS_ENDED: AtomicBool = AtomicBool::new(false);
 /// The longest time that the end of the interpreter waits for a thread that logs. A handler of `logging` may block.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
+/// The pool, once it is open: it knows why a checkpoint failed.
+#[derive(Clone, Default)]
+pub(super) struct Known(Arc<OnceLock<Weak<Shared>>>);
+
+impl Known {
+    pub(super) fn set(&self, pool: &Arc<Shared>) {
+        // The pool is set once, so this does not fail.
+        let _ = self.0.set(Arc::downgrade(pool));
+    }
+
+    /// Why the last checkpoint failed, in words of Python.
+    fn reason(&self) -> Option<String> {
+        let shared = self.0.get().and_then(Weak::upgrade)?;
+        let failure = shared.pool.stats().ok()?.checkpoints?.last_failure?;
+        Some(in_python(&failure.reason).into_owned())
+    }
+}
+
 /// Logs an event. A thread of the pool calls this, so no operation waits for it.
-pub(super) fn log(path: &Path, event: &Event) {
+pub(super) fn log(path: &Path, known: &Known, event: &Event) {
     // The end of the interpreter waits for this thread, so that the record is not cut off. Both accesses are `SeqCst`, and
     // pair with those of `end_events`: either this thread sees that the end has begun, or the end sees this thread.
     LOGGING.fetch_add(1, Ordering::SeqCst);
     if !IS_ENDED.load(Ordering::SeqCst) {
-        let (level, text) = record(event);
+        let (level, text) = record(known, event);
         Python::try_attach(|py| {
             if let Err(error) = write(py, path, level, &text) {
                 error.write_unraisable(py, None);
@@ -79,7 +100,7 @@ fn write(py: Python<'_>, path: &Path, level: u8, text: &str) -> PyResult<()> {
     call(log.bind(py), (level, intern!(py, "%s: %s"), path, text)).map(drop)
 }
 
-fn record(event: &Event) -> (u8, String) {
+fn record(known: &Known, event: &Event) -> (u8, String) {
     match *event {
         Event::OpenedUnclean { generation } => (
             INFO,
@@ -106,11 +127,12 @@ fn record(event: &Event) -> (u8, String) {
         // Only the first failure is a warning, and the first success after it.
         Event::CheckpointFailed { code, in_a_row } => {
             let level = if in_a_row == 1 { WARNING } else { DEBUG };
+            let reason = known.reason().unwrap_or_else(|| code.to_owned());
             (
                 level,
                 format!(
-                    "no checkpoint could be made ({code}, {in_a_row} in a row), and it is tried again: \
-                     `pool.stats()['checkpoints']` has the reason as `last_failure`, and as `newest` when the last one was made"
+                    "no checkpoint could be made: {reason}. It is tried again ({in_a_row} in a row have failed): \
+                     `pool.stats()['checkpoints']` has as `newest` when the last one was made"
                 ),
             )
         }
