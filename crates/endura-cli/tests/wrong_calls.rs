@@ -153,7 +153,7 @@ fn a_pool_that_is_in_use() {
         &["checkpoint", pool],
     ] {
         let output = endura(&[arguments, &["--wait", "0"]].concat());
-        says(arguments[0], &output, 3, ["open elsewhere", pool, "--wait"]);
+        says(arguments[0], &output, 3, ["the pool is open in process ", pool, "--wait"]);
     }
 }
 

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`text`], [`progress`] | numbers and tables for people, progress bars |
 //! | [`outcome`] | the outcome of a command, exit codes, error messages |
+//! | [`holder`] | the process that has a pool open |
 //! | [`args`] | the arguments that more than one program takes |
 //! | [`interrupt`] | signals, and the files that are deleted before one ends the process |
 //! | [`child`], [`ledger`] | a child process that is killed, and the record of what it had completed |
@@ -20,6 +21,7 @@
 
 pub mod args;
 pub mod child;
+pub mod holder;
 pub mod interrupt;
 pub mod keys;
 pub mod ledger;

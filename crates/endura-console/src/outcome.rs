@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Command, Parser};
 
+use crate::holder;
 use crate::text::printable;
 
 /// The result of a command that worked.
@@ -67,7 +68,12 @@ impl Failure {
 
     /// A failure of the library that concerns the file at `path`.
     pub fn at(path: &Path, error: &endura::Error) -> Self {
-        let (text, path) = (error.to_string(), path.display().to_string());
+        let is_locked = matches!(error, endura::Error::Locked);
+        let text = match is_locked.then(|| holder::of(path)).flatten() {
+            Some(holder) => error.to_string().replacen("elsewhere", &format!("in {holder}"), 1),
+            None => error.to_string(),
+        };
+        let path = path.display().to_string();
         let text = if says_where(&text, &path) { text } else { format!("{path}: {text}") };
         Self::Pool { code: error.code(), text }
     }

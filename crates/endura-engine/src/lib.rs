@@ -33,7 +33,7 @@ pub mod tree;
 mod types;
 
 pub use checkpoint::{Checkpoint, CheckpointFailure, CheckpointStats, Checkpoints, Restored};
-pub use error::{BoxError, CheckpointProblem, Error, FoundCheckpoint, Result, SpaceLimit};
+pub use error::{BoxError, CheckpointProblem, Error, FoundCheckpoint, Result, SpaceLimit, since};
 pub use index::NodeLayout;
 pub use kind::Kind;
 pub use media::{Domain, MediaChoice, explain_bus_errors};

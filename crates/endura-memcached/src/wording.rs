@@ -7,11 +7,12 @@ use endura::{Error, SpaceLimit};
 
 /// Parts of the library's sentences, with the words that replace them. An option that the program does not have is left
 /// out.
-const WORDS: [(&str, &str); 20] = [
+const WORDS: [(&str, &str); 21] = [
     (" (`lock_timeout`)", ""),
     (" (`must_exist`)", ""),
     (" (`accept_unclean`, or `endura check --accept`)", " (`endura check --accept`)"),
     (" (`Checkpoints::in_file`)", " (`--checkpoint-file`)"),
+    (" (`Checkpoints::in_file`, `Checkpoints::beside_pool`)", " (`--checkpoint-file`)"),
     (" (`from`)", ""),
     (" (`Pool::restore`)", ""),
     (" (`Pool::backup`)", ""),
@@ -50,8 +51,8 @@ pub fn sentence(error: &Error) -> String {
              when it is"
         ),
         Error::Corrupt { offset, what } => format!(
-            "the pool is damaged at byte {offset} ({what}): stop the server, and take the pool back to its checkpoint with \
-             `endura restore`"
+            "the pool is damaged at byte {offset} ({what}): restart the server, which then takes the pool back to its checkpoint; if it \
+             does not start, move the pool file away and start it again"
         ),
         Error::Locked => {
             "another process has the pool open, and one server has a pool at a time: stop that process, or give this server \
@@ -81,7 +82,7 @@ pub fn sentence(error: &Error) -> String {
             format!("an entry of the pool was not written by this program ({source})")
         }
         Error::Poisoned => "an earlier failure left the pool in doubt: restart the server".into(),
-        Error::Closed | Error::Dropped => "the pool is closed: restart the server".into(),
+        Error::Closed { .. } | Error::Dropped => "the pool is closed: restart the server".into(),
         Error::RecursiveUpdate { .. } | Error::InsideOperation | Error::WritersStay { .. } => {
             "other commands write to the pool all the time: try again".into()
         }

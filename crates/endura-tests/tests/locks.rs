@@ -44,7 +44,7 @@ fn one_writer_or_many_readers() {
         // Closing unlocks although handles remain.
         let handle = pool.clone();
         pool.close().unwrap();
-        assert!(matches!(handle.stats(), Err(Error::Closed)));
+        assert!(matches!(handle.stats(), Err(Error::Closed { .. })));
 
         let first = reading.open_existing(&path).unwrap();
         let second = reading.open_existing(&path).unwrap();

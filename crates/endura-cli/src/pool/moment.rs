@@ -1,33 +1,16 @@
 //! Moments, for people.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-const MINUTE: u64 = 60;
-const HOUR: u64 = 60 * MINUTE;
-const DAY: u64 = 24 * HOUR;
+pub(crate) use endura_engine::since;
 
-/// How long ago a moment was: `12 s`. If it is in the future, because a clock was set, this is zero.
-pub(crate) fn since(moment: SystemTime) -> String {
-    span(moment.elapsed().unwrap_or_default())
-}
-
-/// A rough length of time: `0.5 s`, `12 s`, `3 min`, `5 h`, `8 days`. Minutes are used from two minutes on, and
-/// likewise hours and days.
-pub(crate) fn span(time: Duration) -> String {
-    match time.as_secs() {
-        0 => format!("{:.1} s", time.as_secs_f64()),
-        seconds if seconds < 2 * MINUTE => format!("{seconds} s"),
-        seconds if seconds < 2 * HOUR => format!("{} min", seconds / MINUTE),
-        seconds if seconds < 2 * DAY => format!("{} h", seconds / HOUR),
-        seconds => format!("{} days", seconds / DAY),
-    }
-}
+const DAY: u64 = 24 * 60 * 60;
 
 /// A moment as date and time: `2026-01-31 23:59:59 UTC`.
 pub(crate) fn utc(moment: SystemTime) -> String {
     let seconds = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let (year, month, day) = date(seconds / DAY);
-    let (hour, minute, second) = (seconds % DAY / HOUR, seconds % HOUR / MINUTE, seconds % MINUTE);
+    let (hour, minute, second) = (seconds % DAY / 3600, seconds % 3600 / 60, seconds % 60);
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
@@ -46,6 +29,8 @@ fn date(day: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -60,11 +45,5 @@ mod tests {
         ] {
             assert_eq!(utc(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)), text);
         }
-        let spans =
-            [(400, "0.4 s"), (119_900, "119 s"), (120_000, "2 min"), (172_800_000, "2 days")];
-        for (millis, text) in spans {
-            assert_eq!(span(Duration::from_millis(millis)), text);
-        }
-        assert_eq!(since(SystemTime::now() + Duration::from_secs(60)), "0.0 s");
     }
 }

@@ -42,7 +42,7 @@ fn built(name: &str) -> PathBuf {
 
 fn python(folder: &Path) -> String {
     const PROGRAM: &str = "
-import endura
+import endura, os
 try:
     pool = endura.open('p', create=False)
 except Exception as error:
@@ -52,7 +52,17 @@ else:
         restored = pool.restored
         done = ', taken back to the checkpoint' if restored and restored['reason'] else ', made anew from the checkpoint'
         warnings = ''.join(f'; warning: {warning}' for warning in pool.stats()['warnings'])
-        print('opens' + (done if restored else '') + warnings)
+        written = ''
+        if os.path.exists('writes'):
+            try:
+                pool.map('main').update((key, key) for key in range(1_000_000))
+            except endura.Error as error:
+                written = f'; a write: `{type(error).__name__}`: {error}'
+        print('opens' + (done if restored else '') + warnings + written)
+        try:
+            pool.close()
+        except endura.Error:
+            assert written
 ";
     let python = env::var_os(PYTHON).unwrap();
     let output = Command::new(python).args(["-c", PROGRAM]).current_dir(folder).output().unwrap();
@@ -61,8 +71,8 @@ else:
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-/// The lines of a program up to its end, or to the one that has `ready`; then the program is ended.
-fn lines_until(mut command: Command, ready: &str, is_error: bool) -> Vec<String> {
+/// The lines of a program up to its end, or to the one that has one of `last`; then the program is ended.
+fn lines_until(mut command: Command, last: &[&str], is_error: bool) -> Vec<String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let out: Box<dyn Read + Send> = match is_error {
@@ -79,7 +89,7 @@ fn lines_until(mut command: Command, ready: &str, is_error: bool) -> Vec<String>
             Ok(line) => lines.push(line),
             Err(end) => break end == RecvTimeoutError::Disconnected,
         }
-        if lines.last().is_some_and(|line| line.contains(ready)) {
+        if lines.last().is_some_and(|line| last.iter().any(|last| line.contains(last))) {
             break true;
         }
     };
@@ -94,7 +104,7 @@ fn lines_until(mut command: Command, ready: &str, is_error: bool) -> Vec<String>
 fn memcached(folder: &Path) -> String {
     let mut command = Command::new(built("endura-memcached"));
     command.args(["p", "--port", "0", "--memory", "64M"]).current_dir(folder);
-    let lines = lines_until(command, "ready on ", true).into_iter().map(|line| {
+    let lines = lines_until(command, &["ready on "], true).into_iter().map(|line| {
         let text = line.strip_prefix("endura-memcached: ").unwrap_or(&line);
         if text.contains("ready on ") { "serves".to_owned() } else { text.to_owned() }
     });
@@ -104,10 +114,11 @@ fn memcached(folder: &Path) -> String {
 fn redis(folder: &Path) -> String {
     // The module's last line of a start, after the server's own.
     const SERVES: &str = " attached in ";
+    const SERVES_NOT: &str = "no key of the pool is served";
     let mut command = Command::new("redis-server");
     command.args(["--port", "0", "--unixsocket", "socket", "--save", "", "--loadmodule"]);
     command.arg(built("libendura_redis.so")).arg("p").current_dir(folder);
-    let lines = lines_until(command, SERVES, false);
+    let lines = lines_until(command, &[SERVES, SERVES_NOT], false);
     let own = lines.iter().filter_map(|line| line.split_once("<endura> "));
     let own = own.map(|(_, text)| if text.contains(SERVES) { "serves" } else { text });
     own.collect::<Vec<_>>().join(" / ")

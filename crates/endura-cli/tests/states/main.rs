@@ -10,6 +10,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod around;
 mod faces;
 mod make;
 mod page;
@@ -37,8 +38,8 @@ fn each_state_has_its_sentences() {
     let old = std::fs::read_to_string(PAGE).unwrap_or_default();
     let mut new = page::HEAD.to_owned();
     for state in STATES {
-        new += &match make::place_for(state) {
-            Some(_) => page::section(state, &says::all(state), &old),
+        new += &match around::all(state) {
+            Some(said) => page::section(state, &said, &old),
             None => page::section_of(&old, state.name).expect("the page has the state"),
         };
     }
@@ -75,6 +76,14 @@ fn no_sentence_of_the_page_contradicts_its_neighbour() {
 fn role_writer() {
     if let Some(path) = std::env::var_os(make::ROLE) {
         make::write(Path::new(&path));
+    }
+}
+
+/// Another process, whose surroundings are those of a state.
+#[test]
+fn role_hearer() {
+    if let Ok(asked) = std::env::var(around::ASKED) {
+        around::hear(&asked);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Pools in each state.
 
+use std::fs::Permissions;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -11,6 +13,8 @@ use endura_engine::space::{FORMAT, Superblock};
 
 pub(crate) const ROLE: &str = "ENDURA_STATES_ROLE";
 const EARLY: &str = "ENDURA_STATES_EARLY";
+/// The folder for states on a full disk.
+pub(crate) const DISK: &str = "ENDURA_STATES_DISK";
 
 /// A state of a pool.
 pub(crate) struct State {
@@ -21,16 +25,34 @@ pub(crate) struct State {
     pub(crate) make: fn(&Path),
     /// Whether another process has the pool open while the commands run.
     pub(crate) is_open: bool,
-    /// Whether the pool is on tmpfs.
-    pub(crate) in_memory: bool,
+    pub(crate) around: Around,
+    /// Whether Rust, Python and `endura import` also write.
+    pub(crate) writes: bool,
+}
+
+/// Where the pool is, and who uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Around {
+    /// On a disk.
+    Plain,
+    /// On tmpfs.
+    InMemory,
+    /// On a disk, used by a user who is bound by permissions, as root is not.
+    NoRights,
+    /// On a disk without space.
+    FullDisk,
 }
 
 const fn on_disk(name: &'static str, story: &'static str, make: fn(&Path)) -> State {
-    State { name, story, make, is_open: false, in_memory: false }
+    State { name, story, make, is_open: false, around: Around::Plain, writes: false }
 }
 
 const fn in_memory(name: &'static str, story: &'static str, make: fn(&Path)) -> State {
-    State { in_memory: true, ..on_disk(name, story, make) }
+    State { around: Around::InMemory, ..on_disk(name, story, make) }
+}
+
+const fn without_rights(name: &'static str, story: &'static str, make: fn(&Path)) -> State {
+    State { around: Around::NoRights, ..on_disk(name, story, make) }
 }
 
 pub(crate) const STATES: &[State] = &[
@@ -160,6 +182,73 @@ pub(crate) const STATES: &[State] = &[
         damage(folder);
     }),
     on_disk(
+        "closed, empty checkpoint",
+        "The pool is closed; the file of its checkpoint is empty.",
+        |folder| {
+            closed(folder);
+            overwrite(&checkpoint(folder), b"");
+        },
+    ),
+    on_disk(
+        "torn, empty checkpoint",
+        "The pool is torn; the file of its checkpoint is empty.",
+        |folder| {
+            torn(folder);
+            overwrite(&checkpoint(folder), b"");
+        },
+    ),
+    on_disk(
+        "torn, overwritten checkpoint",
+        "The pool is torn; another program has written over its checkpoint.",
+        |folder| {
+            torn(folder);
+            overwrite(&checkpoint(folder), "a text\n".repeat(10_000).as_bytes());
+        },
+    ),
+    without_rights("no permission", "The user may not read the pool.", |folder| {
+        closed(folder);
+        deny(&pool(folder));
+    }),
+    without_rights(
+        "closed, no permission for the checkpoint",
+        "The pool is closed; the user may not read its checkpoint.",
+        |folder| {
+            closed(folder);
+            deny(&checkpoint(folder));
+        },
+    ),
+    without_rights(
+        "torn, no permission for the checkpoint",
+        "The pool is torn; the user may not read its checkpoint.",
+        |folder| {
+            torn(folder);
+            deny(&checkpoint(folder));
+        },
+    ),
+    State {
+        around: Around::FullDisk,
+        writes: true,
+        ..on_disk(
+            "full disk",
+            "The disk is full. Here Rust, Python and `endura import` also write.",
+            |folder| {
+                closed(folder);
+                fill(folder);
+            },
+        )
+    },
+    State {
+        writes: true,
+        ..on_disk(
+            "damaged",
+            "Bytes of a map have changed on the disk. Here Rust, Python and `endura import` also write.",
+            |folder| {
+                closed(folder);
+                rot(folder);
+            },
+        )
+    },
+    on_disk(
         "poisoned",
         "The disk refused pages of the pool, or a session met damage in it, so that its handle was poisoned.",
         |folder| {
@@ -193,14 +282,30 @@ fn checkpoint(folder: &Path) -> PathBuf {
     folder.join("p.checkpoint")
 }
 
-/// A folder for a state, on a disk or on tmpfs; `None` where there is no tmpfs.
-pub(crate) fn place_for(state: &State) -> Option<tempfile::TempDir> {
-    let memory = Path::new("/dev/shm");
-    match state.in_memory {
-        true if !memory.is_dir() => None,
-        true => Some(tempfile::tempdir_in(memory).unwrap()),
-        false => Some(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()),
-    }
+/// A folder for a state.
+pub(crate) fn place_for(state: &State) -> tempfile::TempDir {
+    let folder = match state.around {
+        Around::InMemory => "/dev/shm".into(),
+        Around::FullDisk => PathBuf::from(std::env::var_os(DISK).unwrap()),
+        Around::Plain | Around::NoRights => env!("CARGO_TARGET_TMPDIR").into(),
+    };
+    tempfile::tempdir_in(folder).unwrap()
+}
+
+/// Takes all permissions from a file.
+fn deny(path: &Path) {
+    fs::set_permissions(path, Permissions::from_mode(0o000)).unwrap();
+}
+
+/// Fills the disk.
+fn fill(folder: &Path) {
+    let mut filler = File::create(folder.join("filler")).unwrap();
+    while filler.write_all(&[1; 4096]).is_ok() {}
+}
+
+/// A file that is there if a voice has to write.
+pub(crate) fn to_write(folder: &Path) -> PathBuf {
+    folder.join("writes")
 }
 
 /// Opens the pool, writes, and closes it. A second call makes another session.
@@ -334,6 +439,16 @@ fn restored_from_backup(folder: &Path) {
 fn overwrite(path: &Path, bytes: &[u8]) {
     let mut file = File::options().write(true).truncate(true).open(path).unwrap();
     file.write_all(bytes).unwrap();
+}
+
+/// Changes the bytes of the map's only leaf.
+fn rot(folder: &Path) {
+    const LEAF: u64 = 65_536;
+    let file = File::options().read(true).write(true).open(pool(folder)).unwrap();
+    let mut bytes = [0; 1024];
+    file.read_exact_at(&mut bytes, LEAF).unwrap();
+    bytes.iter_mut().for_each(|byte| *byte ^= 0x55);
+    file.write_all_at(&bytes, LEAF).unwrap();
 }
 
 fn damage(folder: &Path) {

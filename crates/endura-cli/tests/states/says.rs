@@ -1,32 +1,47 @@
 //! What the commands and the library say of a state.
 
+use std::fs;
+use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use endura::Pool;
 
 use crate::faces;
-use crate::make::{State, Writer, place_for, pool};
+use crate::make::{State, Writer, place_for, pool, to_write};
 
 pub(crate) type Voice = fn(&Path) -> String;
 
-/// What each of them says. Each gets the state anew, because some of them change it. `None` is one that is not asked.
-pub(crate) fn all(state: &State) -> Vec<(&'static str, Option<String>)> {
-    let own: [(&str, Voice); 5] = [
+/// All who say something of a state; those that are not asked have no function.
+pub(crate) fn voices(state: &State) -> Vec<(&'static str, Option<Voice>)> {
+    let own: [(&str, Voice); 4] = [
         ("`endura info`", info),
         ("`endura check`", |folder| last(&run(folder, &["check", "p", "--wait", "0"]))),
         ("`endura count`", |folder| all_lines(&run(folder, &["count", "p", "--wait", "0"]))),
         ("`endura restore`", |folder| last(&run(folder, &["restore", "p"]))),
-        ("Rust", rust),
     ];
-    let own = own.map(|(who, voice)| (who, Some(voice)));
-    let voices = own.into_iter().chain(faces::voices());
+    let mut all: Vec<(&str, Option<Voice>)> =
+        own.into_iter().map(|(who, voice)| (who, Some(voice))).collect();
+    if state.writes {
+        all.push(("`endura import`", Some(import)));
+    }
+    all.push(("Rust", Some(rust)));
+    all.extend(faces::voices());
+    all
+}
+
+/// What each of them says. Each gets the state anew, because some of them change it. `None` is one that is not asked.
+pub(crate) fn all(state: &State) -> Vec<(&'static str, Option<String>)> {
+    let voices = voices(state).into_iter();
     voices.map(|(who, voice)| (who, voice.map(|voice| of(state, voice)))).collect()
 }
 
 /// What one voice says of a state.
 fn of(state: &State, say: Voice) -> String {
-    let folder = place_for(state).expect("a folder");
+    let folder = place_for(state);
+    if state.writes {
+        fs::write(to_write(folder.path()), "").unwrap();
+    }
     (state.make)(folder.path());
     let writer = state.is_open.then(|| Writer::start(&pool(folder.path())));
     let text = say(folder.path());
@@ -99,6 +114,31 @@ fn is_size(words: &[&str]) -> bool {
     words[0] == "file" && words.len() > 2
 }
 
+/// What an import says.
+fn import(folder: &Path) -> String {
+    let lines: String = (0..1_000_000).map(|key| format!("{key}\t{key}\n")).collect();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_endura"));
+    command.args(["import", "p"]).current_dir(folder);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The command ends before it has read all.
+    let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
+    all_lines(&child.wait_with_output().unwrap())
+}
+
+/// What writes say.
+fn written(pool: &Pool) -> String {
+    let map = pool.map::<u64, u64>("main").unwrap();
+    match (0..1_000_000).try_for_each(|key| map.put(key, key).map(drop)) {
+        Ok(()) => "; writes".to_owned(),
+        Err(error) => format!("; a write: `{}`: {error}", error.code()),
+    }
+}
+
 /// What an open for writing says.
 fn rust(folder: &Path) -> String {
     match Pool::options().open_existing(pool(folder)) {
@@ -113,8 +153,10 @@ fn rust(folder: &Path) -> String {
             };
             let warnings = pool.stats().unwrap().warnings;
             let warnings = warnings.iter().map(|warning| format!("; warning: {warning}"));
-            let text = done.to_owned() + &warnings.collect::<String>();
-            pool.close().unwrap();
+            let writes = to_write(folder).exists();
+            let written = if writes { written(&pool) } else { String::new() };
+            let text = done.to_owned() + &warnings.collect::<String>() + &written;
+            assert!(pool.close().is_ok() || writes);
             text
         }
     }
@@ -146,6 +188,10 @@ fn normalised(text: &str) -> String {
             _ if at > 0 && words[at - 1].ends_with("process") && is_number(word) => {
                 "4711".to_owned()
             }
+            // The name of its program.
+            _ if at > 1 && words[at - 2].ends_with("process") && word.starts_with('(') => word
+                .split_once(')')
+                .map_or_else(String::new, |(_, rest)| format!("(program){rest}")),
             _ if is_date(word) => "2026-01-31".to_owned(),
             _ if is_time(word) => "12:00:00".to_owned(),
             "s" if is_varying => "12".to_owned(),

@@ -75,7 +75,7 @@ fn watch(pool: &Pool, progress: &Progress, breaks: &Receiver<Error>, args: &Load
         }
         match breaks.recv_timeout(Duration::from_millis(5)) {
             Ok(error) => return error,
-            Err(RecvTimeoutError::Disconnected) => return Error::Closed,
+            Err(RecvTimeoutError::Disconnected) => return Error::Closed { pool: None },
             Err(RecvTimeoutError::Timeout) => {}
         }
     }

@@ -41,7 +41,7 @@ impl Progress {
         };
         let from = self.of(writer);
         let failed = (from..u32::MAX).try_for_each(&mut step);
-        failed.err().unwrap_or(Error::Closed)
+        failed.err().unwrap_or(Error::Closed { pool: None })
     }
 }
 

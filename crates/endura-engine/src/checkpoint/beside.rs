@@ -28,8 +28,6 @@ use crate::space::Base;
 use crate::space::Superblock;
 use crate::{Error, Result};
 
-/// The most bytes of a file's name on the file systems of Linux.
-const LONGEST_NAME: usize = 255;
 /// The least time to wait for a lock. A process that is killed releases the lock of the pool before that of the
 /// checkpoint, and a process that only looks holds the lock for a moment.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
@@ -80,17 +78,29 @@ impl Beside {
         most_pages: u32,
         (read_only, patience): (bool, Duration),
     ) -> Result<Option<Self>> {
-        match is_file(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
-                return Err(bad(path, NAME_TOO_LONG));
-            }
-            Err(error) => return Err(Error::opening(path, error)),
-            Ok(false) => return Err(bad(path, NO_FILE)),
-            Ok(true) => {}
+        if !is_there(path)? {
+            return Ok(None);
         }
         let (file, lock) = locked(path, read_only, patience)?;
         Self::found(path, file, most_pages, Some(lock)).map(Some)
+    }
+
+    /// Like [`open`](Self::open), for a pool of which `is_on` says whether it makes checkpoints. If it makes none, a
+    /// name that no file can have is no error: there is no such file, and none will be made.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub(crate) fn open_if(
+        is_on: bool,
+        path: &Path,
+        most_pages: u32,
+        how: (bool, Duration),
+    ) -> Result<Option<Self>> {
+        match Self::open(path, most_pages, how) {
+            Err(Error::BadCheckpoint { what: NAME_TOO_LONG, .. }) if !is_on => Ok(None),
+            found => found,
+        }
     }
 
     /// Opens the file at `path` without a lock: another process may be writing it. The newest checkpoint stays in the
@@ -102,8 +112,8 @@ impl Beside {
     /// As for [`open`](Self::open), and [`Error::Io`] with `NotFound` if there is no file.
     pub(crate) fn peek(path: &Path, most_pages: u32) -> Result<Self> {
         let failed = |error| Error::opening(path, error);
-        if !is_file(path).map_err(failed)? {
-            return Err(bad(path, NO_FILE));
+        if !is_there(path)? {
+            return Err(failed(io::ErrorKind::NotFound.into()));
         }
         let file = lock::open(path, true).map_err(failed)?;
         Self::found(path, file, most_pages, None)
@@ -268,7 +278,7 @@ impl Beside {
     /// be replaced either. So only two files may be replaced: one that this session had, whatever it holds, and one
     /// that this session made.
     fn lock_what_is_replaced(&self) -> Result<Option<FileLock>> {
-        if self.draft.is_none() || !is_file(&self.path).unwrap_or(false) {
+        if self.draft.is_none() || !self.path.is_file() {
             return Ok(None);
         }
         let (file, lock) = locked(&self.path, false, PATIENCE)?;
@@ -347,8 +357,17 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-fn is_file(path: &Path) -> io::Result<bool> {
-    fs::metadata(path).map(|facts| facts.is_file())
+/// Whether there is a file at `path`.
+fn is_there(path: &Path) -> Result<bool> {
+    match fs::metadata(path) {
+        Ok(facts) if facts.is_file() => Ok(true),
+        Ok(_) => Err(bad(path, NO_FILE)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
+            Err(bad(path, NAME_TOO_LONG))
+        }
+        Err(error) => Err(Error::opening(path, error)),
+    }
 }
 
 fn locked(path: &Path, read_only: bool, patience: Duration) -> Result<(File, FileLock)> {
@@ -365,11 +384,6 @@ fn locked(path: &Path, read_only: bool, patience: Duration) -> Result<(File, Fil
     let is_locked = FileId::of(&file.metadata().map_err(failed)?) == lock.file();
     // If they differ, another file was put there between the two opens.
     if is_locked { Ok((file, lock)) } else { Err(bad(path, IN_USE)) }
-}
-
-/// Whether a file can have this name.
-pub(crate) fn has_possible_name(path: &Path) -> bool {
-    path.file_name().is_none_or(|name| name.len() <= LONGEST_NAME)
 }
 
 /// The time of a moment.

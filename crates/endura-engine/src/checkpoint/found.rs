@@ -127,16 +127,10 @@ impl CheckpointPlan {
         {
             return Err(why::bad(&path, ELSEWHERE));
         }
-        if schedule.is_on && !beside::has_possible_name(&path) {
-            return Err(why::bad(&path, why::NAME_TOO_LONG));
-        }
         let Surroundings { folder, in_memory, mut warnings } =
             look_at_folder(&path, pool, search.any_filesystem)?;
-        // No file has a name that is too long.
-        let found = match beside::has_possible_name(&path) {
-            true => Beside::open(&path, search.most_pages, (false, search.patience))?,
-            false => None,
-        };
+        let how = (false, search.patience);
+        let found = Beside::open_if(schedule.is_on, &path, search.most_pages, how)?;
         let returns = comes_back && last.schedule.is_elsewhere && last.clean;
         let found = match found {
             Some(found) if returns && is_left_over(&found, pool)? && rename_old(&path).is_ok() => {

@@ -225,8 +225,8 @@ impl Keeper {
         let took = known.last.map_or(Duration::ZERO, |last| last.took);
         let has_met_damage = self.shared.space.met_damage().is_some();
         let damage = has_met_damage.then_some(
-            "this session met damage in the pool: it makes no checkpoint, and the newest one stays as it is; see with `endura check` \
-             what is damaged, and take the pool back with `endura restore`",
+            "this session met damage in the pool: it makes no checkpoint, and the newest one stays as it is: close the pool, and \
+             its next open goes back to that (`endura check` on a copy tells what is damaged)",
         );
         let fails = (known.fails && !has_met_damage).then(|| known.failure()).flatten();
         let no_thread = self.has_no_thread.then_some(

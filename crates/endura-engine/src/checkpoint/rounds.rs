@@ -145,7 +145,7 @@ impl SessionRounds {
     /// Records that no checkpoint could be made.
     pub(super) fn note_failure(&self, error: &Error) {
         // This is no failure, because the close makes a checkpoint of its own.
-        if matches!(error, Error::Closed) {
+        if matches!(error, Error::Closed { .. }) {
             return;
         }
         let (at, code, reason) = (SystemTime::now(), error.code(), error.to_string());
@@ -205,7 +205,7 @@ impl SessionRounds {
     ) -> Result<(Checkpoint, u64)> {
         // The file may belong to another session already.
         if self.space.is_closed() && when == When::Open {
-            return Err(Error::Closed);
+            return Err(Error::Closed { pool: None });
         }
         self.expect_own_pool(maker.newest)?;
         self.read_in();
@@ -231,7 +231,7 @@ impl SessionRounds {
         let outcome = self.write_round(maker, superblock, (pages, when))?;
         self.settle(maker)?;
         let RoundOutcome { held, slowed, copied, written, tries } = outcome;
-        let Some(kept) = maker.kept.file() else { return Err(Error::Closed) };
+        let Some(kept) = maker.kept.file() else { return Err(Error::Closed { pool: None }) };
         let at = kept.newest().map_or(SystemTime::UNIX_EPOCH, |moment| beside::time_of(&moment));
         let copied_bytes = copied * restore::PAGE_BYTES;
         let made = Checkpoint {
@@ -305,7 +305,7 @@ impl SessionRounds {
         how: (Pages, When),
     ) -> Result<RoundOutcome> {
         let Maker { kept, copier, .. } = &mut *maker;
-        let Some(file) = kept.file() else { return Err(Error::Closed) };
+        let Some(file) = kept.file() else { return Err(Error::Closed { pool: None }) };
         let whole = file.whole().map_err(NoRound::File);
         match whole.and_then(|file| copier.round(&self.space, file, &superblock, how)) {
             Ok(outcome) => Ok(outcome),

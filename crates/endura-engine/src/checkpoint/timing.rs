@@ -52,7 +52,7 @@ impl SessionRounds {
             let ends = |error: &Error| {
                 matches!(
                     error,
-                    Error::Closed | Error::Poisoned | Error::Forked | Error::Corrupt { .. }
+                    Error::Closed { .. } | Error::Poisoned | Error::Forked | Error::Corrupt { .. }
                 )
             };
             if made.as_ref().is_err_and(|error| ends(error) || self.space.met_damage().is_some()) {

@@ -114,10 +114,10 @@ pub(crate) fn missing(path: &Path, choice: Option<&Checkpoints>, error: Error) -
 pub(crate) fn explained(path: &Path, choice: Option<&Checkpoints>, error: Error) -> Error {
     let found = || beside_no_pool(path, choice);
     match error {
-        Error::NotAPool { what, checkpoint: None }
-            if fs::metadata(path).is_ok_and(|facts| facts.is_file()) =>
-        {
-            Error::NotAPool { what, checkpoint: found() }
+        Error::NotAPool { what, checkpoint: None, .. } => {
+            let is_file = fs::metadata(path).is_ok_and(|facts| facts.is_file());
+            let checkpoint = if is_file { found() } else { None };
+            Error::NotAPool { pool: Some(path.into()), what, checkpoint }
         }
         Error::Truncated { have, need, checkpoint: None } => {
             Error::Truncated { have, need, checkpoint: found() }
@@ -166,9 +166,7 @@ fn made(found: &Beside, pool: &PoolFile) -> Result<SystemTime, CheckpointProblem
 
 /// Why there is no file of checkpoints at `path`.
 fn absence(path: &Path, pool: &PoolFile) -> CheckpointProblem {
-    if !beside::has_possible_name(path) {
-        CheckpointProblem::NameTooLong
-    } else if newest_of(pool).is_ok_and(|newest| newest.is_some()) {
+    if newest_of(pool).is_ok_and(|newest| newest.is_some()) {
         CheckpointProblem::Missing
     } else if !whereabouts::may_write(folder_of(path)) {
         CheckpointProblem::FolderNotWritable

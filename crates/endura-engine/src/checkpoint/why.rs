@@ -6,20 +6,21 @@ use std::path::Path;
 use crate::checkpoint::lineage::Relation;
 use crate::{CheckpointProblem, Error};
 
-pub(crate) const FOREIGN: &str =
-    "it is of another pool: move it away, or give the pool another file for its checkpoints";
-pub(crate) const STALE: &str = "the pool and this checkpoint are from different points in time (was one of them restored from a backup, did a \
-     session in between have another file for its checkpoints, or is this another hard link of the pool?). To keep the \
-     checkpoint's contents, move the pool file away and open the pool again; to keep the pool's, move the checkpoint away";
-pub(crate) const OLDER: &str = "the pool has made a newer checkpoint, which is missing (was this one restored from a backup?). Put the newest back. \
-     Without it: to keep this checkpoint's contents, move the pool file away and open the pool again; to keep the \
-     pool's, move this checkpoint away";
+pub(crate) const FOREIGN: &str = "it is of another pool: move it away, or give the pool another file for its checkpoints \
+     (`Checkpoints::in_file`)";
+pub(crate) const STALE: &str = "the pool and this checkpoint are from different points in time (was one of them restored from a backup, or is \
+     this another hard link of the pool?). If a session in between had another file for its checkpoints, choose that \
+     (`Checkpoints::in_file`, `Checkpoints::beside_pool`). To keep the checkpoint's contents, move the pool file away and open \
+     the pool again; to keep the pool's, move the checkpoint away";
+pub(crate) const OLDER: &str = "the pool has made a newer checkpoint, which is missing (was this one restored from a backup?). Put the newest back, or \
+     choose its file (`Checkpoints::in_file`, `Checkpoints::beside_pool`). Without it: to keep this checkpoint's contents, move \
+     the pool file away and open the pool again; to keep the pool's, move this checkpoint away";
 pub(crate) const LAGS: &str = "the pool's last close could not make a checkpoint, so this one lacks what was written before that close: restore a \
      backup; or, to go back to this checkpoint, move the pool file away and open its path again; or move the checkpoint \
      away, and verify and accept the pool with `endura check --accept`";
 pub(crate) const OF_NO_POOL: &str = "its pool does not exist. Open the pool to restore it from this checkpoint, or remove the checkpoint";
-pub(crate) const DAMAGE: &str = "it stays as it is, because this session met damage in the pool, and a newer one would have the damage too: see with \
-     `endura check` what is damaged, and take the pool back to this checkpoint with `endura restore`";
+pub(crate) const DAMAGE: &str = "it stays as it is, because this session met damage in the pool, and a newer one would have the damage too: close the \
+     pool, and its next open goes back to this checkpoint (`endura check` on a copy tells what is damaged)";
 pub(crate) const UNKNOWN: &str = "it stays as it is, because the pool was not closed before, and has a map of a kind that this build does not know, \
      so that it cannot be verified: open it with the version that made that map";
 pub(crate) const UNVERIFIED: &str = "it stays as it is until the pool, which was not closed before, is verified, and other threads write faster than that \
@@ -28,8 +29,8 @@ pub(crate) const OF_A_REMOVED_POOL: &str = "the pool file was removed, moved or 
      recreate the pool from one: put the file back, or close the pool";
 pub(crate) const OF_ANOTHER_NAME: &str = "there is no pool here, and this checkpoint is of a pool at another path, so nothing is made of it: give each pool a \
      file of its own; if this pool was moved or renamed, restore it with `endura restore POOL --from CHECKPOINT` (`Pool::restore`)";
-pub(crate) const EMPTY: &str = "it holds no checkpoint, and may be another program's file, so nothing is written to it: give another path, or move it \
-     away, and a pool that is whole gets a new one";
+pub(crate) const EMPTY: &str = "it holds no checkpoint, and may be another program's file, so nothing is written to it: give another path \
+     (`Checkpoints::in_file`), or move it away, and a pool that is whole gets a new one";
 pub(crate) const DAMAGED: &str =
     "it is damaged: move it away, and a pool that is whole gets a new one";
 pub(crate) const DAMAGED_BESIDE_A_WHOLE_POOL: &str =
@@ -58,7 +59,7 @@ pub(crate) fn is_in_use(error: &Error) -> bool {
 
 /// What is wrong with a checkpoint, and the same with what to do where its pool may be torn: then the checkpoint is not
 /// replaced by the next one, because no session begins.
-const BESIDE_A_TORN_POOL: [(&str, &str); 4] = [
+const BESIDE_A_TORN_POOL: [(&str, &str); 5] = [
     (
         FOREIGN,
         "it is of another pool, and this pool may be torn: restore a backup, or move this checkpoint away, and verify and \
@@ -67,16 +68,21 @@ const BESIDE_A_TORN_POOL: [(&str, &str); 4] = [
     (
         STALE,
         "the pool, which may be torn, and this checkpoint are from different points in time (was one of them restored from \
-         a backup, did a session in between have another file for its checkpoints, or is this another hard link of the \
-         pool?). To go back to the checkpoint, move the pool file away and \
+         a backup, or is this another hard link of the pool?). If a session in between had another file for its checkpoints, \
+         choose that (`Checkpoints::in_file`, `Checkpoints::beside_pool`). To go back to the checkpoint, move the pool file away and \
          open its path again; else restore a backup, or move the checkpoint away, and verify and accept the pool with \
          `endura check --accept`",
     ),
     (
         OLDER,
         "the pool, which may be torn, has made a newer checkpoint, which is missing (was this one restored from a backup?). \
-         Put the newest back. Without it: to go back to this checkpoint, move the pool file away and open its path again; \
-         else restore a backup, or move this checkpoint away, and verify and accept the pool with `endura check --accept`",
+         Put the newest back, or choose its file (`Checkpoints::in_file`, `Checkpoints::beside_pool`). Without it: to go \
+         back to this checkpoint, move the pool file away and open its path again; else restore a backup, or move this checkpoint away, and verify and accept the pool with `endura check --accept`",
+    ),
+    (
+        EMPTY,
+        "it holds no checkpoint, and the pool may be torn: choose the file of its checkpoints (`Checkpoints::in_file`); else \
+         restore a backup, or move this file away, and verify and accept the pool with `endura check --accept`",
     ),
     (
         DAMAGED,

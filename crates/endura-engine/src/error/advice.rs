@@ -15,6 +15,11 @@ const RESERVE: u64 = 8192;
 /// What [`Error::NotAPool`](crate::Error::NotAPool) says of a folder.
 pub(crate) const A_FOLDER: &str = "it is a folder";
 
+/// The beginning of the text of an error that names its pool.
+pub(super) fn of(pool: Option<&Path>) -> String {
+    pool.map(|path| format!("{}: ", path.display())).unwrap_or_default()
+}
+
 /// The text of [`Error::Full`](crate::Error::Full).
 pub(super) fn full(need: u64, free: u64, limit: SpaceLimit) -> String {
     let (what, act) = (limit.what(), limit.act());

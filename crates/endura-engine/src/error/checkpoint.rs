@@ -174,6 +174,11 @@ impl FoundCheckpoint {
                  with `endura check --accept`",
                 path = path.display()
             ),
+            Some(Self { path, made: Err(CheckpointProblem::Unreadable { error }) }) => format!(
+                ", and its checkpoint {} cannot be read ({error}): check who may read it, then open the pool again; else \
+                 restore a backup",
+                path.display()
+            ),
             Some(Self { path, made: Err(problem) }) => format!(
                 ", and {path} cannot help ({problem}): restore a backup, or move {path} away, and verify and accept the \
                  pool with `endura check --accept`",

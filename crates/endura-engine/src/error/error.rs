@@ -30,8 +30,9 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub enum Error {
     /// The pool contains data that no correct run can have written.
     #[error(
-        "the pool is damaged at byte {offset}: {what}; to go back to its checkpoint, move the file away and open its path \
-         again; else restore a backup (`endura check` on a copy tells what is damaged)"
+        "the pool is damaged at byte {offset}: {what}; if it was open for writing, close it, and its next open goes back to its \
+         checkpoint; else move the file away and open its path again; without a checkpoint restore a backup \
+         (`endura check` on a copy tells what is damaged)"
     )]
     Corrupt {
         /// The place of the damage, in bytes from the start of the pool.
@@ -45,7 +46,7 @@ pub enum Error {
     /// are free. So a pool can be full although it has many free chunks, if a few entries are left in each span.
     /// [`Stats::sizes`](crate::Stats::sizes) lists the free chunks by size. Then remove the remaining entries, or copy
     /// all entries to a new pool.
-    #[error("{}", advice::full(*need, *free, *limit))]
+    #[error("{}{}", advice::of(pool.as_deref()), advice::full(*need, *free, *limit))]
     Full {
         /// How many bytes more the pool would have needed.
         need: u64,
@@ -56,6 +57,8 @@ pub enum Error {
         free: u64,
         /// What kept the pool from growing.
         limit: SpaceLimit,
+        /// The path by which the pool was opened, if it is known.
+        pool: Option<Box<Path>>,
     },
     /// Another process, or another handle of this process, has the pool open.
     #[error(
@@ -110,8 +113,14 @@ pub enum Error {
         bits: u64,
     },
     /// The file does not start like a pool.
-    #[error("this is not an endura pool: {what}; {}", FoundCheckpoint::instead(checkpoint.as_deref(), advice::not_a_pool(what)))]
+    #[error(
+        "{}this is not an endura pool: {what}; {}",
+        advice::of(pool.as_deref()),
+        FoundCheckpoint::instead(checkpoint.as_deref(), advice::not_a_pool(what))
+    )]
     NotAPool {
+        /// The path that was to be opened, if it is known.
+        pool: Option<Box<Path>>,
         /// What was found instead of a pool.
         what: &'static str,
         /// A good checkpoint beside the file, of the pool that was there before.
@@ -260,8 +269,11 @@ pub enum Error {
     #[error("the map was dropped: open it again, which makes a new one")]
     Dropped,
     /// The pool of this handle was closed.
-    #[error("the pool was closed: open it again, and its maps")]
-    Closed,
+    #[error("{}the pool was closed: open it again, and its maps", advice::of(pool.as_deref()))]
+    Closed {
+        /// The path by which the pool was opened, if it is known.
+        pool: Option<Box<Path>>,
+    },
     /// Freed memory cannot be reused, because a thread stays inside an operation.
     #[error(
         "{waiting} bytes wait for a thread that stays inside one operation: let it finish, then \
@@ -347,7 +359,7 @@ impl Error {
             Self::MapExists { .. } => "map_exists",
             Self::Poisoned => "poisoned",
             Self::Dropped => "dropped",
-            Self::Closed => "closed",
+            Self::Closed { .. } => "closed",
             Self::ReclaimStalled { .. } => "reclaim_stalled",
             Self::RecursiveUpdate { .. } => "recursive_update",
             Self::InsideOperation => "inside_operation",
@@ -361,6 +373,22 @@ impl Error {
     /// An I/O error, with what was being done when it occurred.
     pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::Io { doing: doing.into(), source: source.into() }
+    }
+
+    /// A lack of space in a pool that is not named yet: see [`of_pool`](Self::of_pool).
+    pub(crate) fn full(need: u64, free: u64, limit: SpaceLimit) -> Self {
+        Self::Full { need, free, limit, pool: None }
+    }
+
+    /// The error with the path of its pool, if it has a place for one that is empty.
+    pub(crate) fn of_pool(mut self, path: &Path) -> Self {
+        if let Self::Full { pool: pool @ None, .. }
+        | Self::NotAPool { pool: pool @ None, .. }
+        | Self::Closed { pool: pool @ None } = &mut self
+        {
+            *pool = Some(path.into());
+        }
+        self
     }
 
     /// The path that the caller gave could not be opened.

@@ -11,4 +11,4 @@ pub(crate) use advice::A_FOLDER;
 pub use checkpoint::{CheckpointProblem, FoundCheckpoint};
 pub use error::{BoxError, Error, Result};
 pub use limit::SpaceLimit;
-pub(crate) use span::since;
+pub use span::since;

@@ -140,7 +140,7 @@ impl Mapped {
         let len = bytes - bytes % STEP;
         if len > reservation.len() {
             let (need, free) = (len, reservation.len());
-            return Err(Error::Full { need, free, limit: SpaceLimit::AddressSpace });
+            return Err(Error::full(need, free, SpaceLimit::AddressSpace));
         }
         let is_tmpfs = disk::is_tmpfs(&file);
         let stays = mapping.direct || is_tmpfs;
@@ -180,7 +180,7 @@ impl Mapped {
     ///
     /// [`Error::Closed`] once it was [released](Self::release).
     pub(crate) fn file(&self) -> Result<Arc<OwnFile>> {
-        self.file.lock().clone().ok_or(Error::Closed)
+        self.file.lock().clone().ok_or(Error::Closed { pool: None })
     }
 
     /// Closes the file's descriptor and unmaps all its pages. So a closed pool does not keep the disk space of a
@@ -331,7 +331,7 @@ unsafe impl Media for Mapped {
         }
         let mut growth = self.growth.lock();
         if growth.has_ended {
-            return Err(Error::Closed);
+            return Err(Error::Closed { pool: None });
         }
         let have = self.len();
         if len <= have {
@@ -344,13 +344,10 @@ unsafe impl Media for Mapped {
         let _length = Claim::wait(Right::Length, device, inode, true);
         let limit = self.limit();
         let need = len.checked_next_multiple_of(STEP).filter(|&need| need <= limit);
-        let need = need.ok_or_else(|| Error::Full {
-            need: len - have,
-            free: limit - have,
-            limit: match self.reservation.is_scarce() {
-                true => SpaceLimit::AddressSpace,
-                false => SpaceLimit::MaxSize,
-            },
+        let need = need.ok_or_else(|| {
+            let is_scarce = self.reservation.is_scarce();
+            let kind = if is_scarce { SpaceLimit::AddressSpace } else { SpaceLimit::MaxSize };
+            Error::full(len - have, limit - have, kind)
         })?;
         // Grows by no more than needed: an operation is waiting, and where the kernel clears new pages, as on tmpfs, 2
         // MiB take milliseconds.

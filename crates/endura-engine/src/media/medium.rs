@@ -89,7 +89,7 @@ pub unsafe trait Media: Send + Sync + 'static {
         let have = self.len();
         match len.checked_sub(have).filter(|&need| need > 0) {
             None => Ok(()),
-            Some(need) => Err(Error::Full { need, free: 0, limit: SpaceLimit::MaxSize }),
+            Some(need) => Err(Error::full(need, 0, SpaceLimit::MaxSize)),
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use super::locked::is_io;
 use super::open::Open;
 use super::options::Options;
+use crate::Result;
 use crate::checkpoint::backup::{self, ByHand, Source};
 use crate::checkpoint::restore::Progress;
 use crate::checkpoint::{Checkpoints, Restored, told};
@@ -16,7 +17,6 @@ use crate::os::file_identity::FileId;
 use crate::os::whereabouts;
 use crate::runtime::calls::Call;
 use crate::space::{Draft, PoolFile, Schedule, Superblock};
-use crate::{Error, Result};
 
 impl Open {
     /// See `Pool::backup_with`.
@@ -41,7 +41,7 @@ impl Open {
 
     /// The superblock of the session.
     fn superblock(&self) -> Result<Superblock> {
-        Ok(*self.file.lock().as_ref().ok_or(Error::Closed)?.superblock())
+        Ok(*self.file.lock().as_ref().ok_or_else(|| self.closed())?.superblock())
     }
 }
 

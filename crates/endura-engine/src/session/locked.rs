@@ -93,7 +93,8 @@ impl<'o> Locked<'o> {
     pub fn new(options: &'o Options, path: &'o Path) -> Result<Self> {
         options.check_max_size()?;
         options.refuse_beside_a_checkpoint(path)?;
-        let file = PoolFile::create(path, options.access())?;
+        let made = PoolFile::create(path, options.access());
+        let file = made.map_err(|error| error.of_pool(path))?;
         let created = Unfinished { path, file: file.id() };
         Ok(Self { options, path, origin: Origin::Created(created), file })
     }
@@ -155,11 +156,7 @@ impl Options {
         let is_chosen = chosen.is_some();
         let from = chosen.unwrap_or_else(|| beside::default_path(path));
         let is_off = choice.is_some_and(|choice| !choice.schedule.is_on);
-        if is_off && !beside::has_possible_name(&from) {
-            // There is no such file, and none will be made.
-            return Ok(None);
-        }
-        let found = Beside::open(&from, u32::MAX, (read_only, PATIENCE))?;
+        let found = Beside::open_if(!is_off, &from, u32::MAX, (read_only, PATIENCE))?;
         match found.as_ref().and_then(Beside::newest) {
             None if choice.is_some_and(|choice| choice.must_exist) => {
                 Err(why::bad(&from, found::MUST_EXIST))

@@ -48,7 +48,9 @@ impl<'o> Judged<'o> {
 impl Locked<'_> {
     /// Takes all steps that are left. Events go to `events` once the session has begun.
     pub fn open(self, events: Events) -> Result<Arc<Open>> {
-        self.judge()?.mount()?.begin(events).map(Arc::new)
+        let path = self.path;
+        let opened = self.judge().and_then(Judged::mount).and_then(|mounted| mounted.begin(events));
+        opened.map(Arc::new).map_err(|error| error.of_pool(path))
     }
 }
 
@@ -94,6 +96,7 @@ impl Judged<'_> {
             }
             Origin::MadeAnew(made) => restored.or(Some(made)),
         };
+        space.set_name(path);
         space.set_listener(events);
         if let Some(restored) = &restored {
             let (age, written_bytes) = (restored.age(), restored.written_bytes);

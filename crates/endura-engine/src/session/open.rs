@@ -94,6 +94,11 @@ impl Open {
         self.facts.restored.as_ref()
     }
 
+    /// The error of a call that came after the close.
+    pub(super) fn closed(&self) -> Error {
+        Error::Closed { pool: self.space.name() }
+    }
+
     /// Fails in a forked child, and if the calling thread is inside an operation of the pool.
     pub(crate) fn expect_outside(&self) -> Result<()> {
         // This check is first: a forked child inherits the calls of its parent's thread.
@@ -158,7 +163,7 @@ impl Open {
         let closed = self.end_session();
         // The program may end as soon as this call has returned, so the listener hears of all events first. A drop of
         // the last handle does not wait, because there the listener may wait for a lock that the caller holds.
-        if !matches!(closed, Err(Error::Closed | Error::Forked | Error::InsideOperation)) {
+        if !matches!(closed, Err(Error::Closed { .. } | Error::Forked | Error::InsideOperation)) {
             self.space.wait_for_listener();
         }
         closed
@@ -173,7 +178,7 @@ impl Open {
         self.keeper.iter().for_each(Keeper::stop);
         // No operation is running any more. Another thread that closes the pool waits here until this one is done.
         let mut open = self.file.lock();
-        let mut file = open.take().ok_or(Error::Closed)?;
+        let mut file = open.take().ok_or_else(|| self.closed())?;
         let ended = match self.session.read_only {
             true => Ok(Closed::default()),
             false => self.end(&mut file),
@@ -259,7 +264,7 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         match self.end_session() {
-            Ok(_) | Err(Error::Closed | Error::Forked) => {}
+            Ok(_) | Err(Error::Closed { .. } | Error::Forked) => {}
             // No caller can receive the error.
             Err(error) => self.space.tell(|| Event::CloseFailed { code: error.code() }),
         }

@@ -69,7 +69,7 @@ impl Open {
         }
         // If the caller is inside an operation, the pool is not closed yet, because a close waits for that operation.
         if space.is_closed() && !space.is_inside() {
-            return Err(Error::Closed);
+            return Err(self.closed());
         }
         let figures = space.stats();
         let (own, of_space) = (self.facts.warnings.iter().copied(), space.warnings());

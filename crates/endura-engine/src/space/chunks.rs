@@ -22,7 +22,7 @@ impl<M: Media> Guard<'_, M> {
     pub fn alloc(&self, bytes: u64) -> Result<u64> {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
         if !self.space.media.grant() {
-            return Err(Error::Full { need: bytes, free: 0, limit: SpaceLimit::MaxSize });
+            return Err(Error::full(bytes, 0, SpaceLimit::MaxSize));
         }
         let at = match self.try_alloc(bytes) {
             Err(Error::Full { .. }) => {
@@ -74,7 +74,7 @@ impl<M: Media> Guard<'_, M> {
             self.space.poison_with(error);
         }
         let (need, limit) = (class.size(), SpaceLimit::MaxSize);
-        taken?.ok_or(Error::Full { need, free: 0, limit })
+        taken?.ok_or(Error::full(need, 0, limit))
     }
 
     /// Frees a chunk of `bytes` bytes, as requested, that was never linked. It may be reused at once.

@@ -225,8 +225,9 @@ impl<M: Media> Space<M> {
             error => Err(error),
         };
         result.map_err(|error| match error {
-            Error::Full { need, free, limit } => {
-                Error::Full { need, free: self.allocator.pages().longest_piece(free), limit }
+            Error::Full { need, free, limit, .. } => {
+                let free = self.allocator.pages().longest_piece(free);
+                Error::Full { need, free, limit, pool: self.name() }
             }
             error => {
                 // The lock of the pool was lost when its file was closed.

@@ -1,5 +1,6 @@
 //! `Space`: an open pool over any medium. It owns every byte and decides when one may be reused.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -70,6 +71,8 @@ pub struct Space<M: Media> {
     pub(crate) finish_leak_recovery: OnceLock<Box<Finish>>,
     /// Finishes the walks of a pending leak recovery. Returns whether all that they met is sound.
     pub(crate) finish_walks: OnceLock<Box<Walk>>,
+    /// The path by which the pool was opened, for errors.
+    name: OnceLock<Box<Path>>,
     /// Receives events, if the program has set a listener.
     pub(crate) events: OnceLock<Events>,
     /// Called with the number of a thread that exits.
@@ -147,6 +150,7 @@ impl<M: Media> Space<M> {
             held: AtomicU32::new(0),
             finish_leak_recovery: OnceLock::new(),
             finish_walks: OnceLock::new(),
+            name: OnceLock::new(),
             events: OnceLock::new(),
             heir: OnceLock::new(),
             media,
@@ -166,6 +170,17 @@ impl<M: Media> Space<M> {
         let session = Session { read_only: true, ..session };
         let allocator = Allocator::load(media, session)?;
         Directory::load(media, session, allocator.pages()).map(|_| Inspected(()))
+    }
+
+    /// Lets errors name the pool as `path`.
+    pub(crate) fn set_name(&self, path: &Path) {
+        let _ = self.name.set(path.into());
+    }
+
+    /// The path by which the pool was opened, if it has one.
+    #[cold]
+    pub(crate) fn name(&self) -> Option<Box<Path>> {
+        self.name.get().cloned()
     }
 
     /// Reports events to `events` from now on.

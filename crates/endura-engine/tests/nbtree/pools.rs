@@ -22,7 +22,7 @@ fn a_map_is_what_it_was_after_a_close() {
     assert_eq!((before.maps[0].entries, before.maps[0].kind), (ENTRIES, Kind::NbTree));
     assert_eq!((before.repairs_pending(), before.shares.leaked), (0, 0));
     pool.close().unwrap();
-    assert!(matches!(map.get(0), Err(Error::Closed)));
+    assert!(matches!(map.get(0), Err(Error::Closed { .. })));
     for read_only in [true, false] {
         let pool = options().read_only(read_only).open_existing(&path).unwrap();
         let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)).unwrap();

@@ -20,7 +20,12 @@ pub(super) fn step() {
 pub(super) fn may_fail() -> endura::Result<()> {
     #[cfg(debug_assertions)]
     if chosen::is_at_zero(&chosen::FAILURES, "ENDURA_REDIS_FAILURES") {
-        return Err(endura::Error::Full { need: 1, free: 0, limit: endura::SpaceLimit::MaxSize });
+        return Err(endura::Error::Full {
+            need: 1,
+            free: 0,
+            limit: endura::SpaceLimit::MaxSize,
+            pool: None,
+        });
     }
     Ok(())
 }

@@ -140,7 +140,7 @@ fn sweep(inbox: &Receiver<Task>, shared: &SweeperState, catalogue: &Catalogue, e
         };
         shared.pending.fetch_sub(1, Ordering::Relaxed);
         // Entries that could not be swept are strays at the next start.
-        if swept.is_err_and(|error| matches!(error, endura::Error::Closed)) {
+        if swept.is_err_and(|error| matches!(error, endura::Error::Closed { .. })) {
             return;
         }
     }

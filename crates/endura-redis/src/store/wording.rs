@@ -5,11 +5,12 @@ use endura::{Error, SpaceLimit};
 
 /// Parts of the library's sentences, with the words that replace them. An option that the module does not have is left
 /// out.
-const WORDS: [(&str, &str); 19] = [
+const WORDS: [(&str, &str); 20] = [
     (" (`lock_timeout`)", ""),
     (" (`must_exist`)", ""),
     (" (`accept_unclean`, or `endura check --accept`)", " (`endura check --accept`)"),
     (" (`Checkpoints::in_file`)", " (`checkpoint-file`)"),
+    (" (`Checkpoints::in_file`, `Checkpoints::beside_pool`)", " (`checkpoint-file`)"),
     (" (`from`)", ""),
     (" (`Pool::restore`)", ""),
     (" (`Pool::backup`)", ""),
@@ -53,8 +54,8 @@ pub(crate) fn sentence(error: &Error) -> String {
              when it is"
         ),
         Error::Corrupt { offset, what } => format!(
-            "the pool is damaged at byte {offset} ({what}): stop the server, and take the pool back to its checkpoint with \
-             `endura restore`"
+            "the pool is damaged at byte {offset} ({what}): restart the server, which then takes the pool back to its checkpoint; if it \
+             does not start, move the pool file away and start it again"
         ),
         Error::Locked => {
             "another process has the pool open, and one server has a pool at a time: stop that process, or give this server \
@@ -91,9 +92,14 @@ pub(crate) fn sentence(error: &Error) -> String {
             "an earlier failure, which the log names, left the pool in doubt: restart the server"
                 .into()
         }
-        Error::Closed | Error::Dropped => "the pool is closed: restart the server".into(),
+        Error::Closed { .. } | Error::Dropped => "the pool is closed: restart the server".into(),
         Error::RecursiveUpdate { .. } | Error::InsideOperation | Error::WritersStay { .. } => {
             "other commands write to the pool all the time: try again".into()
+        }
+        // The caller names the pool.
+        Error::NotAPool { what, checkpoint, .. } => {
+            let checkpoint = checkpoint.clone();
+            in_words(&Error::NotAPool { pool: None, what, checkpoint }.to_string())
         }
         Error::Displaced { path, now } => displaced(path, now.as_deref()),
         _ => in_words(&error.to_string()),

@@ -276,7 +276,7 @@ unsafe impl Media for Sim {
         let have = state.visible.len();
         if len > self.0.limit {
             let (need, free) = (len - have, self.0.limit - have);
-            return Err(Error::Full { need, free, limit: SpaceLimit::MaxSize });
+            return Err(Error::Full { need, free, limit: SpaceLimit::MaxSize, pool: None });
         }
         if len > have {
             state.visible.set_len(len);

@@ -92,7 +92,7 @@ fn nothing_is_written_after_the_close() {
         let drops: Thread = {
             let space = Arc::clone(&space);
             Box::new(move || match space.drop_map("m", |_| Ok(Box::new(|_, _, _, _| Ok(true)))) {
-                Ok(true) | Err(endura_engine::Error::Closed) => Ok(()),
+                Ok(true) | Err(endura_engine::Error::Closed { .. }) => Ok(()),
                 other => Err(format!("{other:?}")),
             })
         };

@@ -54,7 +54,7 @@ fn a_close_without_its_checkpoint_fails_where_the_pool_is_not_kept() {
         matches!(pool.close(), Err(Error::Io { .. })),
         "the folder of the checkpoint is not there"
     );
-    assert!(matches!(pool.close(), Err(Error::Closed)));
+    assert!(matches!(pool.close(), Err(Error::Closed { .. })));
     fs::create_dir(&disk).unwrap();
     let pool = options.open_existing(&path).unwrap();
     assert!(pool.stats().unwrap().clean_open);
@@ -172,7 +172,7 @@ fn a_close_waits_for_a_round_of_another_thread() {
             assert!(!went_on, "the close did not wait");
             (made.join().unwrap(), closed.join().unwrap())
         });
-        assert!(matches!(made, Ok(()) | Err(Error::Closed)), "{made:?}");
+        assert!(matches!(made, Ok(()) | Err(Error::Closed { .. })), "{made:?}");
         assert!(closed.unwrap().checkpoint_error.is_none());
         assert!(length() < before);
         let pool = on_demand().open_existing(&path).unwrap();

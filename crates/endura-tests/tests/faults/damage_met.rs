@@ -350,6 +350,33 @@ fn a_session_that_goes_on_after_damage_makes_no_checkpoint() {
     assert!(slots(&fs::read(checkpoint_of(&sound.path)).unwrap()) == slots(&then));
 }
 
+/// The next session goes back by itself, as the error says: what met the damage needs no command of the user.
+#[test]
+fn the_open_after_damage_was_met_goes_back_to_the_checkpoint() {
+    let folder = folders().pop().unwrap();
+    for kind in KINDS {
+        let sound = Sound::new(folder.path(), kind, false);
+        let page = sound.pages(Rot::Zeros)[0];
+        sound.damage(page, Rot::Zeros);
+        let pool = on_demand().open_existing(&sound.path).unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
+        let met = (0..KEYS).find_map(|key| map.put(key << 40, 1).err());
+        let met = met.or_else(|| map.iter().find_map(|entry| entry.err())).unwrap();
+        let text = met.to_string();
+        assert!(matches!(met, Error::Corrupt { .. }), "{kind:?}: {text}");
+        assert!(text.contains("its next open goes back to its checkpoint"), "{text}");
+        let closed = pool.close();
+        assert!(matches!(closed, Err(Error::Corrupt { .. })), "{kind:?}: {closed:?}");
+        let pool = on_demand().open_existing(&sound.path).unwrap();
+        let restored = pool.restored().unwrap();
+        assert!(restored.reason.is_some() && restored.kept.is_some(), "{restored:?}");
+        let map = pool.map::<u64, u64>("map").unwrap();
+        assert_eq!(map.get(0).unwrap(), Some(value_of(0)));
+        fs::remove_file(restored.kept.as_ref().unwrap()).unwrap();
+        pool.close().unwrap();
+    }
+}
+
 /// After a kill the first round waits for the walk over all maps, whoever makes it; a sound pool then gets its round.
 #[test]
 fn a_pool_found_not_closed_is_verified_before_its_first_checkpoint() {

@@ -102,8 +102,8 @@ fn role_fill_the_disk() {
         }
     };
     assert!(matches!(error, Error::Full { limit: SpaceLimit::DiskFull, .. }), "{error}");
-    let text = error.to_string();
-    assert!(text.starts_with("the disk is full") && !text.contains("max_size"), "{text}");
+    let (text, named) = (error.to_string(), format!("{}: the disk is full", path.display()));
+    assert!(text.starts_with(&named) && !text.contains("max_size"), "{text}");
     assert!(stored > 100_000, "{stored}");
     for k in 0..stored {
         assert_eq!(map.get(k.wrapping_mul(0x9E37_79B9_7F4A_7C15)).unwrap(), Some(k));
@@ -301,7 +301,7 @@ fn role_close_on_a_failing_disk() {
     let error = pool.close().unwrap_err();
     assert!(matches!(error, Error::Io { .. }), "{error}");
     // Not again: the kernel may have dropped what it could not write, and would report success.
-    assert!(matches!(pool.close(), Err(Error::Closed)));
+    assert!(matches!(pool.close(), Err(Error::Closed { .. })));
     assert!(map.get(1).is_err());
     assert!(!superblock(&path).clean);
     say("as it should be");
@@ -429,10 +429,8 @@ fn the_size_that_was_allowed() {
             }
         };
         // Not even a span of the next node is left.
-        assert!(
-            matches!(error, Error::Full { need, free, limit: SpaceLimit::MaxSize } if free < need),
-            "{error}"
-        );
+        let Error::Full { need, free, limit, .. } = error else { panic!("{error}") };
+        assert!(free < need && limit == SpaceLimit::MaxSize, "{need}, {free}, {limit:?}");
         assert_eq!(pool.stats().unwrap().file_bytes, 4 * PAGE);
         // The same pool with more room goes on.
         drop((map, pool));

@@ -30,6 +30,7 @@ fn empty_and_foreign_files() {
             fs::write(&path, noise.take(len).collect::<Vec<_>>()).unwrap();
             let error = refusal(&path);
             assert!(matches!(error, Error::NotAPool { .. }), "{len} bytes: {error}");
+            assert!(error.to_string().starts_with(&format!("{}: ", path.display())), "{error}");
             fs::write(&path, vec![0; len]).unwrap();
             let error = refusal(&path);
             assert!(matches!(error, Error::NotAPool { .. }), "{len} zeros: {error}");
@@ -274,8 +275,11 @@ fn a_read_only_open_writes_nothing() {
             assert_eq!(first.stats().unwrap().generation, 2);
             assert_eq!(second.stats().unwrap().generation, 2);
             first.close().unwrap();
-            assert!(matches!(first.stats(), Err(Error::Closed)));
-            assert!(matches!(first.close(), Err(Error::Closed)));
+            assert!(matches!(first.stats(), Err(Error::Closed { .. })));
+            assert!(matches!(first.close(), Err(Error::Closed { .. })));
+            for error in [first.stats().unwrap_err(), first.maps().unwrap_err()] {
+                assert!(error.to_string().starts_with(&format!("{}: ", path.display())), "{error}");
+            }
         });
         let missing = folder.path().join("missing");
         assert!(Pool::options().read_only(true).open(&missing).is_err());

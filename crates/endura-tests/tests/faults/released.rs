@@ -48,16 +48,16 @@ fn a_close_keeps_nothing_beside_living_handles() {
         }
         assert_eq!(kept_of(folder.path()), [""; 0], "{name}");
         // Handles that live on are turned away.
-        assert!(matches!(map.get(1), Err(Error::Closed)));
-        assert!(matches!(map.put(1, b""), Err(Error::Closed)));
-        assert!(matches!(map.len(), Err(Error::Closed)));
-        assert!(matches!(range.next(), Some(Err(Error::Closed))));
-        assert!(matches!(pool.stats(), Err(Error::Closed)));
-        assert!(matches!(pool.maps(), Err(Error::Closed)));
-        assert!(matches!(pool.verify(), Err(Error::Closed)));
-        assert!(matches!(pool.checkpoint(), Err(Error::Closed | Error::ReadOnly)));
+        assert!(matches!(map.get(1), Err(Error::Closed { .. })));
+        assert!(matches!(map.put(1, b""), Err(Error::Closed { .. })));
+        assert!(matches!(map.len(), Err(Error::Closed { .. })));
+        assert!(matches!(range.next(), Some(Err(Error::Closed { .. }))));
+        assert!(matches!(pool.stats(), Err(Error::Closed { .. })));
+        assert!(matches!(pool.maps(), Err(Error::Closed { .. })));
+        assert!(matches!(pool.verify(), Err(Error::Closed { .. })));
+        assert!(matches!(pool.checkpoint(), Err(Error::Closed { .. } | Error::ReadOnly)));
         assert!(pool.backup(folder.path().join("copy")).is_err());
-        assert!(matches!(pool.close(), Err(Error::Closed)));
+        assert!(matches!(pool.close(), Err(Error::Closed { .. })));
     }
 }
 
@@ -87,13 +87,13 @@ fn a_close_takes_nothing_from_under_an_operation() {
             threads.spawn(|| {
                 begun.wait();
                 let report = pool.verify();
-                assert!(matches!(report, Ok(_) | Err(Error::Closed)), "{report:?}");
+                assert!(matches!(report, Ok(_) | Err(Error::Closed { .. })), "{report:?}");
             });
             threads.spawn(|| {
                 begun.wait();
                 match pool.backup(&copy) {
                     Ok(_) => Pool::open(&copy).unwrap().verify().map(drop).unwrap(),
-                    Err(error) => assert!(matches!(error, Error::Closed), "{error:?}"),
+                    Err(error) => assert!(matches!(error, Error::Closed { .. }), "{error:?}"),
                 }
             });
             begun.wait();

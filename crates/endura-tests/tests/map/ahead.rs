@@ -129,8 +129,8 @@ fn a_range_ends_with_its_map_and_with_its_pool() {
     assert_eq!(range.by_ref().take(5).map(Result::unwrap).count(), 5);
     assert_eq!(back.by_ref().take(5).map(Result::unwrap).count(), 5);
     pool.close().unwrap();
-    assert!(matches!(range.next(), Some(Err(Error::Closed))));
-    assert!(matches!(back.next(), Some(Err(Error::Closed))));
+    assert!(matches!(range.next(), Some(Err(Error::Closed { .. }))));
+    assert!(matches!(back.next(), Some(Err(Error::Closed { .. }))));
     assert!(range.next().is_none() && back.next().is_none());
     drop((range, back, map, pool));
     let pool = Pool::open(folder.path().join("pool.endura")).unwrap();

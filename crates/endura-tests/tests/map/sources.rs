@@ -287,7 +287,7 @@ fn a_source_that_ends_it_all() {
         map.clear().unwrap();
         let closes = || thread::scope(|threads| threads.spawn(|| pool.close()).join());
         let is_closed = meddled(&map, || _ = closes().unwrap().unwrap());
-        assert!(matches!(is_closed, Err(Error::Closed)), "{is_closed:?}");
+        assert!(matches!(is_closed, Err(Error::Closed { .. })), "{is_closed:?}");
         drop((map, pool));
         let pool = Pool::open(&path).unwrap();
         let map = pool.map_with::<u64, u64>("map", options()).unwrap();

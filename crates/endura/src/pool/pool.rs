@@ -309,7 +309,7 @@ impl Pool {
     /// if let Some(error) = &closed.checkpoint_error {
     ///     eprintln!("the pool is closed and whole, but has no new checkpoint: {error}");
     /// }
-    /// assert!(matches!(hits.get(7), Err(Error::Closed)));
+    /// assert!(matches!(hits.get(7), Err(Error::Closed { .. })));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn close(&self) -> Result<Closed> {

@@ -18,7 +18,11 @@ const ABOUT: &str = "\
 After a power loss a command that writes does this by itself; `endura restore`
 does it at once, and also with the copy of a pool that was open. A pool that is
 missing is made anew. A pool that is whole is refused. If this is interrupted,
-the next restore, or the next command that writes, begins again.";
+the next restore, or the next command that writes, begins again.
+
+What the pool had after the checkpoint is written over, unless --keep-torn keeps
+a copy. (A command that goes back by itself makes that copy where the pool may
+have been whole.)";
 
 #[derive(clap::Args)]
 #[command(after_help = ABOUT)]
@@ -28,7 +32,7 @@ pub(crate) struct Args {
     /// The file of checkpoints [default: the pool's name with `.checkpoint` behind it]
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// Keep the file as it was, with `.torn` behind its name
+    /// Keep a copy of the file as it was, with `.torn` behind its name
     #[arg(long)]
     keep_torn: bool,
     /// Print one JSON object
@@ -44,9 +48,17 @@ pub(crate) fn run(args: &Args) -> Result {
     let restored = Pool::restore(&args.pool, args.from.as_deref(), args.keep_torn);
     spinner.finish_and_clear();
     drop(section);
-    let restored = restored.map_err(|error| Failure::at(&args.pool, &error))?;
+    let restored =
+        restored.map_err(|error| Failure::at(&args.pool, &error).reworded(of_restore))?;
     print(args, &restored, was_there)?;
     Ok(Answer::Yes)
+}
+
+/// A sentence of the library for this command, whose only option for the checkpoint is `--from`.
+fn of_restore(text: String) -> String {
+    const OPTIONS: [&str; 2] =
+        ["(`Checkpoints::in_file`, `Checkpoints::beside_pool`)", "(`Checkpoints::in_file`)"];
+    OPTIONS.iter().fold(text, |text, options| text.replace(options, "(`--from`)"))
 }
 
 fn print(args: &Args, restored: &Restored, was_there: bool) -> Result<()> {

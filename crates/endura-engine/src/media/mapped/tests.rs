@@ -281,7 +281,7 @@ fn a_cut_gives_back_the_end_of_the_file() {
         (0..3_u64 << 20).step_by(4096).for_each(|at| {
             assert_eq!(marks(&medium).load((at / 8) as usize, Ordering::Acquire), at + 1);
         });
-        assert!(matches!(medium.grow(4 << 20), Err(Error::Closed)));
+        assert!(matches!(medium.grow(4 << 20), Err(Error::Closed { .. })));
         medium.cut(1 << 20).unwrap();
         assert_eq!((medium.len(), file.metadata().unwrap().len()), (1 << 20, 1 << 20));
         drop(medium);
@@ -310,12 +310,12 @@ fn a_release_leaves_nothing_of_the_file() {
         assert!(is_mapped());
         medium.release();
         assert!(!is_mapped());
-        assert!(matches!(medium.file(), Err(Error::Closed)));
+        assert!(matches!(medium.file(), Err(Error::Closed { .. })));
         // As after a cut, except that the file keeps its length.
         assert_eq!((medium.len(), file.metadata().unwrap().len()), (0, 9 << 20));
         assert_eq!(old.map(|word| word.load(0, Ordering::Acquire)), [0, 0]);
         assert!(Region::new(&medium, 0, 1).is_err());
-        assert!(matches!(medium.grow(10 << 20), Err(Error::Closed)));
+        assert!(matches!(medium.grow(10 << 20), Err(Error::Closed { .. })));
         medium.release();
         drop(medium);
         assert_eq!(marks(&map(&file, false).unwrap()).load(0, Ordering::Acquire), 7);

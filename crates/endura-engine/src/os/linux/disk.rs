@@ -68,7 +68,7 @@ pub(crate) fn extend(file: &File, have: u64, len: u64) -> Result<()> {
             return error;
         }
         match limit(errno, is_allowed) {
-            Some(limit) => Error::Full { need: len - have, free: 0, limit },
+            Some(limit) => Error::full(len - have, 0, limit),
             None => Error::io("extending the pool's file", errno),
         }
     })
@@ -96,7 +96,7 @@ pub(crate) fn fill_holes(file: &File, len: u64, missing: u64) -> Result<bool> {
         Ok(()) => Ok(true),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
         Err(errno) => Err(match limit(errno, true) {
-            Some(limit) => Error::Full { need: missing, free: 0, limit },
+            Some(limit) => Error::full(missing, 0, limit),
             None => Error::io("filling the holes of the pool's file", errno),
         }),
     }

@@ -335,11 +335,11 @@ impl FreeSpace {
         let need = end.saturating_sub(self.length);
         let at_least = end.next_multiple_of(STEP).min(most);
         if at_least > self.limit {
-            return Err(Error::Full { need, free: 0, limit: SpaceLimit::MaxSize });
+            return Err(Error::full(need, 0, SpaceLimit::MaxSize));
         }
         let want = growth::length_for(self.length, end).min(most).min(self.limit.max(at_least));
         let full = |error| match error {
-            Error::Full { free, limit, .. } => Error::Full { need, free, limit },
+            Error::Full { free, limit, .. } => Error::full(need, free, limit),
             other => other,
         };
         self.length = match media.grow(want) {
@@ -368,7 +368,7 @@ impl FreeSpace {
         loose: u64,
     ) -> Result<()> {
         let need = count.saturating_mul(PAGE);
-        let full = Error::Full { need, free: 0, limit: SpaceLimit::MaxSize };
+        let full = Error::full(need, 0, SpaceLimit::MaxSize);
         let next = self.next.checked_add(count).filter(|next| next.checked_mul(PAGE).is_some());
         let next = next.ok_or(full)?;
         if end > self.length {

@@ -102,7 +102,11 @@ impl PoolFile {
         refuse_other_than_file(&facts)?;
         let filesystem = Filesystem::of(&file, access.any_filesystem)?;
         if facts.len() == 0 {
-            return Err(Error::NotAPool { what: "the file is empty", checkpoint: None });
+            return Err(Error::NotAPool {
+                pool: None,
+                what: "the file is empty",
+                checkpoint: None,
+            });
         }
         let superblock = Superblock::read(&file).map_err(|error| match error {
             // A copy that was cut off is not torn.
@@ -319,7 +323,7 @@ fn refuse_other_than_file(facts: &fs::Metadata) -> Result<()> {
     if kind.is_file() {
         Ok(())
     } else if kind.is_dir() {
-        Err(Error::NotAPool { what: A_FOLDER, checkpoint: None })
+        Err(Error::NotAPool { pool: None, what: A_FOLDER, checkpoint: None })
     } else if kind.is_char_device() && is_dax_device(facts.rdev()) {
         Err(Error::Unsupported {
             what: "a raw /dev/dax device; reconfigure it as fsdax, mount ext4 or xfs on it with \
@@ -327,6 +331,7 @@ fn refuse_other_than_file(facts: &fs::Metadata) -> Result<()> {
         })
     } else {
         Err(Error::NotAPool {
+            pool: None,
             what: "it is a device, a socket or a pipe, not a regular file",
             checkpoint: None,
         })

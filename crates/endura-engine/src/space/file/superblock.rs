@@ -292,9 +292,11 @@ impl Superblock {
             (None, None) if field(a, 0) == MAGIC || field(b, 0) == MAGIC => {
                 Err(Error::Corrupt { offset: SUPERBLOCK_A, what: "both superblocks are torn" })
             }
-            (None, None) => {
-                Err(Error::NotAPool { what: "the file does not start like one", checkpoint: None })
-            }
+            (None, None) => Err(Error::NotAPool {
+                pool: None,
+                what: "the file does not start like one",
+                checkpoint: None,
+            }),
         }
     }
 

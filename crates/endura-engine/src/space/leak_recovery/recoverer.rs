@@ -311,7 +311,7 @@ impl<M: Media> LeakRecoverer<M> {
 
     /// Reports that the leak recovery has failed, unless the error is one that every operation returns.
     fn note_end(&self, error: &Error) {
-        let is_told = matches!(error, Error::Closed | Error::Forked | Error::Poisoned);
+        let is_told = matches!(error, Error::Closed { .. } | Error::Forked | Error::Poisoned);
         if let (false, Some(marks)) = (is_told, self.space.allocator.marks()) {
             self.enter(marks, LeakRecoveryState::Failed);
         }

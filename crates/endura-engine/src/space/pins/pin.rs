@@ -148,7 +148,7 @@ impl<M: Media> Space<M> {
         if self.birthplace.is_elsewhere() {
             Error::Forked
         } else if gate & CLOSED != 0 {
-            Error::Closed
+            Error::Closed { pool: self.name() }
         } else if gate & POISONED != 0 {
             self.doubt()
         } else {

@@ -12,9 +12,9 @@ fn a_closed_pool_turns_everybody_away() {
     let space = pool(2);
     assert!(space.close().unwrap());
     assert!(!space.close().unwrap());
-    assert!(matches!(space.pin(), Err(Error::Closed)));
-    assert!(matches!(space.pin_mut(), Err(Error::Closed)));
-    assert!(matches!(space.quiesce(), Err(Error::Closed)));
+    assert!(matches!(space.pin(), Err(Error::Closed { .. })));
+    assert!(matches!(space.pin_mut(), Err(Error::Closed { .. })));
+    assert!(matches!(space.quiesce(), Err(Error::Closed { .. })));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn what_is_under_way_goes_on_in_a_pool_that_is_slowed_down() {
         drop(slowed);
     });
     assert!(space.close().unwrap());
-    assert!(matches!(space.slow_down(), Err(Error::Closed)));
+    assert!(matches!(space.slow_down(), Err(Error::Closed { .. })));
 }
 
 #[test]

@@ -36,5 +36,5 @@ fn a_cursor_notices_that_its_map_or_its_pool_has_gone() {
     assert!(matches!(tree.scan_up(&mut cursor, 2), Err(Error::Dropped)));
     let (tree, mut cursor) = open();
     space.close().unwrap();
-    assert!(matches!(tree.scan_up(&mut cursor, 2), Err(Error::Closed)));
+    assert!(matches!(tree.scan_up(&mut cursor, 2), Err(Error::Closed { .. })));
 }

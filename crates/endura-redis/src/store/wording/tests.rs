@@ -72,7 +72,7 @@ fn errors() -> Vec<Error> {
         types,
         kind.unwrap_err(),
         Error::Corrupt { offset: 4096, what: "a span without a header" },
-        Error::Full { need: 4096, free: 28_672, limit: SpaceLimit::MaxSize },
+        Error::Full { need: 4096, free: 28_672, limit: SpaceLimit::MaxSize, pool: None },
         Error::Locked,
         Error::Forked,
         Error::NeedsRecovery,
@@ -82,8 +82,8 @@ fn errors() -> Vec<Error> {
         Error::Displaced { path: path(), now: Some(Path::new("/srv/other").into()) },
         Error::Version { found: 2, want: 3 },
         Error::UnknownFeatures { bits: 8 },
-        Error::NotAPool { what: "it is a folder", checkpoint: None },
-        Error::NotAPool { what: "the file is empty", checkpoint: None },
+        Error::NotAPool { pool: None, what: "it is a folder", checkpoint: None },
+        Error::NotAPool { pool: None, what: "the file is empty", checkpoint: None },
         Error::Truncated { have: 1, need: 2, checkpoint: None },
         Error::KeyTooLong { len: 2, max: 1 },
         Error::ValueTooLong { len: 2, max: 1 },
@@ -99,7 +99,7 @@ fn errors() -> Vec<Error> {
         Error::MapExists { name: name() },
         Error::Poisoned,
         Error::Dropped,
-        Error::Closed,
+        Error::Closed { pool: None },
         Error::ReclaimStalled { waiting: 110_032 },
         Error::RecursiveUpdate { runs: 3 },
         Error::InsideOperation,
@@ -128,7 +128,7 @@ fn each_error_is_in_the_words_of_the_module() {
 #[test]
 fn a_full_pool_is_the_error_that_clients_know() {
     for error in [
-        Error::Full { need: 1, free: 0, limit: SpaceLimit::DiskFull },
+        Error::Full { need: 1, free: 0, limit: SpaceLimit::DiskFull, pool: None },
         Error::ReclaimStalled { waiting: 1 },
     ] {
         assert!(Failure::from(error).text().starts_with("OOM endura: the "));

@@ -73,7 +73,7 @@ fn maps_of_all_kinds_are_copied_as_they_are() {
             assert!(matches!(old.copy_map("none", &new), Err(Error::NoSuchMap { .. })));
             new.verify().unwrap();
             new.close().unwrap();
-            assert!(matches!(old.copy_map("few", &new), Err(Error::Closed)));
+            assert!(matches!(old.copy_map("few", &new), Err(Error::Closed { .. })));
         }
     }
 }

@@ -83,7 +83,7 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
 
     pub(crate) fn next(&mut self) -> Result<u64> {
         let (need, limit) = (self.bytes, SpaceLimit::MaxSize);
-        self.at.pop().ok_or(Error::Full { need, free: 0, limit })
+        self.at.pop().ok_or(Error::full(need, 0, limit))
     }
 
     /// Takes back a chunk that no other thread has seen.

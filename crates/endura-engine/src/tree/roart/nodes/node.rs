@@ -67,6 +67,9 @@ impl<M> Clone for Node<'_, M> {
 
 impl<M> Copy for Node<'_, M> {}
 
+/// The words of a node of 256 children.
+const WORDS_OF_N256: usize = CHILDREN + 256;
+
 fn words_of(kind: NodeKind) -> usize {
     match kind {
         NodeKind::N48 => INDEX + 32,
@@ -125,12 +128,11 @@ impl<'m, M: Media> Node<'m, M> {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn child_by_byte(media: &M, link: Link, key: &[u8], from: usize) -> Option<Link> {
-        const WORDS: usize = CHILDREN + 256;
         // An empty word may still have the kind. Its offset leads to the superblock, which is not a node.
         if !link.is_to(NodeKind::N256) {
             return None;
         }
-        let (words, &byte) = (Span::<M, WORDS>::within(media, link.at())?, key.get(from)?);
+        let (words, &byte) = (Span::<M, WORDS_OF_N256>::within(media, link.at())?, key.get(from)?);
         // Relaxed, as in `enter`.
         if words.load(META, Ordering::Relaxed) != meta(NodeKind::N256, from) {
             return None;
