@@ -45,13 +45,25 @@ pub(crate) struct Shared {
     pub(crate) pool: endura::Pool,
     maps: Mutex<HashMap<String, Changes>>,
     is_closed: AtomicBool,
+    /// Why the last checkpoint before the close could not be made: see [`failure`](Self::failure).
+    last_failure: Mutex<Option<String>>,
     process: Process,
 }
 
 impl Shared {
     pub(crate) fn new(pool: endura::Pool) -> Self {
         let (is_closed, process) = (AtomicBool::new(false), Process::this());
-        Self { pool, maps: Mutex::default(), is_closed, process }
+        Self { pool, maps: Mutex::default(), is_closed, last_failure: Mutex::default(), process }
+    }
+
+    /// Why the last checkpoint that failed could not be made. A closed pool does not tell, so that a close keeps it here:
+    /// what happened before is logged by another thread, perhaps after the close.
+    pub(crate) fn failure(&self) -> Option<String> {
+        let mut kept = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(stats) = self.pool.stats() {
+            *kept = stats.checkpoints.and_then(|made| made.last_failure).map(|last| last.reason);
+        }
+        kept.clone()
     }
 
     /// Whether the pool was closed through one of its objects.

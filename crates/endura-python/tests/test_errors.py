@@ -280,7 +280,22 @@ def test_files_that_are_no_pools(path, folder):
     assert refused.value.filename == str(folder) and isinstance(refused.value, endura.SystemError)
     path.write_bytes(b"something else" * 1_000)
     raised(endura.Error, endura.open, path, code="not_a_pool")
+    with pytest.raises(endura.Error, match=f"^{re.escape(str(path))}: this is not an endura pool"):
+        endura.open(path)
     assert path.read_bytes() == b"something else" * 1_000
+
+
+def test_errors_of_maps_name_the_pool(path):
+    pool = endura.open(path, max_size=4 << 20)
+    map = pool.map("m", int, bytes)
+    named = f"^{re.escape(str(path))}: "
+    with pytest.raises(endura.Full, match=named):
+        for key in range(1_000):
+            map[key] = b"x" * 65_536
+    pool.close()
+    for call in (lambda: map[0], lambda: len(map), pool.stats):
+        with pytest.raises(endura.Closed, match=named):
+            call()
 
 
 def written(path):

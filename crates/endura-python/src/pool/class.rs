@@ -246,7 +246,10 @@ impl Pool {
     /// Raises an exception if the data may not survive, and warns with `endura.CheckpointWarning` if the pool is closed, but
     /// without a checkpoint of the last writes.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let closed = py.detach(|| self.shared.pool.close());
+        let closed = py.detach(|| {
+            self.shared.failure();
+            self.shared.pool.close()
+        });
         // A close that fails has closed the pool too, except where it could not begin.
         if closed.is_ok() || matches!(self.shared.pool.maps(), Err(Error::Closed { .. })) {
             self.shared.closed();

@@ -46,8 +46,7 @@ impl Known {
     /// Why the last checkpoint failed, in words of Python.
     fn reason(&self) -> Option<String> {
         let shared = self.0.get().and_then(Weak::upgrade)?;
-        let failure = shared.pool.stats().ok()?.checkpoints?.last_failure?;
-        Some(in_python(&failure.reason).into_owned())
+        shared.failure().map(|reason| in_python(&reason).into_owned())
     }
 }
 
