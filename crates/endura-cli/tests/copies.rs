@@ -52,6 +52,10 @@ fn row<'i>(info: &'i str, name: &str) -> &'i str {
     line.expect("a line about it").trim()
 }
 
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn a_pool_is_told_when_and_where_to_make_checkpoints() {
     let place = Place::new();
@@ -60,7 +64,8 @@ fn a_pool_is_told_when_and_where_to_make_checkpoints() {
     assert_eq!(place.all_names(), ["pool", "pool.checkpoint"]);
     let said = works(&["info", pool]);
     assert_eq!(power_loss(&said), "nothing is lost: the pool is closed");
-    assert_eq!(row(&said, "checkpoints"), "every 30 s and one round");
+    assert!(row(&said, "checkpoints").starts_with("every 30 s: while the pool is open,"), "{said}");
+    assert!(in_one_line(&said).contains("a power loss costs that and one round"), "{said}");
     assert!(row(&said, "newest").ends_with(" s old"), "{said}");
     assert!(said.contains("/pool.checkpoint\n"), "{said}");
     works(&["put", pool, "1", "1", "--checkpoint-every", "0.25"]);
@@ -116,6 +121,21 @@ fn a_pool_is_told_when_and_where_to_make_checkpoints() {
     works(&["count", pool, "--checkpoint-file", kept]);
     works(&["drop", pool, "other", "--no-checkpoints", "--checkpoint-file", kept]);
     assert_eq!(place.all_names(), ["pool"]);
+}
+
+/// A refusal names the options that lead to the checkpoint that fits.
+#[test]
+fn a_checkpoint_of_another_time_is_refused_with_the_options_that_choose_another() {
+    let place = Place::new();
+    let (pool, checkpoint) = (&*place.pool(), place.path("pool.checkpoint"));
+    works(&["put", pool, "1", "1"]);
+    let old = fs::read(&checkpoint).expect("a checkpoint");
+    works(&["put", pool, "1", "2"]);
+    works(&["put", pool, "1", "3"]);
+    fs::write(&checkpoint, old).expect("an old checkpoint");
+    let said = ends_with(3, &["put", pool, "1", "4"]);
+    assert!(said.contains("different points in time"), "{said}");
+    assert!(said.contains("choose that (`--checkpoint-file`, `--checkpoint-beside`)"), "{said}");
 }
 
 #[test]
@@ -298,7 +318,7 @@ fn a_backup_is_of_the_pool_or_of_its_checkpoint() {
     place.remove_pool("to");
     let _open = Pool::options().open_existing(pool).expect("the pool");
     let said = ends_with(3, &["backup", pool, to, "--wait", "0"]);
-    assert!(said.contains("in use") && said.contains("--checkpoint-file"), "{said}");
+    assert!(said.contains("open in process") && said.contains("--checkpoint-file"), "{said}");
     assert_eq!(place.all_names(), ["pool"]);
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use endura::{Error, Pool};
+use endura_console::holder;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::{bytes, printable};
@@ -89,11 +90,13 @@ fn copy(args: &Args, bar: &ProgressBar) -> Result<Option<SystemTime>> {
 }
 
 fn in_use(args: &Args, from: &Path) -> Failure {
-    let (path, from) = (args.pool.pool.display(), from.display());
+    let pool = &args.pool.pool;
+    let holder = holder::of(pool).map_or("is in use".to_owned(), |who| format!("is open in {who}"));
+    let (path, from) = (pool.display(), from.display());
     Failure::Pool {
         code: Error::Locked.code(),
         text: format!(
-            "{path}: the pool is in use, and has no checkpoint at {from}: wait for it (--wait), name the file \
+            "{path}: the pool {holder}, and has no checkpoint at {from}: wait for it (--wait), name the file \
              (--checkpoint-file), or have its program make the copy (`Pool::backup`)"
         ),
     }

@@ -175,12 +175,18 @@ fn refuses_writers(problem: &CheckpointProblem) -> bool {
     )
 }
 
-/// When checkpoints are made.
+/// When checkpoints are made, and what they leave to a power loss.
 fn rhythm(kept: &CheckpointStats) -> String {
-    let every = kept.every.map(|every| format!("every {} s and one round", every.as_secs_f64()));
+    let every = kept.every.map(|every| format!("every {} s", every.as_secs_f64()));
     let after = kept.after_bytes.map(|changed| format!("after {} of changes", bytes(changed)));
     let all = [every, after].into_iter().flatten().collect::<Vec<_>>();
-    if all.is_empty() { "on demand".into() } else { all.join(" or ") }
+    match (all.is_empty(), kept.in_memory) {
+        (true, _) => "on demand".into(),
+        (false, true) => all.join(" or "),
+        (false, false) => {
+            all.join(" or ") + ": while the pool is open, a power loss costs that and one round"
+        }
+    }
 }
 
 fn checkpoints_json(kept: &CheckpointStats) -> serde_json::Value {
