@@ -26,11 +26,11 @@ use crate::{Error, Result};
 pub(crate) const BITE: usize = 256;
 
 /// The result of a look into a leaf, from a key on.
-pub(crate) struct Look<L> {
+pub(crate) struct Look<L, K, E> {
     /// The nearest entry.
-    pub(crate) entry: Option<(u64, u64)>,
+    pub(crate) entry: Option<E>,
     /// The key at which the next leaf starts, if there is one.
-    pub(crate) beyond: Option<u64>,
+    pub(crate) beyond: Option<K>,
     /// The state for the second check. It borrows nothing from a pin.
     pub(crate) leaf: L,
     /// Whether the leaf is [quiet](Trust::Quiet), if the caller asked.
@@ -74,6 +74,12 @@ impl Wait {
 pub(crate) trait Leaves<const UP: bool> {
     type Medium: Media;
     type Leaf;
+    /// Where a look begins: at a key, or, if `UP` is false, at it or below it.
+    type Key;
+    type Entry: Copy;
+
+    /// Where the first look begins.
+    fn begin() -> Self::Key;
 
     /// A pin for a look that must establish `trust`.
     fn pin(&self, trust: Trust) -> Result<Guard<'_, Self::Medium>>;
@@ -83,13 +89,13 @@ pub(crate) trait Leaves<const UP: bool> {
     fn space(&self) -> &Space<Self::Medium>;
 
     /// Whether a look at `key` can start without a long preparation.
-    fn is_prepared(&self, key: u64) -> bool {
+    fn is_prepared(&self, key: &Self::Key) -> bool {
         let _ = key;
         true
     }
 
     /// Prepares a look at `key`, outside of pins.
-    fn prepare(&self, key: u64) -> Result<()> {
+    fn prepare(&self, key: &Self::Key) -> Result<()> {
         let _ = key;
         Ok(())
     }
@@ -98,22 +104,21 @@ pub(crate) trait Leaves<const UP: bool> {
     fn look(
         &self,
         guard: &Guard<'_, Self::Medium>,
-        key: u64,
+        key: Self::Key,
         trust: Trust,
-    ) -> Result<Look<Self::Leaf>>;
+    ) -> Result<Look<Self::Leaf, Self::Key, Self::Entry>>;
 
     /// Whether the leaf was empty, from the key of its look on, at every moment since that look.
     fn was_empty(&self, leaf: &Self::Leaf) -> bool;
 
     /// Whether a search misses `entry`, which `leaf` has, although no writer has changed the leaf.
-    fn is_lost(&self, leaf: &Self::Leaf, entry: (u64, u64)) -> Result<bool>;
+    fn is_lost(&self, leaf: &Self::Leaf, entry: Self::Entry) -> Result<bool>;
 }
 
 /// The result of one attempt to find an end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Attempt {
+enum Attempt<E> {
     /// The entry, if there is one.
-    Found(Option<(u64, u64)>),
+    Found(Option<E>),
     /// A writer intervened.
     Disturbed,
     /// A leaf did not become quiet while the look waited.
@@ -132,10 +137,10 @@ pub(crate) enum Choice {
 }
 
 /// The first entry; for `UP` = false the last.
-pub(crate) fn end<const UP: bool>(
-    tree: &impl Leaves<UP>,
+pub(crate) fn end<const UP: bool, T: Leaves<UP>>(
+    tree: &T,
     trust: Trust,
-) -> Result<Option<(u64, u64)>> {
+) -> Result<Option<T::Entry>> {
     loop {
         if let Attempt::Found(answer) =
             try_end(tree, trust).map_err(|error| tree.space().noted(error))?
@@ -146,13 +151,14 @@ pub(crate) fn end<const UP: bool>(
 }
 
 /// Whether the first entry (the last, unless `smallest`) `is_it`, and all leaves up to it are [quiet](Trust::Quiet).
-pub(crate) fn is_end<T>(
+pub(crate) fn is_end<T, E>(
     tree: &T,
     smallest: bool,
-    is_it: impl FnOnce((u64, u64)) -> bool,
+    is_it: impl FnOnce(E) -> bool,
 ) -> Result<Choice>
 where
-    T: Leaves<true> + Leaves<false>,
+    E: Copy,
+    T: Leaves<true, Entry = E> + Leaves<false, Entry = E>,
 {
     let end = match smallest {
         true => try_end::<true, T>(tree, Trust::Quiet)?,
@@ -165,9 +171,9 @@ where
     })
 }
 
-fn try_end<const UP: bool, T: Leaves<UP>>(tree: &T, trust: Trust) -> Result<Attempt> {
-    let begin = if UP { 0 } else { u64::MAX };
-    tree.prepare(begin)?;
+fn try_end<const UP: bool, T: Leaves<UP>>(tree: &T, trust: Trust) -> Result<Attempt<T::Entry>> {
+    let begin = T::begin();
+    tree.prepare(&begin)?;
     let mut guard = tree.pin(trust)?;
     let (mut passed, mut answer, mut retired) = (Vec::new(), None, None);
     let mut next = Some(begin);
@@ -185,7 +191,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(tree: &T, trust: Trust) -> Result<Atte
         }
         next = look.beyond;
         passed.push(look.leaf);
-        let ahead = next.filter(|&key| !tree.is_prepared(key));
+        let ahead = next.as_ref().filter(|key| !tree.is_prepared(key));
         if passed.len().is_multiple_of(BITE) || ahead.is_some() {
             if retired.is_none() {
                 // The number is read before the check below: a leaf that the check still finds in the tree is not in

@@ -19,6 +19,7 @@ mod ends;
 mod entry;
 pub mod fast_fair;
 mod index;
+pub mod key_word;
 pub(crate) mod len;
 mod lock_word;
 pub mod nbtree;

@@ -74,7 +74,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> NumberTree
     }
 
     fn is_end(&self, smallest: bool, key: u64) -> Result<Choice> {
-        map_ends::is_end(self, smallest, |end| end.0 == key)
+        map_ends::is_end(self, smallest, |end: (u64, u64)| end.0 == key)
     }
 
     fn check_entries(
@@ -160,16 +160,16 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
     }
 
     fn first(&self) -> Result<Option<(u64, u64)>> {
-        map_ends::end::<true>(self, Trust::Blind)
+        map_ends::end::<true, _>(self, Trust::Blind)
     }
 
     fn last(&self) -> Result<Option<(u64, u64)>> {
-        map_ends::end::<false>(self, Trust::Blind)
+        map_ends::end::<false, _>(self, Trust::Blind)
     }
 
     fn check_ends(&self) -> Result<()> {
-        map_ends::end::<true>(self, Trust::Checked)?;
-        map_ends::end::<false>(self, Trust::Checked).map(drop)
+        map_ends::end::<true, _>(self, Trust::Checked)?;
+        map_ends::end::<false, _>(self, Trust::Checked).map(drop)
     }
 
     fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {

@@ -89,6 +89,12 @@ where
 {
     type Medium = M;
     type Leaf = Passed;
+    type Key = u64;
+    type Entry = (u64, u64);
+
+    fn begin() -> u64 {
+        if UP { 0 } else { u64::MAX }
+    }
 
     fn pin(&self, trust: Trust) -> Result<Guard<'_, M>> {
         match trust {
@@ -106,15 +112,20 @@ where
         self.open.map()
     }
 
-    fn is_prepared(&self, key: u64) -> bool {
+    fn is_prepared(&self, &key: &u64) -> bool {
         self.meta.roots[split(key).0].load() != Top::NONE
     }
 
-    fn prepare(&self, key: u64) -> Result<()> {
+    fn prepare(&self, &key: &u64) -> Result<()> {
         self.prepare(split(key).0)
     }
 
-    fn look(&self, guard: &Guard<'_, M>, key: u64, trust: Trust) -> Result<Seen<Passed>> {
+    fn look(
+        &self,
+        guard: &Guard<'_, M>,
+        key: u64,
+        trust: Trust,
+    ) -> Result<Seen<Passed, u64, (u64, u64)>> {
         let (partition, local) = split(key);
         let place = self.place_to_read(guard, partition, local)?;
         if trust == Trust::Quiet {

@@ -12,6 +12,7 @@ use crate::tree::record_tree::scan::Cursor;
 use crate::tree::record_tree::tree::{RecordTree, number_of, number_of_key, record_at, record_of};
 use crate::tree::record_tree::upkeep::check_record;
 use crate::tree::records::basis::Basis;
+use crate::tree::records::linking::{write, write_from};
 use crate::tree::records::record::Record;
 use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCheck};
 use crate::{Error, Result};
@@ -117,7 +118,7 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
     ) -> Result<()> {
         let space = self.open_map().space();
         self.with_room(&mut || {
-            self.write(key, Basis::Shown, None, &mut |old: Option<Bytes<'_>>| {
+            write(self, key, Basis::Shown, None, &mut |old: Option<Bytes<'_>>| {
                 let change = space.parked(|| decide(old));
                 (!space.is_elsewhere()).then_some(change)
             })
@@ -130,7 +131,7 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
         mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
         self.with_room(&mut || {
-            self.write(key, Basis::Value, None, &mut |old: Option<Bytes<'_>>| Some(decide(old)))
+            write(self, key, Basis::Value, None, &mut |old: Option<Bytes<'_>>| Some(decide(old)))
         })
     }
 
@@ -143,9 +144,9 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
         &self,
         key: &[u8],
         len: usize,
-        mut write: impl FnMut(&mut dyn io::Write) -> Result<()>,
+        mut fill: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()> {
-        self.with_room(&mut || self.write_from(key, len, &mut write))
+        self.with_room(&mut || write_from(self, key, len, &mut fill))
     }
 
     fn scan_up(
@@ -220,7 +221,7 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
                 let mut is_taken = false;
                 // A decision is valid for this record only. The turn may have ended because another operation removed
                 // the record: then no other record in its place may be removed.
-                self.write(key, Basis::Record, Some(turn), &mut |old: Option<Bytes<'_>>| {
+                write(self, key, Basis::Record, Some(turn), &mut |old: Option<Bytes<'_>>| {
                     is_taken = old.is_some_and(|old| old == *value) && decide();
                     Some(if is_taken { ByteChange::Remove } else { ByteChange::Keep })
                 })?;

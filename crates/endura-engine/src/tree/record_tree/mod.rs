@@ -5,7 +5,7 @@
 //! one word, and an update exchanges that word. A key of up to 8 bytes is the number that its bytes form, zeros behind
 //! them, so that numbers sort as the keys do. The keys of one map have one length.
 //!
-//! Here live the [`RecordTree`] (`tree`), its writes (`write`), its scans (`scan`), and walks over all records (`upkeep`).
+//! Here live the [`RecordTree`] (`tree`), the search and the change of a write (`write`), its scans (`scan`), and walks over all records (`upkeep`).
 //! This module may use what `tree` may use, `records`, and what all trees of numbers share, but no tree of its own choice.
 //!
 //! # A write

@@ -34,6 +34,12 @@ where
 {
     type Medium = M;
     type Leaf = Passed;
+    type Key = u64;
+    type Entry = (u64, u64);
+
+    fn begin() -> u64 {
+        if UP { 0 } else { u64::MAX }
+    }
 
     fn pin(&self, _: Trust) -> Result<Guard<'_, M>> {
         self.open.pin()
@@ -47,7 +53,12 @@ where
         self.open.map()
     }
 
-    fn look(&self, guard: &Guard<'_, M>, key: u64, trust: Trust) -> Result<Look<Passed>> {
+    fn look(
+        &self,
+        guard: &Guard<'_, M>,
+        key: u64,
+        trust: Trust,
+    ) -> Result<Look<Passed, u64, (u64, u64)>> {
         let mut trail = Trail::default();
         let at = self.descend_to_leaf(guard, &mut trail, key)?;
         let generation = guard.space().generation();

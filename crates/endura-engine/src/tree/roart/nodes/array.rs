@@ -13,9 +13,10 @@ use crate::media::{LINE, Media, Ordering, Region};
 use crate::space::Guard;
 use crate::{Error, Result};
 
+use crate::tree::records::fingerprint::Fingerprint;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::lock::{LOCK, LockWord};
-use crate::tree::roart::nodes::word::{ArrayKind, Fingerprint, Slot};
+use crate::tree::roart::nodes::word::{ArrayKind, Slot};
 
 const META: usize = 1;
 pub(crate) const FINGERPRINTS: usize = 2;

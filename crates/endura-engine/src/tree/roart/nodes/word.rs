@@ -9,8 +9,8 @@
 //! A word whose offset is 0 is empty, whatever else it holds: a crash may leave the byte or the fingerprint of the old
 //! child. DIRTY says that the word may not be durable yet.
 
-use crate::cpu::crc32c;
 use crate::media::LINE;
+use crate::tree::records::fingerprint::Fingerprint;
 use crate::{Error, Result};
 
 pub(crate) const DIRTY: u64 = 1;
@@ -133,24 +133,6 @@ impl LinkKind {
             6..14 => Some(Self::Array(ArrayKind(code as u8 - ArrayKind::FIRST))),
             _ => None,
         }
-    }
-}
-
-/// A fingerprint of 16 bits, which differs for most keys of an array. It is part of the format: a function of the key's
-/// bytes that is the same on every machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fingerprint(pub(crate) u16);
-
-impl Fingerprint {
-    #[inline]
-    pub(crate) fn of(key: &[u8]) -> Self {
-        let sum = crc32c::append(0, key);
-        Self((sum ^ sum >> 16) as u16)
-    }
-
-    /// The bits of the fingerprint that fit beside the offset of a record in a node's word.
-    fn hint(self) -> u64 {
-        u64::from(self.0) & 0xF
     }
 }
 
@@ -304,13 +286,6 @@ mod tests {
             assert!(slot.link(9).admits(fingerprint));
             assert_eq!(slot.link(9), Link::record(4096, fingerprint, 9));
         }
-    }
-
-    /// The format of a pool depends on the fingerprints.
-    #[test]
-    fn fingerprints_never_change() {
-        assert_eq!(Fingerprint::of(b""), Fingerprint(0));
-        assert_eq!(Fingerprint::of(b"123456789"), Fingerprint(0xE306 ^ 0x9283));
     }
 
     #[test]

@@ -8,11 +8,12 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::{Guard, Space};
 
+use crate::tree::records::fingerprint::Fingerprint;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
 use crate::tree::roart::nodes::sample::{Reached, Sample};
-use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind};
+use crate::tree::roart::nodes::word::{Link, LinkKind};
 use crate::tree::roart::path::attempt::{Attempt, LockWords};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;

@@ -8,10 +8,11 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::Guard;
 
+use crate::tree::records::fingerprint::Fingerprint;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{Node, Prefix};
-use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind, NodeKind};
+use crate::tree::roart::nodes::word::{Link, LinkKind, NodeKind};
 use crate::tree::roart::path::descend::step;
 
 /// Where a search continues after a node.

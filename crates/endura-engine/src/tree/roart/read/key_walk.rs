@@ -11,15 +11,16 @@ use crate::Result;
 use crate::media::{LINE, Media};
 
 use crate::tree::records::bound::is_within;
+use crate::tree::records::fingerprint::Fingerprint;
 use crate::tree::records::record::Record;
+use crate::tree::records::scan::noted::Batch;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::{Entered, TWICE};
 use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
 use crate::tree::roart::nodes::sample::{Reached, Sample};
 use crate::tree::roart::nodes::sort::Sorted;
-use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind};
-use crate::tree::roart::read::noted::Batch;
+use crate::tree::roart::nodes::word::{Link, LinkKind};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
@@ -165,7 +166,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
     }
 
     /// Notes at least `want` entries, unless there are fewer.
-    pub(crate) fn note(&mut self, out: &mut Batch, want: usize) -> Result<()> {
+    pub(crate) fn note(&mut self, out: &mut Batch<LockWord>, want: usize) -> Result<()> {
         let end = out.len() + want;
         while out.len() < end
             && let Some(frame) = self.path.last_mut()
@@ -215,7 +216,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         version: LockWord,
         link: Link,
         is_border: bool,
-        out: &mut Batch,
+        out: &mut Batch<LockWord>,
     ) -> Result<()> {
         let (media, from) = (node.words().media(), node.depth() + 1);
         match link.kind()? {
@@ -254,7 +255,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         node: &Node<'g, M>,
         array: &Array<'g, M>,
         is_border: bool,
-        out: &mut Batch,
+        out: &mut Batch<LockWord>,
     ) -> Result<()> {
         let (start, generation) = (out.len(), self.tree.open.space().generation());
         let (mut version, mut from) = (array.version(), node.depth() + 1);
@@ -283,7 +284,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         array: &Array<'g, M>,
         version: LockWord,
         from: usize,
-        out: &mut Batch,
+        out: &mut Batch<LockWord>,
     ) -> Result<LockWord> {
         let (start, generation) = (out.len(), self.tree.open.space().generation());
         let mut now = version;
@@ -307,7 +308,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         array: &Array<'g, M>,
         from: usize,
         start: usize,
-        out: &mut Batch,
+        out: &mut Batch<LockWord>,
     ) -> Result<()> {
         let (media, end) = (array.words().media(), out.len());
         // Most scans start at a key that is present, or after one: the fingerprints find its place, and no other record

@@ -3,6 +3,4 @@
 pub(crate) mod ends;
 pub(crate) mod key_walk;
 pub(crate) mod many;
-pub(crate) mod noted;
-pub(crate) mod one_by_one;
 pub(crate) mod scan;

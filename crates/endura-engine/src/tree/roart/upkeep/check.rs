@@ -6,13 +6,14 @@ use crate::space::Guard;
 use crate::tree::TreeCheck;
 use crate::{Error, Result};
 
+use crate::tree::records::fingerprint::Fingerprint;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::TWICE;
 use crate::tree::roart::nodes::lock::{LOCK, LockWord, check_lock};
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
 use crate::tree::roart::nodes::root::root_node;
-use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind, Slot};
+use crate::tree::roart::nodes::word::{Link, LinkKind, Slot};
 use crate::tree::roart::path::descend::{Care, Sought, find};
 
 /// A chunk that a walk has reached.

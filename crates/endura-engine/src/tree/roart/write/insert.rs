@@ -5,13 +5,14 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::Guard;
 
+use crate::tree::records::fingerprint::Fingerprint;
 use crate::tree::records::fresh::Fresh;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::lock::{LOCK, Locked};
 use crate::tree::roart::nodes::node::{EOK, NewNode, Node};
 use crate::tree::roart::nodes::publish::{announce, publish};
-use crate::tree::roart::nodes::word::{Fingerprint, Link, NodeKind, Slot};
+use crate::tree::roart::nodes::word::{Link, NodeKind, Slot};
 use crate::tree::roart::path::attempt::Entered;
 use crate::tree::roart::path::descend::{Sought, Spot};
 use crate::tree::roart::techniques::Techniques;

@@ -1,4 +1,4 @@
-//! The records that a scan has noted: their offsets, and the nodes or arrays that held them.
+//! The records that a scan has noted: their offsets, and the chunks that held them, such as leaves.
 
 use std::ops::ControlFlow;
 
@@ -6,10 +6,15 @@ use crate::Result;
 use crate::media::{Media, Region};
 
 use crate::tree::records::record::Record;
-use crate::tree::roart::nodes::lock::LockWord;
 
 /// How many entries before its turn a record is prefetched.
 pub(crate) const DISTANCE: usize = 12;
+
+/// The version of a chunk that holds offsets of records.
+pub(crate) trait HolderVersion: Copy + Send {
+    /// Whether no writer has changed the chunk since the version was read, and none was at work on it then.
+    fn still_holds<M: Media>(self, holder: &Region<'_, M>) -> bool;
+}
 
 /// The result of showing the next records.
 pub(crate) enum BatchShown {
@@ -24,10 +29,9 @@ pub(crate) enum BatchShown {
 }
 
 /// Records in key order. The first `passed` of them were shown.
-#[derive(Default)]
-pub(crate) struct Batch {
+pub(crate) struct Batch<V> {
     records: Vec<u64>,
-    runs: Vec<Run>,
+    runs: Vec<Run<V>>,
     /// The number of records shown.
     passed: usize,
     /// The number of runs shown.
@@ -36,16 +40,22 @@ pub(crate) struct Batch {
     likely: u64,
 }
 
-/// Consecutive records that were noted together: in one node or array, at one moment.
+/// Consecutive records that were noted together: in one chunk, at one moment.
 #[derive(Clone, Copy)]
-struct Run {
+struct Run<V> {
     holder: u64,
-    version: LockWord,
+    version: V,
     /// One past the last record.
     end: usize,
 }
 
-impl Batch {
+impl<V> Default for Batch<V> {
+    fn default() -> Self {
+        Self { records: Vec::new(), runs: Vec::new(), passed: 0, passed_runs: 0, likely: 0 }
+    }
+}
+
+impl<V: HolderVersion> Batch<V> {
     pub(crate) fn clear(&mut self) {
         self.records.clear();
         self.runs.clear();
@@ -109,7 +119,7 @@ impl Batch {
 
     /// Records the holder, and its version, of the records noted since the last call.
     #[inline]
-    pub(crate) fn held_by(&mut self, holder: u64, version: LockWord) {
+    pub(crate) fn held_by(&mut self, holder: u64, version: V) {
         let end = self.records.len();
         if self.runs.last().map_or(0, |run| run.end) < end {
             self.runs.push(Run { holder, version, end });
@@ -125,7 +135,7 @@ impl Batch {
             self.passed += 1;
         }
         // Also passes the run whose last record was the last one that the call before has shown.
-        let is_passed = |run: &Run| run.end <= self.passed;
+        let is_passed = |run: &Run<V>| run.end <= self.passed;
         while self.runs.get(self.passed_runs).is_some_and(is_passed) {
             self.passed_runs += 1;
         }
@@ -134,7 +144,7 @@ impl Batch {
 
     /// The next record, its holder, and the version that the holder had when the record was noted.
     #[inline(always)]
-    pub(crate) fn next(&self) -> Option<(u64, u64, LockWord)> {
+    pub(crate) fn next(&self) -> Option<(u64, u64, V)> {
         let mut runs = self.runs.get(self.passed_runs..)?.iter();
         // The call before may have passed the last record of a run.
         let run = runs.find(|run| run.end > self.passed)?;
