@@ -10,8 +10,8 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A FAST & FAIR B+-tree, for keys of at most 8 bytes. Values of more lie in records. It is entirely in the pool, restarts in
-    /// microseconds, and scans fastest.
+    /// A FAST & FAIR B+-tree, for keys and values of any type. Keys and values of at most 8 bytes lie in its nodes, others in
+    /// records. It is entirely in the pool, restarts in microseconds, and scans fastest.
     FastFair,
     /// An NBTree, for keys of at most 8 bytes. Values of more lie in records. Its writers never wait, except that pops take turns
     /// and an insert may wait for a pop. An insert, update or remove writes one cache line, besides the record. Its inner nodes are in DRAM, and
@@ -34,7 +34,7 @@ impl Kind {
         Self::ALL.into_iter()
     }
 
-    /// Whether maps of this kind hold only keys of at most 8 bytes.
+    /// Whether the nodes of this kind hold keys and values of at most 8 bytes themselves, without records.
     pub const fn holds_words(self) -> bool {
         match self {
             Self::FastFair | Self::NbTree => true,

@@ -43,10 +43,10 @@ pub(crate) struct RoundOutcome {
 }
 
 impl Campaign {
-    /// Creates the pool.
+    /// Creates the pool. (`kind`: and whether its keys are byte strings.)
     pub(crate) fn begin(
         pool: PathBuf,
-        kind: Kind,
+        kind: (Kind, bool),
         media: MediaArgs,
         threads: usize,
         seed: u64,

@@ -41,6 +41,9 @@ pub(crate) struct Args {
     pub(crate) json: bool,
     #[command(flatten)]
     kind: KindArgs,
+    /// Byte strings as keys and values (nbtree has none; those of roart always are)
+    #[arg(long)]
+    strings: bool,
     #[command(flatten)]
     media: MediaArgs,
     #[command(flatten)]
@@ -78,7 +81,8 @@ fn rounds(args: &Args, pool: &Path) -> Result<Report> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
     let (threads, checkpoints) = (args.threads as usize, args.checkpoints.choice());
     let kind = args.kind.kind();
-    let mut campaign = Campaign::begin(pool.into(), kind, args.media, threads, seed, checkpoints)?;
+    let of = (kind, args.strings);
+    let mut campaign = Campaign::begin(pool.into(), of, args.media, threads, seed, checkpoints)?;
     let mut report = Report::new(kind, seed, args.threads);
     let window = Duration::from_millis(args.min_ms)..=Duration::from_millis(args.max_ms);
     let bar = progress::bar(args.rounds, "kills");

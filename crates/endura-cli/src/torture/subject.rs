@@ -14,14 +14,22 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// Opens the map of `pool`; creates it with `kind` if there is none.
-    pub(super) fn open(pool: &Pool, kind: Option<Kind>) -> Result<Self> {
-        let found = pool.maps()?.into_iter().find(|map| map.name == MAP).and_then(|map| map.kind);
-        let kind = kind.or(found).ok_or_else(|| Error::NoSuchMap { name: MAP.into() })?;
+    /// Creates the map of `pool`, of this kind: of byte strings, if that is wanted, or if the kind has no nodes for numbers.
+    pub(super) fn create(pool: &Pool, kind: Kind, strings: bool) -> Result<Self> {
         let options = MapOptions::new().kind(kind);
-        match kind.holds_words() {
-            true => pool.map_with(MAP, options).map(Self::Numbers),
-            false => pool.map_with(MAP, options).map(Self::Strings),
+        match strings || !kind.holds_words() {
+            true => pool.map_with(MAP, options).map(Self::Strings),
+            false => pool.map_with(MAP, options).map(Self::Numbers),
+        }
+    }
+
+    /// Opens the map of `pool`.
+    pub(super) fn open(pool: &Pool) -> Result<Self> {
+        let found = pool.maps()?.into_iter().find(|map| map.name == MAP);
+        let map = found.ok_or_else(|| Error::NoSuchMap { name: MAP.into() })?;
+        match map.types.key == "u64" {
+            true => pool.map(MAP).map(Self::Numbers),
+            false => pool.map(MAP).map(Self::Strings),
         }
     }
 

@@ -17,14 +17,14 @@ pub(super) struct Open {
 
 /// Creates an empty map in a new pool at `path`.
 pub(super) fn create(
-    kind: Kind,
+    (kind, strings): (Kind, bool),
     path: &Path,
     media: MediaArgs,
     checkpoints: Option<Checkpoints>,
 ) -> Result<()> {
     // The pool keeps the choice of checkpoints, and each writer inherits it.
     let pool = with_checkpoints(media.options(), checkpoints).create_new(path)?;
-    let made = Subject::open(&pool, Some(kind)).and_then(|_| pool.close().map(drop));
+    let made = Subject::create(&pool, kind, strings).and_then(|_| pool.close().map(drop));
     if made.is_err() {
         // A pool without a map is useless.
         forget_checkpoints(&pool);
@@ -48,7 +48,7 @@ impl Open {
             Err(Error::NeedsRecovery) => options.open_existing(path)?,
             other => other?,
         };
-        Ok(Self { map: Subject::open(&pool, None)?, pool })
+        Ok(Self { map: Subject::open(&pool)?, pool })
     }
 
     /// Verifies everything; returns the number of pending repairs.

@@ -234,7 +234,7 @@ mod tests {
         fn new(kind: Kind) -> Self {
             let dir = tempfile::tempdir().expect("a temporary folder");
             let pool = endura::Pool::options().create_new(dir.path().join("pool")).expect("a pool");
-            let map = Subject::open(&pool, Some(kind)).expect("a map");
+            let map = Subject::create(&pool, kind, false).expect("a map");
             let empty = BTreeMap::new();
             let mut expected = Expected::new(&empty, THREADS);
             let mut last = None;

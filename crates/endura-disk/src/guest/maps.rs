@@ -1,4 +1,4 @@
-//! The maps of the pool: one of each kind, among which the steps are dealt.
+//! The maps of the pool: one of each kind, and of each way in which a kind holds entries, among which the steps are dealt.
 
 use endura::{Error, Kind, Map, MapOptions, Pool};
 
@@ -9,9 +9,13 @@ pub(super) struct Maps {
     fast_fair: Map<u64, u64>,
     nbtree: Map<u64, u64>,
     roart: Map<[u8], [u8]>,
+    records: Map<u64, [u8]>,
+    strings: Map<[u8], [u8]>,
 }
 
-/// The most that a value in the ROART tree repeats its number.
+/// The number of maps.
+const MAPS: u32 = 5;
+/// The most that a value in a record repeats its number.
 const REPEATS: u32 = 40;
 
 impl Maps {
@@ -21,24 +25,30 @@ impl Maps {
             fast_fair: pool.map_with("fast-fair", kind(Kind::FastFair))?,
             nbtree: pool.map_with("nbtree", kind(Kind::NbTree))?,
             roart: pool.map_with("roart", kind(Kind::Roart))?,
+            records: pool.map_with("records", kind(Kind::FastFair))?,
+            strings: pool.map_with("strings", kind(Kind::FastFair))?,
         })
     }
 
     pub(super) fn insert(&self, step: Step, seen: u32) -> Result<(), Error> {
         let (key, value) = (step.key(), step.value(seen));
-        match step.position % 3 {
+        match step.position % MAPS {
             0 => self.fast_fair.put(key, value).map(drop),
             1 => self.nbtree.put(key, value).map(drop),
-            _ => self.roart.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
+            2 => self.roart.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
+            3 => self.records.put(key, &repeated(step, value)).map(drop),
+            _ => self.strings.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
         }
     }
 
     pub(super) fn remove(&self, step: Step) -> Result<(), Error> {
         let key = step.key();
-        match step.position % 3 {
+        match step.position % MAPS {
             0 => self.fast_fair.delete(key).map(drop),
             1 => self.nbtree.delete(key).map(drop),
-            _ => self.roart.delete(&key.to_be_bytes()).map(drop),
+            2 => self.roart.delete(&key.to_be_bytes()).map(drop),
+            3 => self.records.delete(key).map(drop),
+            _ => self.strings.delete(&key.to_be_bytes()).map(drop),
         }
     }
 
@@ -47,7 +57,7 @@ impl Maps {
         let mut all = Entries::default();
         let mut add = |map, key, value| {
             let step = all.add(key, value)?;
-            match step.position % 3 == map {
+            match step.position % MAPS == map {
                 true => Ok(step),
                 false => Err(format!("{step:?} is in another map")),
             }
@@ -58,16 +68,26 @@ impl Maps {
                 add(map, key, value)?;
             }
         }
-        for entry in &self.roart {
-            let (key, value) = entry.map_err(|error| error.to_string())?;
-            let number = |bytes: &[u8]| Some(u64::from_be_bytes(*bytes.first_chunk::<8>()?));
-            let (Some(key), Some(first)) = (number(&key), number(&value)) else {
-                return Err("an entry of the ROART tree is too short".into());
+        let number = |bytes: &[u8]| Some(u64::from_be_bytes(*bytes.first_chunk::<8>()?));
+        let mut add_record = |map, key, value: Vec<u8>| {
+            let (Some(key), Some(first)) = (key, number(&value)) else {
+                return Err("an entry is too short".to_owned());
             };
-            let step = add(2, key, first)?;
-            if value != repeated(step, first) {
-                return Err(format!("{step:?} has a torn value"));
+            let step = add(map, key, first)?;
+            match value == repeated(step, first) {
+                true => Ok(()),
+                false => Err(format!("{step:?} has a torn value")),
             }
+        };
+        for (map, tree) in [(2, &self.roart), (4, &self.strings)] {
+            for entry in tree {
+                let (key, value) = entry.map_err(|error| error.to_string())?;
+                add_record(map, number(&key), value)?;
+            }
+        }
+        for entry in &self.records {
+            let (key, value) = entry.map_err(|error| error.to_string())?;
+            add_record(3, Some(key), value)?;
         }
         Ok(all)
     }

@@ -4,14 +4,15 @@
 use std::io;
 use std::ops::{Bound, ControlFlow};
 
-use super::sizes::{NarrowLeaves, NbTree, Wide};
+use super::sizes::{FairBytes, NarrowLeaves, NbTree, Wide};
 use crate::media::{Mapped, Media};
 use crate::space::Guard;
 use crate::tree::byte_range::ByteRange;
 use crate::tree::len::check_len;
 use crate::tree::record_tree::{self, RecordTree};
 use crate::tree::{
-    ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped, fast_fair, nbtree, roart,
+    ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped, fast_fair, fast_fair_bytes,
+    nbtree, roart,
 };
 use crate::{Error, Result};
 
@@ -19,6 +20,8 @@ use crate::{Error, Result};
 pub enum ByteTree<M: Media> {
     /// ROART.
     Roart(roart::Tree<M>),
+    /// FAST & FAIR of byte strings.
+    FairBytes(FairBytes<M>),
     /// FAST & FAIR of numbers, with records.
     Wide(RecordTree<Wide<M>>),
     /// FAST & FAIR of numbers with smaller leaves, with records.
@@ -32,6 +35,7 @@ macro_rules! on_tree {
     ($any:expr, $tree:ident => $body:expr) => {
         match $any {
             ByteTree::Roart($tree) => $body,
+            ByteTree::FairBytes($tree) => $body,
             ByteTree::Wide($tree) => $body,
             ByteTree::NarrowLeaves($tree) => $body,
             ByteTree::NbTree($tree) => $body,
@@ -144,6 +148,7 @@ impl ByteTree<Mapped> {
     pub fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Strings {
         match self {
             Self::Roart(_) => Strings::Roart(ByteRange::new(from, to)),
+            Self::FairBytes(_) => Strings::FairBytes(ByteRange::new(from, to)),
             Self::Wide(_) | Self::NarrowLeaves(_) => Strings::FastFair(ByteRange::new(from, to)),
             Self::NbTree(_) => Strings::NbTree(ByteRange::new(from, to)),
         }
@@ -154,9 +159,11 @@ impl ByteTree<Mapped> {
 pub enum Strings {
     /// A range of ROART.
     Roart(ByteRange<roart::Cursor>),
-    /// A range of FAST & FAIR.
+    /// A range of FAST & FAIR of byte strings.
+    FairBytes(ByteRange<fast_fair_bytes::Cursor>),
+    /// A range of FAST & FAIR of numbers, with records.
     FastFair(ByteRange<record_tree::Cursor<fast_fair::Cursor>>),
-    /// A range of NBTree.
+    /// A range of NBTree of numbers, with records.
     NbTree(ByteRange<record_tree::Cursor<nbtree::Cursor>>),
 }
 
@@ -165,6 +172,7 @@ macro_rules! on_range {
     ($any:expr, $range:expr, $tree:ident, $keys:ident => $body:expr) => {
         match ($any, $range) {
             (ByteTree::Roart($tree), Strings::Roart($keys)) => $body,
+            (ByteTree::FairBytes($tree), Strings::FairBytes($keys)) => $body,
             (ByteTree::Wide($tree), Strings::FastFair($keys)) => $body,
             (ByteTree::NarrowLeaves($tree), Strings::FastFair($keys)) => $body,
             (ByteTree::NbTree($tree), Strings::NbTree($keys)) => $body,
@@ -183,6 +191,7 @@ impl Strings {
     pub fn skip_to(&mut self, from: Option<Vec<u8>>) {
         match self {
             Self::Roart(keys) => keys.skip_to(from),
+            Self::FairBytes(keys) => keys.skip_to(from),
             Self::FastFair(keys) => keys.skip_to(from),
             Self::NbTree(keys) => keys.skip_to(from),
         }

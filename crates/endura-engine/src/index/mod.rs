@@ -10,6 +10,7 @@
 
 mod bytes;
 mod fast_fair;
+mod fast_fair_bytes;
 mod form;
 mod leak_recovery;
 mod nbtree;
@@ -25,7 +26,7 @@ mod words;
 pub use bytes::{ByteTree, Strings};
 pub use form::Entries;
 pub(crate) use leak_recovery::Background;
-pub use sizes::{NarrowLeaves, NbTree, NodeLayout, Wide, default_layout};
+pub use sizes::{FairBytes, NarrowLeaves, NbTree, NodeLayout, Wide, default_layout};
 pub use tree::Tree;
 pub(crate) use void_locks::ready_locks;
 pub use words::{WordTree, Words};

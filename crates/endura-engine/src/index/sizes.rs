@@ -2,12 +2,14 @@
 
 use crate::media::{DIRTY_GRAIN, Media};
 use crate::tree::fast_fair::{self, LineBinary};
-use crate::tree::nbtree;
+use crate::tree::{fast_fair_bytes, nbtree};
 
 /// Words of an inner node and of a leaf of [`Wide`].
 pub(super) const WIDE: (usize, usize) = (256, 128);
 /// Words of an inner node and of a leaf of [`NarrowLeaves`].
 pub(super) const NARROW_LEAVES: (usize, usize) = (128, 64);
+/// Words of an inner node and of a leaf of [`FairBytes`]: 1 KiB each, 56 slots.
+pub(super) const BYTE_NODES: (usize, usize) = (128, 128);
 /// Words of a block of [`NbTree`]: 1 KiB, 63 entries.
 pub(super) const BLOCK: usize = 128;
 /// Children of an inner node of [`NbTree`].
@@ -16,7 +18,7 @@ const FANOUT: usize = 64;
 // On media that need no flushes, the records of a node are moved line by line and the node is flushed once at the end.
 // A checkpoint copies flushed pages of DIRTY_GRAIN bytes. So a node must be inside one such page.
 const _: () = {
-    let sizes = [WIDE.0, WIDE.1, NARROW_LEAVES.0, NARROW_LEAVES.1];
+    let sizes = [WIDE.0, WIDE.1, NARROW_LEAVES.0, NARROW_LEAVES.1, BYTE_NODES.0, BYTE_NODES.1];
     let mut i = 0;
     while i < sizes.len() {
         assert!(DIRTY_GRAIN.is_multiple_of(8 * sizes[i] as u64));
@@ -28,6 +30,8 @@ const _: () = {
 pub type Wide<M> = fast_fair::Tree<M, { WIDE.0 }, { WIDE.1 }, LineBinary>;
 /// A FAST & FAIR tree of [`NodeLayout::NarrowLeaves`].
 pub type NarrowLeaves<M> = fast_fair::Tree<M, { NARROW_LEAVES.0 }, { NARROW_LEAVES.1 }, LineBinary>;
+/// A FAST & FAIR tree of byte strings.
+pub type FairBytes<M> = fast_fair_bytes::Tree<M, { BYTE_NODES.0 }, { BYTE_NODES.1 }>;
 /// An NBTree.
 pub type NbTree<M> = nbtree::Tree<M, BLOCK, FANOUT>;
 

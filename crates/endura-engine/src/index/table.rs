@@ -1,6 +1,7 @@
 //! The structures that this build knows.
 
 use super::fast_fair::{NarrowNodes, Nodes, WideNodes};
+use super::fast_fair_bytes::ByteNodes;
 use super::form::Entries;
 use super::nbtree::Blocks;
 use super::recorded::Recorded;
@@ -13,12 +14,12 @@ use crate::space::MapState;
 use crate::{Error, Result};
 
 /// Every structure that this build knows.
-fn all<M: Media>() -> [&'static dyn Structure<M>; 7] {
+fn all<M: Media>() -> [&'static dyn Structure<M>; 8] {
     const WIDE: &WideNodes = &Nodes;
     const NARROW: &NarrowNodes = &Nodes;
     const WIDE_RECORDED: &Recorded<WideNodes> = &Recorded(Nodes);
     const NARROW_RECORDED: &Recorded<NarrowNodes> = &Recorded(Nodes);
-    [WIDE, NARROW, WIDE_RECORDED, NARROW_RECORDED, &Blocks, &Recorded(Blocks), &Radix]
+    [WIDE, NARROW, WIDE_RECORDED, NARROW_RECORDED, &ByteNodes, &Blocks, &Recorded(Blocks), &Radix]
 }
 
 /// The structure of a map, if this build knows it.

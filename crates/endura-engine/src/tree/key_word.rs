@@ -10,8 +10,8 @@
 //! any prefix.
 //!
 //! The *separator* of a word is the smallest key whose word is not smaller. It is P and as many bytes as the digit says. A
-//! key is at or above a separator exactly if its word is at or above that of the separator, provided that the separator is
-//! [decided](is_decided) under P.
+//! key is at or above a separator exactly if its word is at or above that of the separator, provided that P leaves few enough
+//! bytes of the separator ([`shortest_prefix`]).
 
 use std::cmp::Ordering;
 
@@ -97,32 +97,45 @@ pub(crate) fn shortest_prefix<K: KeyWord>(separator: &[u8]) -> usize {
     separator.len().saturating_sub(held)
 }
 
+/// The word with the fewest bytes above `before` and at or below `at`: of two keys that begin with the prefix. The two words
+/// must differ.
+pub(crate) fn shortest_word<K: KeyWord>(before: u64, at: u64) -> u64 {
+    let bytes = at >> DIGIT;
+    for len in 0..=K::BYTES as u32 {
+        let word = bytes >> (56 - 8 * len) << (56 - 8 * len) << DIGIT | u64::from(1 + len);
+        if word > before && word <= at {
+            return word;
+        }
+    }
+    at
+}
+
+/// How many bytes the separator of a word has behind the prefix.
+pub(crate) fn separator_len(word: u64) -> usize {
+    ((word & ((1 << DIGIT) - 1)) as usize).saturating_sub(1)
+}
+
+/// The separator of a word of a key that begins with the prefix.
+pub(crate) fn separator<K: KeyWord>(prefix: &[u8], word: u64) -> Vec<u8> {
+    let (len, bytes) = (separator_len(word), (word >> DIGIT << 8).to_be_bytes());
+    let mut key = prefix.to_vec();
+    key.extend_from_slice(&bytes[..len.min(K::BYTES)]);
+    if len > K::BYTES {
+        key.push(0);
+    }
+    key
+}
+
 /// The shortest key that is above `before` and at or below `at`, which come in this order.
 pub(crate) fn shortest_between<'k>(before: &[u8], at: &'k [u8]) -> &'k [u8] {
     &at[..common(before, at) + 1]
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    /// The separator of a word, as the page above defines it.
-    fn separator<K: KeyWord>(prefix: &[u8], word: u64) -> Option<Vec<u8>> {
-        let digit = (word & 0xF) as usize;
-        let bytes = (word >> DIGIT << 8).to_be_bytes();
-        let mut key = prefix.to_vec();
-        match digit {
-            _ if word == ABOVE || word == 0 => return None,
-            some if some - 1 <= K::BYTES => key.extend(&bytes[..some - 1]),
-            _ => {
-                key.extend(&bytes[..K::BYTES]);
-                key.push(0);
-            }
-        }
-        Some(key)
-    }
 
     /// Keys that often agree in many bytes, and in which zeros and ones are common.
     fn key() -> impl Strategy<Value = Vec<u8>> {
@@ -144,9 +157,28 @@ mod tests {
         }
         assert!(wa <= ABOVE && wb <= ABOVE);
         // The separator of a word is decided by the word.
-        if let Some(separator) = separator::<K>(prefix, wb) {
-            assert_eq!(word_under::<K>(prefix, &separator), wb);
-            assert_eq!(a >= &separator[..], wa >= wb, "{a:?} {separator:?} behind {prefix:?}");
+        if wb != 0 && wb != ABOVE {
+            let mut words = vec![wb];
+            if wa < wb && wa != 0 {
+                let shortest = shortest_word::<K>(wa, wb);
+                assert!(wa < shortest && shortest <= wb);
+                words.push(shortest);
+            }
+            for word in words {
+                let separator = separator::<K>(prefix, word);
+                assert_eq!(word_under::<K>(prefix, &separator), word);
+                assert_eq!(separator.len(), prefix.len() + separator_len(word));
+                assert_eq!(
+                    a >= &separator[..],
+                    wa >= word,
+                    "{a:?} {separator:?} behind {prefix:?}"
+                );
+                assert_eq!(
+                    b >= &separator[..],
+                    wb >= word,
+                    "{b:?} {separator:?} behind {prefix:?}"
+                );
+            }
         }
         // A prefix of a separator that leaves few enough bytes decides it.
         let shortest = shortest_prefix::<K>(b);

@@ -18,6 +18,7 @@ mod check;
 mod ends;
 mod entry;
 pub mod fast_fair;
+pub mod fast_fair_bytes;
 mod index;
 pub mod key_word;
 pub(crate) mod len;

@@ -6,6 +6,8 @@
 mod byte_crashes;
 #[path = "../support/byte_full.rs"]
 mod byte_full;
+#[path = "../support/byte_killed.rs"]
+mod byte_killed;
 #[path = "../support/byte_model.rs"]
 mod byte_model;
 #[path = "../support/byte_races.rs"]

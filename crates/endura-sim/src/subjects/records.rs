@@ -1,4 +1,5 @@
-//! Trees of numbers with records, explored as maps of numbers: a value is written in a record, in one of a few lengths.
+//! Trees with records, explored as maps of numbers: a number is spelled as a key, and a value is written in a record, in one
+//! of a few lengths.
 
 use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow};
@@ -7,23 +8,69 @@ use std::sync::Arc;
 use endura_engine::Result;
 use endura_engine::space::{LeakWalk, Space};
 use endura_engine::tree::fast_fair::{self, LineBinary};
+use endura_engine::tree::key_word::KeyWord;
 use endura_engine::tree::record_tree::{Cursor, RecordTree};
 use endura_engine::tree::{
-    ByteChange, ByteIndex, Bytes, Change, Entry, Index, Len, Popped, nbtree,
+    ByteChange, ByteIndex, Bytes, Change, Entry, Index, Len, Popped, fast_fair_bytes, nbtree,
 };
 
-use super::numbers::{NumberTree, Numbers};
+use super::numbers::{NumberTree, Numbers, node_bytes};
 use crate::sim::Sim;
 
 /// A FAST & FAIR tree with records, of inner nodes of `I` words and leaves of `L`.
 pub type FairRecords<const I: usize, const L: usize> =
-    Numbers<WithRecords<fast_fair::Tree<Sim, I, L, LineBinary>>>;
+    Numbers<WithRecords<RecordTree<fast_fair::Tree<Sim, I, L, LineBinary>>>>;
 
 /// An NBTree with records, of blocks of `W` words under inner nodes of `F` children.
-pub type NbRecords<const W: usize, const F: usize> = Numbers<WithRecords<nbtree::Tree<Sim, W, F>>>;
+pub type NbRecords<const W: usize, const F: usize> =
+    Numbers<WithRecords<RecordTree<nbtree::Tree<Sim, W, F>>>>;
 
-/// A tree of records, as an index of numbers.
-pub struct WithRecords<T>(RecordTree<T>);
+/// A FAST & FAIR tree of byte strings, of inner nodes of `I` words and leaves of `L`.
+pub type FairBytes<const I: usize, const L: usize, K> =
+    Numbers<WithRecords<fast_fair_bytes::Tree<Sim, I, L, K>>>;
+
+/// A tree of byte strings that can be explored as a map of numbers.
+pub trait Spelling: ByteIndex + Sized {
+    /// As in [`NumberTree`]; so for the others.
+    const STRUCTURAL: &'static [&'static str];
+    #[allow(missing_docs, reason = "as above")]
+    const STEPS: &'static [&'static str];
+    #[allow(missing_docs, reason = "as above")]
+    const CHUNKS: &'static [u64];
+    #[allow(missing_docs, reason = "as above")]
+    const NOTES_AHEAD: bool = false;
+
+    /// The key for a number. Keys are ordered as their numbers are.
+    fn spell(number: u64) -> Vec<u8>;
+
+    /// The number of a key.
+    fn number(key: &[u8]) -> u64;
+
+    /// As in [`NumberTree`].
+    ///
+    /// # Errors
+    ///
+    /// What the pool says; so for the others.
+    fn open(space: &Arc<Space<Sim>>) -> Result<Self>;
+
+    /// As in [`NumberTree`].
+    fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>>;
+
+    /// As in [`NumberTree`].
+    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<u64>;
+
+    /// As in [`NumberTree`].
+    fn is_volatile(at: u64, line: &[u64; 8]) -> bool;
+
+    /// As in [`NumberTree`].
+    fn count(&self) -> Result<()>;
+
+    /// As in [`NumberTree`].
+    fn counted(&self) -> Result<Len>;
+}
+
+/// A tree with records, as an index of numbers.
+pub struct WithRecords<T>(T);
 
 /// The value of a record: the number, and as many zeros behind it as its last digits say.
 fn written(number: u64) -> Vec<u8> {
@@ -36,26 +83,23 @@ fn read(value: Bytes<'_>) -> u64 {
     value.first_chunk().map_or(u64::MAX, u64::from_le_bytes)
 }
 
-fn number(key: &[u8]) -> u64 {
-    key.try_into().map_or(u64::MAX, u64::from_be_bytes)
+fn number_of(value: &[u8]) -> u64 {
+    value.first_chunk().map_or(u64::MAX, |bytes| u64::from_le_bytes(*bytes))
 }
 
-impl<T> WithRecords<T>
-where
-    RecordTree<T>: ByteIndex,
-{
+impl<T: Spelling> WithRecords<T> {
     fn change(
         &self,
         key: u64,
         decide: &mut dyn FnMut(Option<u64>) -> Change,
         run: impl FnOnce(
-            &RecordTree<T>,
+            &T,
             &[u8],
             &mut dyn FnMut(Option<Bytes<'_>>) -> ByteChange<'static>,
         ) -> Result<()>,
     ) -> Result<Option<u64>> {
         let mut seen = None;
-        run(&self.0, &key.to_be_bytes(), &mut |old| {
+        run(&self.0, &T::spell(key), &mut |old| {
             seen = old.map(read);
             match decide(seen) {
                 Change::Keep => ByteChange::Keep,
@@ -65,109 +109,164 @@ where
         })?;
         Ok(seen)
     }
+
+    fn next(
+        &self,
+        cursor: &mut T::Cursor,
+        keys: (Bound<&[u8]>, Bound<&[u8]>),
+        upwards: bool,
+    ) -> Result<Option<(u64, u64)>> {
+        let mut entry = Entry::default();
+        let is_there = self.0.next_entry(cursor, keys, upwards, true, &mut entry)?;
+        Ok(is_there.then(|| (T::number(entry.key()), number_of(entry.value()))))
+    }
 }
 
-macro_rules! with_records {
+impl<T: Spelling> Index for WithRecords<T> {
+    type Cursor = T::Cursor;
+
+    fn get(&self, key: u64) -> Result<Option<u64>> {
+        self.0.get_with(&T::spell(key), read)
+    }
+
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        let keys: Vec<_> = keys.iter().map(|&key| T::spell(key)).collect();
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let values = self.0.get_many(&keys)?;
+        Ok(values.into_iter().map(|value| value.map(|bytes| number_of(&bytes))).collect())
+    }
+
+    fn modify(
+        &self,
+        key: u64,
+        mut decide: impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<u64>> {
+        self.change(key, &mut decide, |tree, key, decide| tree.modify(key, decide))
+    }
+
+    fn apply(
+        &self,
+        key: u64,
+        mut decide: impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<u64>> {
+        self.change(key, &mut decide, |tree, key, decide| tree.apply(key, decide))
+    }
+
+    fn scan_up(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        let key = T::spell(key);
+        self.next(cursor, (Bound::Included(&key), Bound::Unbounded), true)
+    }
+
+    fn scan_down(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        let key = T::spell(key);
+        self.next(cursor, (Bound::Unbounded, Bound::Included(&key)), false)
+    }
+
+    fn first(&self) -> Result<Option<(u64, u64)>> {
+        self.0.first(|key, value| (T::number(&key.to_vec()), read(value)))
+    }
+
+    fn last(&self) -> Result<Option<(u64, u64)>> {
+        self.0.last(|key, value| (T::number(&key.to_vec()), read(value)))
+    }
+
+    fn check_ends(&self) -> Result<()> {
+        self.0.check_ends()
+    }
+
+    fn pop(&self, smallest: bool, (key, value): (u64, u64)) -> Result<Popped> {
+        self.0.pop(smallest, &T::spell(key), &written(value))
+    }
+
+    fn len(&self) -> Result<Len> {
+        self.0.len()
+    }
+
+    fn exact_len(&self) -> Result<u64> {
+        self.0.exact_len()
+    }
+}
+
+impl<T: Spelling> NumberTree for WithRecords<T> {
+    const STRUCTURAL: &'static [&'static str] = T::STRUCTURAL;
+
+    const STEPS: &'static [&'static str] = T::STEPS;
+
+    const CHUNKS: &'static [u64] = T::CHUNKS;
+
+    const NOTES_AHEAD: bool = T::NOTES_AHEAD;
+
+    fn open(space: &Arc<Space<Sim>>) -> Result<Self> {
+        T::open(space).map(Self)
+    }
+
+    fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>> {
+        self.0.walks()
+    }
+
+    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        self.0.check(visit)
+    }
+
+    fn is_volatile(at: u64, line: &[u64; 8]) -> bool {
+        T::is_volatile(at, line)
+    }
+
+    fn count(&self) -> Result<()> {
+        self.0.count()
+    }
+
+    fn counted(&self) -> Result<Len> {
+        self.0.counted()
+    }
+
+    fn show(&self, up: bool, from: u64, mut see: impl FnMut(u64, u64)) -> Option<Result<()>> {
+        let (from, mut cursor) = (T::spell(from), T::Cursor::default());
+        let visit = |key: Bytes<'_>, value: Bytes<'_>| {
+            see(T::number(&key.to_vec()), read(value));
+            ControlFlow::Continue(())
+        };
+        Some(match up {
+            true => self.0.scan_up(&mut cursor, (Bound::Included(&from), Bound::Unbounded), visit),
+            false => {
+                self.0.scan_down(&mut cursor, (Bound::Unbounded, Bound::Included(&from)), visit)
+            }
+        })
+    }
+}
+
+macro_rules! numbers_with_records {
     ($([$($generics:tt)*] $tree:ty, $cursor:ty;)*) => { $(
-        impl<$($generics)*> Index for WithRecords<$tree> {
-            type Cursor = Cursor<$cursor>;
-
-            fn get(&self, key: u64) -> Result<Option<u64>> {
-                self.0.get_with(&key.to_be_bytes(), read)
-            }
-
-            fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
-                let keys: Vec<_> = keys.iter().map(|key| key.to_be_bytes()).collect();
-                let keys: Vec<&[u8]> = keys.iter().map(<[u8; 8]>::as_slice).collect();
-                let values = self.0.get_many(&keys)?;
-                Ok(values.into_iter().map(|value| value.map(|bytes| number_of(&bytes))).collect())
-            }
-
-            fn modify(
-                &self,
-                key: u64,
-                mut decide: impl FnMut(Option<u64>) -> Change,
-            ) -> Result<Option<u64>> {
-                self.change(key, &mut decide, |tree, key, decide| tree.modify(key, decide))
-            }
-
-            fn apply(
-                &self,
-                key: u64,
-                mut decide: impl FnMut(Option<u64>) -> Change,
-            ) -> Result<Option<u64>> {
-                self.change(key, &mut decide, |tree, key, decide| tree.apply(key, decide))
-            }
-
-            fn scan_up(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>> {
-                let key = key.to_be_bytes();
-                self.next(cursor, (Bound::Included(&key), Bound::Unbounded), true)
-            }
-
-            fn scan_down(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>> {
-                let key = key.to_be_bytes();
-                self.next(cursor, (Bound::Unbounded, Bound::Included(&key)), false)
-            }
-
-            fn first(&self) -> Result<Option<(u64, u64)>> {
-                self.0.first(|key, value| (number(&key.to_vec()), read(value)))
-            }
-
-            fn last(&self) -> Result<Option<(u64, u64)>> {
-                self.0.last(|key, value| (number(&key.to_vec()), read(value)))
-            }
-
-            fn check_ends(&self) -> Result<()> {
-                self.0.check_ends()
-            }
-
-            fn pop(&self, smallest: bool, (key, value): (u64, u64)) -> Result<Popped> {
-                self.0.pop(smallest, &key.to_be_bytes(), &written(value))
-            }
-
-            fn len(&self) -> Result<Len> {
-                self.0.len()
-            }
-
-            fn exact_len(&self) -> Result<u64> {
-                self.0.exact_len()
-            }
-        }
-
-        impl<$($generics)*> WithRecords<$tree> {
-            fn next(
-                &self,
-                cursor: &mut Cursor<$cursor>,
-                keys: (Bound<&[u8]>, Bound<&[u8]>),
-                upwards: bool,
-            ) -> Result<Option<(u64, u64)>> {
-                let mut entry = Entry::default();
-                let is_there = self.0.next_entry(cursor, keys, upwards, true, &mut entry)?;
-                Ok(is_there.then(|| (number(entry.key()), number_of(entry.value()))))
-            }
-        }
-
-        impl<$($generics)*> NumberTree for WithRecords<$tree> {
+        impl<$($generics)*> Spelling for RecordTree<$tree>
+        where
+            Self: ByteIndex<Cursor = Cursor<$cursor>>,
+        {
             const STRUCTURAL: &'static [&'static str] = <$tree as NumberTree>::STRUCTURAL;
 
             const STEPS: &'static [&'static str] = <$tree as NumberTree>::STEPS;
 
             const CHUNKS: &'static [u64] = <$tree as NumberTree>::CHUNKS;
 
-            const LEAVES_NOTHING: bool = <$tree as NumberTree>::LEAVES_NOTHING;
+            fn spell(number: u64) -> Vec<u8> {
+                number.to_be_bytes().to_vec()
+            }
+
+            fn number(key: &[u8]) -> u64 {
+                key.try_into().map_or(u64::MAX, u64::from_be_bytes)
+            }
 
             fn open(space: &Arc<Space<Sim>>) -> Result<Self> {
-                RecordTree::<$tree>::open(space, "t").map(Self)
+                RecordTree::<$tree>::open(space, "t")
             }
 
             fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>> {
-                let mut walks = self.0.numbers().walks();
-                walks.push(self.0.marking());
+                let mut walks = NumberTree::walks(self.numbers());
+                walks.push(self.marking());
                 walks
             }
 
             fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<u64> {
-                Ok(self.0.check(visit)?.entries)
+                Ok(self.check(visit)?.entries)
             }
 
             fn is_volatile(at: u64, line: &[u64; 8]) -> bool {
@@ -175,45 +274,93 @@ macro_rules! with_records {
             }
 
             fn count(&self) -> Result<()> {
-                NumberTree::count(self.0.numbers())
+                NumberTree::count(self.numbers())
             }
 
             fn counted(&self) -> Result<Len> {
-                NumberTree::counted(self.0.numbers())
-            }
-
-            fn show(
-                &self,
-                up: bool,
-                from: u64,
-                mut see: impl FnMut(u64, u64),
-            ) -> Option<Result<()>> {
-                let from = from.to_be_bytes();
-                let mut cursor = Cursor::default();
-                let visit = |key: Bytes<'_>, value: Bytes<'_>| {
-                    see(number(&key.to_vec()), read(value));
-                    ControlFlow::Continue(())
-                };
-                Some(match up {
-                    true => {
-                        let keys = (Bound::Included(&from[..]), Bound::Unbounded);
-                        self.0.scan_up(&mut cursor, keys, visit)
-                    }
-                    false => {
-                        let keys = (Bound::Unbounded, Bound::Included(&from[..]));
-                        self.0.scan_down(&mut cursor, keys, visit)
-                    }
-                })
+                NumberTree::counted(self.numbers())
             }
         }
     )* };
 }
 
-fn number_of(value: &[u8]) -> u64 {
-    value.first_chunk().map_or(u64::MAX, |bytes| u64::from_le_bytes(*bytes))
-}
-
-with_records! {
+numbers_with_records! {
     [const I: usize, const L: usize] fast_fair::Tree<Sim, I, L, LineBinary>, fast_fair::Cursor;
     [const W: usize, const F: usize] nbtree::Tree<Sim, W, F>, nbtree::Cursor;
+}
+
+/// Digits of a key of a tree of byte strings.
+const DIGITS: u32 = 6;
+
+/// A key has the digits of its number in base four, from 0 to 3, so that keys agree in their first bytes as often as not, and
+/// many end in zeros. (Larger numbers are spelled as they are, behind all others.)
+impl<const I: usize, const L: usize, K: KeyWord> Spelling for fast_fair_bytes::Tree<Sim, I, L, K> {
+    const STRUCTURAL: &'static [&'static str] =
+        &["split.", "replace.", "settle.", "merge.", "post.", "root."];
+
+    const STEPS: &'static [&'static str] = &[
+        "fast_delete.commit",
+        "fast_delete.shift",
+        "fast_insert.commit",
+        "fast_insert.empty",
+        "fast_insert.shift",
+        "merge.M1",
+        "merge.M2",
+        "post.P1",
+        "post.P2",
+        "replace.R1",
+        "replace.R2",
+        "replace.R2.durable",
+        "root.grow",
+        "root.shrink",
+        "settle.R3",
+        "settle.R4",
+        "settle.root",
+        "split.S3.sib",
+        "split.S3.high",
+        "split.S3.tag",
+        "split.S3.durable",
+    ];
+
+    const CHUNKS: &'static [u64] = &[node_bytes(L)];
+
+    const NOTES_AHEAD: bool = true;
+
+    fn spell(number: u64) -> Vec<u8> {
+        if number >> (2 * DIGITS) != 0 {
+            return [&[0xFF][..], &number.to_be_bytes()].concat();
+        }
+        (0..DIGITS).rev().map(|digit| (number >> (2 * digit) & 3) as u8).collect()
+    }
+
+    fn number(key: &[u8]) -> u64 {
+        match key {
+            [0xFF, rest @ ..] => rest.try_into().map_or(u64::MAX, u64::from_be_bytes),
+            digits => digits.iter().fold(0, |number, &digit| number << 2 | u64::from(digit)),
+        }
+    }
+
+    fn open(space: &Arc<Space<Sim>>) -> Result<Self> {
+        Self::open(space, "t")
+    }
+
+    fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>> {
+        self.marking()
+    }
+
+    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        Ok(self.check(visit)?.entries)
+    }
+
+    fn is_volatile(at: u64, line: &[u64; 8]) -> bool {
+        line[4] >> 32 == 0xFA57_FA1B && [0, 5, 6].contains(&(at / 8 % 8))
+    }
+
+    fn count(&self) -> Result<()> {
+        if self.map().claim_count() { self.count_all() } else { Ok(()) }
+    }
+
+    fn counted(&self) -> Result<Len> {
+        self.len()
+    }
 }

@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod exhaustive;
+mod fair_bytes;
 mod fast_fair;
 mod jobs;
 mod killed;

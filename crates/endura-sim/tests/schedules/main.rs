@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod directed;
+mod fair_bytes;
 mod families;
 mod preemptions;
 mod reuse;

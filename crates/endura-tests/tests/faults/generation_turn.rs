@@ -23,6 +23,12 @@ fn write_to_all(pool: &Pool, value: u64) {
             .filter(|key| key % 3 == value % 3)
             .for_each(|key| _ = map.put(key, value).unwrap());
     }
+    // Lock words of another layout of nodes.
+    let of_kind = MapOptions::new().kind(Kind::FastFair);
+    let map = pool.map_with::<str, u64>("strings", of_kind).unwrap();
+    (0..5_000)
+        .filter(|key| key % 3 == value % 3)
+        .for_each(|key| _ = map.put(&key.to_string(), value).unwrap());
 }
 
 #[test]

@@ -42,6 +42,7 @@ pub(crate) fn all(visitor: &mut impl Visitor) {
     visitor.visit::<NumbersOfNbTree>();
     visitor.visit::<NumbersOfRoart>();
     visitor.visit::<Texts>();
+    visitor.visit::<TextsOfFastFair>();
     visitor.visit::<Blobs>();
     visitor.visit::<Records>();
     visitor.visit::<Pairs>();
@@ -85,28 +86,38 @@ numbers! {
     NumbersOfRoart, "numbers of Roart", Some(Kind::Roart);
 }
 
-pub(crate) struct Texts;
+macro_rules! texts {
+    ($($case:ident, $name:literal, $kind:expr;)*) => { $(
+        pub(crate) struct $case;
 
-impl Case for Texts {
-    type K = str;
-    type V = str;
-    const NAME: &'static str = "texts";
+        impl Case for $case {
+            type K = str;
+            type V = str;
+            const NAME: &'static str = $name;
+            const KIND: Option<Kind> = $kind;
 
-    fn key(n: u64) -> String {
-        match n % 5 {
-            0 => String::new(),
-            1 => format!("user:{n}"),
-            _ => format!("user:{}\0{n}", "x".repeat(n as usize % 40)),
+            fn key(n: u64) -> String {
+                match n % 5 {
+                    0 => String::new(),
+                    1 => format!("user:{n}"),
+                    _ => format!("user:{}\0{n}", "x".repeat(n as usize % 40)),
+                }
+            }
+
+            fn value(n: u64) -> String {
+                format!("{n} {}", "ä".repeat(n as usize % 100))
+            }
+
+            fn number(value: &String) -> u64 {
+                value.split(' ').next().unwrap().parse().unwrap()
+            }
         }
-    }
+    )* };
+}
 
-    fn value(n: u64) -> String {
-        format!("{n} {}", "ä".repeat(n as usize % 100))
-    }
-
-    fn number(value: &String) -> u64 {
-        value.split(' ').next().unwrap().parse().unwrap()
-    }
+texts! {
+    Texts, "texts", None;
+    TextsOfFastFair, "texts of FastFair", Some(Kind::FastFair);
 }
 
 pub(crate) struct Blobs;

@@ -77,8 +77,8 @@ mod create;
 mod index;
 #[cfg(all(test, loom))]
 mod loom;
-mod nodes;
-mod path;
+pub(crate) mod nodes;
+pub(crate) mod path;
 mod read;
 #[cfg(all(test, not(loom)))]
 mod tests;

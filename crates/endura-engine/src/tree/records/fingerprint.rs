@@ -20,7 +20,21 @@ impl Fingerprint {
     }
 }
 
-#[cfg(test)]
+/// A key to search for.
+#[derive(Clone, Copy)]
+pub(crate) struct Sought<'k> {
+    pub(crate) bytes: &'k [u8],
+    pub(crate) fingerprint: Fingerprint,
+}
+
+impl<'k> Sought<'k> {
+    #[inline]
+    pub(crate) fn new(bytes: &'k [u8]) -> Self {
+        Self { bytes, fingerprint: Fingerprint::of(bytes) }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -16,6 +16,9 @@ use crate::{Error, Result};
 /// The most attempts of a write in one pin.
 const ATTEMPTS: u32 = 64;
 
+/// Where a search has ended, and the record that it has found.
+pub(crate) type Found<'g, M, P> = (P, Option<Record<'g, M>>);
+
 /// A tree that leads from each key to the offset of the key's record.
 pub(crate) trait Linking {
     type Medium: Media;
@@ -34,12 +37,12 @@ pub(crate) trait Linking {
     /// The bytes of a key.
     fn bytes<'k>(key: Self::Sought<'k>) -> &'k [u8];
 
-    /// The record of a key, if it is present.
+    /// Where a search for a key ends, and the record of the key, if it is present.
     fn find<'g>(
         &self,
         guard: &'g Guard<'_, Self::Medium>,
         key: Self::Sought<'_>,
-    ) -> Result<(Self::Place, Option<Record<'g, Self::Medium>>)>;
+    ) -> Result<Found<'g, Self::Medium, Self::Place>>;
 
     /// Makes the change if the key still leads to the offset `expected`, or still to none, and makes it durable. Returns
     /// the offset that it found. Returns `None`, and has changed nothing, if the caller has to end its pin first: it then
@@ -105,7 +108,7 @@ pub(crate) fn write<'v, T: Linking>(
     Ok(())
 }
 
-/// One pin of [`write`]. Returns whether the write was completed.
+/// One pin of [`write()`]. Returns whether the write was completed.
 fn write_in_one_pin<'v, T: Linking>(
     tree: &T,
     key: T::Sought<'_>,

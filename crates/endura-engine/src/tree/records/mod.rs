@@ -17,4 +17,5 @@ pub(crate) mod fingerprint;
 pub(crate) mod fresh;
 pub(crate) mod linking;
 pub(crate) mod record;
+pub(crate) mod record_walk;
 pub(crate) mod scan;

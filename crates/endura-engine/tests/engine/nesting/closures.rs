@@ -32,7 +32,7 @@ impl World {
         let pool = Pool::options().max_size(1 << 30).create_new(folder.join(name)).unwrap();
         let fast_fair = pool.map::<u64, u64>("fast_fair").unwrap();
         let nbtree = pool.map_with("nbtree", MapOptions::new().kind(Kind::NbTree)).unwrap();
-        let roart = pool.map("roart").unwrap();
+        let roart = pool.map_with("roart", MapOptions::new().kind(Kind::Roart)).unwrap();
         let trees = Arc::new((
             Wide::open(pool.space(), "fast_fair").unwrap(),
             NbTree::open(pool.space(), "nbtree").unwrap(),

@@ -11,7 +11,7 @@ use endura::{MapOptions, Pool};
 use endura_engine::media::Heap;
 use endura_engine::space::{LeakRecoverer, LeakRecoveryState, LeakWalk, PAGE, Space};
 use endura_engine::tree::fast_fair::LineBinary;
-use endura_engine::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
+use endura_engine::tree::{ByteIndex, Index, Len, fast_fair, fast_fair_bytes, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::sessions;
 
@@ -35,14 +35,15 @@ enum Kind {
     FastFair,
     NbTree,
     Roart,
+    FairBytes,
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::FastFair, Self::NbTree, Self::Roart];
+    const ALL: [Self; 4] = [Self::FastFair, Self::NbTree, Self::Roart, Self::FairBytes];
 
     /// Enough for some hundred pins.
     fn keys(self) -> u64 {
-        if self == Self::Roart { 300_000 } else { 150_000 }
+        if matches!(self, Self::Roart | Self::FairBytes) { 300_000 } else { 150_000 }
     }
 
     fn fill(self, pool: &Pool) {
@@ -59,8 +60,14 @@ impl Kind {
                 keys.for_each(|key| _ = map.insert(key, key).unwrap());
             }
             Self::Roart => {
-                let map = pool.map::<u64, [u8]>("m").unwrap();
+                let of_kind = MapOptions::new().kind(endura_engine::Kind::Roart);
+                let map = pool.map_with::<u64, [u8]>("m", of_kind).unwrap();
                 keys.for_each(|key| _ = map.insert(key, b"value").unwrap());
+            }
+            Self::FairBytes => {
+                let of_kind = MapOptions::new().kind(endura_engine::Kind::FastFair);
+                let map = pool.map_with::<[u8], [u8]>("m", of_kind).unwrap();
+                keys.for_each(|key| _ = map.insert(&key.to_be_bytes(), b"value").unwrap());
             }
         }
     }
@@ -120,6 +127,7 @@ fn after_a_kill(
 type FastFair = fast_fair::Tree<Memory, 128, 64, LineBinary>;
 type NbTree = nbtree::Tree<Memory, 64, 64>;
 type Roart = roart::Tree<Memory>;
+type FairBytes = fast_fair_bytes::Tree<Memory, 64, 64>;
 
 fn fill_fast_fair(space: &Arc<Space<Memory>>) {
     let map = WordMap::over(FastFair::open(space, "m").unwrap());
@@ -129,6 +137,11 @@ fn fill_fast_fair(space: &Arc<Space<Memory>>) {
 fn fill_nbtree(space: &Arc<Space<Memory>>) {
     let map = WordMap::over(NbTree::open(space, "m").unwrap());
     (0..KEYS).for_each(|n| _ = map.insert(key(n), n).unwrap());
+}
+
+fn fill_fair_bytes(space: &Arc<Space<Memory>>) {
+    let map = ByteMap::over(FairBytes::open(space, "m").unwrap());
+    (0..KEYS).for_each(|n| _ = map.insert(key(n).to_be_bytes(), n.to_le_bytes()).unwrap());
 }
 
 fn fill_roart(space: &Arc<Space<Memory>>) {
@@ -153,6 +166,12 @@ fn a_count_after_a_kill_gives_its_pins_up() {
     });
     after_a_kill(true, fill_roart, |space| {
         let tree = Roart::open(space, "m").unwrap();
+        let epochs = epochs_of(space, || tree.count_all().unwrap());
+        assert_eq!(tree.len().unwrap(), all);
+        epochs
+    });
+    after_a_kill(true, fill_fair_bytes, |space| {
+        let tree = FairBytes::open(space, "m").unwrap();
         let epochs = epochs_of(space, || tree.count_all().unwrap());
         assert_eq!(tree.len().unwrap(), all);
         epochs
@@ -208,6 +227,9 @@ fn a_leak_recovery_gives_its_pins_up() {
     after_a_kill(true, fill_roart, |space| {
         mark(space, vec![Roart::open(space, "m").unwrap().marking()])
     });
+    after_a_kill(true, fill_fair_bytes, |space| {
+        mark(space, FairBytes::open(space, "m").unwrap().marking())
+    });
 }
 
 /// Clears a map, alone and inside of one pin.
@@ -235,6 +257,9 @@ fn a_clear_gives_its_pins_up() {
     let strings = space(true);
     let map = ByteMap::over(Roart::open(&strings, "m").unwrap());
     clear(&strings, || map.clear().unwrap(), fill_roart);
+    let strings = space(true);
+    let map = ByteMap::over(FairBytes::open(&strings, "m").unwrap());
+    clear(&strings, || map.clear().unwrap(), fill_fair_bytes);
     let numbers = space(false);
     let map = WordMap::over(NbTree::open(&numbers, "m").unwrap());
     clear(&numbers, || map.clear().unwrap(), fill_nbtree);

@@ -109,10 +109,10 @@ impl<'p> Maps<'p> {
             thread: thread as u64,
             ascending: pool.map_with(&format!("ascending {thread}"), kind(Kind::FastFair))?,
             scattered: pool.map_with(&format!("scattered {thread}"), kind(Kind::NbTree))?,
-            words: pool.map("words")?,
+            words: pool.map_with("words", kind(Kind::FastFair))?,
             turns: pool.map_with("turns", kind(Kind::NbTree))?,
             seen: pool.map("seen")?,
-            large: pool.map("large")?,
+            large: pool.map_with("large", kind(Kind::Roart))?,
         })
     }
 

@@ -22,16 +22,17 @@ use crate::tree::fast_fair::nodes::header::{Fences, Init, Sibling, Tag};
 use crate::tree::fast_fair::nodes::lock_word::{LOCK, LockWord};
 
 const LOW: usize = 1;
-const HIGH: usize = 2;
-const SIB: usize = 3;
-const META: usize = 4;
-const HINT: usize = 5;
+pub(crate) const HIGH: usize = 2;
+pub(crate) const SIB: usize = 3;
+pub(crate) const META: usize = 4;
+pub(crate) const HINT: usize = 5;
 pub(crate) const FWD: usize = 6;
 pub(crate) const RECORDS: usize = 8;
 /// Records in a line.
 pub(crate) const PER_LINE: usize = 4;
 const MAGIC: u64 = 0xFA57_FA18 << 32;
-const OFFSET: u64 = (1 << 48) - 1;
+/// The bits of the sibling word that are its offset.
+pub(crate) const OFFSET: u64 = (1 << 48) - 1;
 
 /// The fifth word of a node: its magic, size and level.
 fn meta(words: usize, level: u64) -> u64 {
@@ -71,6 +72,16 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         }
     }
 
+    /// The node at `at`, if its fifth word is `meta`: for nodes with another layout of what follows the header.
+    #[inline(always)]
+    pub(crate) fn enter_as(media: &'m M, at: u64, meta: u64) -> Result<Self> {
+        let words = Span::new(media, at)?;
+        match words.load(META, Ordering::Relaxed) == meta {
+            true => Ok(Self { words }),
+            false => Err(not_a_node(at)),
+        }
+    }
+
     /// A chunk that is about to become a node.
     pub(crate) fn fresh(media: &'m M, at: u64) -> Result<Self> {
         Ok(Self { words: Span::new(media, at)? })
@@ -103,7 +114,7 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     /// Loads a word with Relaxed: for the holder of the lock, and for a look that [`LockWord::is_confirmed`] ends.
     #[track_caller]
     #[inline(always)]
-    fn peek(&self, word: usize) -> u64 {
+    pub(crate) fn peek(&self, word: usize) -> u64 {
         self.words.load(word, Ordering::Relaxed)
     }
 

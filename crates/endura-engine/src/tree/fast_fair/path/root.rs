@@ -1,7 +1,7 @@
 //! The root word.
 
 use crate::media::{Mark, Media, Ordering, Region};
-use crate::space::Guard;
+use crate::space::{Guard, MapState};
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::header::MAX_LEVEL;
@@ -38,38 +38,53 @@ impl Root {
     }
 }
 
+/// The current root of an open map.
+#[inline(always)]
+pub(crate) fn root_of<M: Media>(map: &MapState, guard: &Guard<'_, M>) -> Result<Root> {
+    match map.known_root() {
+        0 => first_root(map, guard),
+        word => {
+            guard.media().mark(Mark::Observed(map.root()));
+            Ok(Root::of(word))
+        }
+    }
+}
+
+#[cold]
+fn first_root<M: Media>(map: &MapState, guard: &Guard<'_, M>) -> Result<Root> {
+    let root = Root::read(guard.media(), map.root())?;
+    let known = map.first_root(root.word());
+    guard.media().mark(Mark::Observed(map.root()));
+    Ok(Root::of(known))
+}
+
+/// Makes `root` the root of an open map, durably.
+pub(crate) fn set_root_of<M: Media>(
+    map: &MapState,
+    guard: &Guard<'_, M>,
+    root: Root,
+) -> Result<()> {
+    let word = Region::new(guard.media(), map.root(), 1)?;
+    // Release: if nothing is flushed, only this orders the words of a new root before the root word.
+    word.store(0, root.word(), Ordering::Release);
+    word.flush(0, 1);
+    // The root word is durable before another thread learns of the new root, and before the caller retires an old
+    // root.
+    guard.media().fence();
+    guard.media().mark(Mark::Published(map.root()));
+    map.set_known_root(root.word());
+    Ok(())
+}
+
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// The current root.
     #[inline(always)]
     pub(crate) fn root(&self, guard: &Guard<'_, M>) -> Result<Root> {
-        match self.open.map().known_root() {
-            0 => self.first_root(guard),
-            word => {
-                guard.media().mark(Mark::Observed(self.root_at()));
-                Ok(Root::of(word))
-            }
-        }
-    }
-
-    #[cold]
-    fn first_root(&self, guard: &Guard<'_, M>) -> Result<Root> {
-        let root = Root::read(guard.media(), self.root_at())?;
-        let known = self.open.map().first_root(root.word());
-        guard.media().mark(Mark::Observed(self.root_at()));
-        Ok(Root::of(known))
+        root_of(self.open.map(), guard)
     }
 
     /// Makes `root` the root, durably.
     pub(crate) fn set_root(&self, guard: &Guard<'_, M>, root: Root) -> Result<()> {
-        let word = Region::new(guard.media(), self.root_at(), 1)?;
-        // Release: if nothing is flushed, only this orders the words of a new root before the root word.
-        word.store(0, root.word(), Ordering::Release);
-        word.flush(0, 1);
-        // The root word is durable before another thread learns of the new root, and before the caller retires an old
-        // root.
-        guard.media().fence();
-        guard.media().mark(Mark::Published(self.root_at()));
-        self.open.map().set_known_root(root.word());
-        Ok(())
+        set_root_of(self.open.map(), guard, root)
     }
 }

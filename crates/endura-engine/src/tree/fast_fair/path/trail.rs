@@ -27,17 +27,14 @@ pub(crate) struct Right {
     pub(crate) settled: Option<u64>,
 }
 
-/// What one operation has learned during its search.
+/// The obsolete nodes that a search has met: their number, and the offset of one of them.
 #[derive(Default)]
-pub(crate) struct Trail {
-    /// A separator that the search found missing.
-    pub(crate) missing: Option<Separator>,
-    /// The number of obsolete nodes that the search met, and the offset of one of them.
-    obsolete: u64,
+pub(crate) struct Detours {
+    number: u64,
     landmark: u64,
 }
 
-impl Trail {
+impl Detours {
     /// Notes that the search leaves the obsolete node at `at`. Fails if the search runs in a circle.
     ///
     /// Every search ends, unless other threads make progress for ever. A move down leads to a lower level, and a move
@@ -52,11 +49,27 @@ impl Trail {
         if at == self.landmark {
             return Err(Error::Corrupt { offset: at, what: "a link to a node that was absorbed" });
         }
-        self.obsolete += 1;
-        if self.obsolete.is_power_of_two() {
+        self.number += 1;
+        if self.number.is_power_of_two() {
             self.landmark = at;
         }
         Ok(())
+    }
+}
+
+/// What one operation has learned during its search.
+#[derive(Default)]
+pub(crate) struct Trail {
+    /// A separator that the search found missing.
+    pub(crate) missing: Option<Separator>,
+    detours: Detours,
+}
+
+impl Trail {
+    /// Does what [`Detours::leave_obsolete`] does.
+    #[inline]
+    pub(crate) fn leave_obsolete(&mut self, at: u64) -> Result<()> {
+        self.detours.leave_obsolete(at)
     }
 }
 
@@ -66,10 +79,10 @@ mod tests {
 
     #[test]
     fn a_search_is_overtaken_any_number_of_times_and_goes_round_no_circle() -> Result<()> {
-        let mut trail = Trail::default();
+        let mut trail = Detours::default();
         (1..3 << 20).try_for_each(|node| trail.leave_obsolete(64 * node))?;
         for (before, len) in [(0, 1), (1, 1), (5, 2), (100, 7), (3, 1000)] {
-            let mut trail = Trail::default();
+            let mut trail = Detours::default();
             (1..=before).try_for_each(|node| trail.leave_obsolete(64 * node))?;
             let mut circle = (1..=len).cycle().map(|node| (1 << 30) + 64 * node);
             // At most twice around the circle after a landmark in it, and once more before there is one.

@@ -1,6 +1,6 @@
 //! The next entry of a scan whose caller takes the entries one by one.
 //!
-//! Most entries are copied without a pin. The [scan](crate::tree::records::scan) has noted some records,
+//! Most entries are copied without a pin. The [scan](crate::tree::records::scan::scan) has noted some records,
 //! and has taken a seat at that time. A step reads the next of these records as a scan of numbers reads its leaf:
 //!
 //! 1. it reads the lengths in the record, and then the holder's version: if that is the one noted, the record is in the
@@ -22,7 +22,7 @@ use crate::tree::Entry;
 use crate::tree::records::bound::has_passed;
 use crate::tree::records::record::Record;
 use crate::tree::records::scan::noted::HolderVersion;
-use crate::tree::records::scan::{Cursor, Walked, scan};
+use crate::tree::records::scan::scan::{Cursor, Walked, scan};
 
 /// A record of more bytes is copied in a pin: without a pin, the copy might take so long that it is in vain. Besides,
 /// before a chunk is known to be a record, its words may claim any length.

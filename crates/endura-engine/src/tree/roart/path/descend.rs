@@ -8,7 +8,7 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::{Guard, Space};
 
-use crate::tree::records::fingerprint::Fingerprint;
+use crate::tree::records::fingerprint::Sought;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
@@ -17,20 +17,6 @@ use crate::tree::roart::nodes::word::{Link, LinkKind};
 use crate::tree::roart::path::attempt::{Attempt, LockWords};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
-
-/// A key to search for.
-#[derive(Clone, Copy)]
-pub(crate) struct Sought<'k> {
-    pub(crate) bytes: &'k [u8],
-    pub(crate) fingerprint: Fingerprint,
-}
-
-impl<'k> Sought<'k> {
-    #[inline]
-    pub(crate) fn new(bytes: &'k [u8]) -> Self {
-        Self { bytes, fingerprint: Fingerprint::of(bytes) }
-    }
-}
 
 /// Where a key differs from the prefix of a node, and the byte that the keys below have there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,13 +7,13 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::{Counted, Guard};
 
+use crate::tree::records::fingerprint::Sought;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::lock::{LockWord, Locked};
 use crate::tree::roart::nodes::node::{EOK, Node};
 use crate::tree::roart::nodes::publish::settle;
 use crate::tree::roart::nodes::sort::Sorted;
 use crate::tree::roart::nodes::word::{Link, LinkKind};
-use crate::tree::roart::path::descend::Sought;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 

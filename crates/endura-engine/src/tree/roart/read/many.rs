@@ -7,11 +7,11 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::Guard;
 
+use crate::tree::records::fingerprint::Sought;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::Node;
 use crate::tree::roart::nodes::word::{ArrayKind, LinkKind, NodeKind};
-use crate::tree::roart::path::descend::Sought;
 use crate::tree::roart::path::lookup::{Continuation, through};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;

@@ -8,7 +8,8 @@ use crate::space::{Guard, OpenMap};
 use crate::tree::Entry;
 use crate::tree::records::record::Record;
 use crate::tree::records::scan::noted::{Batch, HolderVersion};
-use crate::tree::records::scan::{self, Walk, Walked, one_by_one};
+use crate::tree::records::scan::one_by_one;
+use crate::tree::records::scan::scan::{self, Walk, Walked};
 
 use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::read::key_walk::KeyWalk;

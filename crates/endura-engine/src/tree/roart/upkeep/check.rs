@@ -7,6 +7,7 @@ use crate::tree::TreeCheck;
 use crate::{Error, Result};
 
 use crate::tree::records::fingerprint::Fingerprint;
+use crate::tree::records::fingerprint::Sought;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::TWICE;
@@ -14,7 +15,7 @@ use crate::tree::roart::nodes::lock::{LOCK, LockWord, check_lock};
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
 use crate::tree::roart::nodes::root::root_node;
 use crate::tree::roart::nodes::word::{Link, LinkKind, Slot};
-use crate::tree::roart::path::descend::{Care, Sought, find};
+use crate::tree::roart::path::descend::{Care, find};
 
 /// A chunk that a walk has reached.
 enum Met<'m, M> {

@@ -19,11 +19,12 @@ use crate::tree::records::record::{Record, check_lengths};
 use crate::tree::{ByteChange, Bytes};
 use crate::{Error, Result};
 
+use crate::tree::records::fingerprint::Sought;
 use crate::tree::roart::nodes::lock::{LOCK, Locked};
 use crate::tree::roart::nodes::node::EOK;
 use crate::tree::roart::nodes::publish::{publish, unlink};
 use crate::tree::roart::path::attempt::{Attempt, Attempts, Entered};
-use crate::tree::roart::path::descend::{Below, Care, Sought, Spot};
+use crate::tree::roart::path::descend::{Below, Care, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::write::new_record::NewRecord;

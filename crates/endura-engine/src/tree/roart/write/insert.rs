@@ -6,6 +6,7 @@ use crate::media::{Mark, Media};
 use crate::space::Guard;
 
 use crate::tree::records::fingerprint::Fingerprint;
+use crate::tree::records::fingerprint::Sought;
 use crate::tree::records::fresh::Fresh;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
@@ -14,7 +15,7 @@ use crate::tree::roart::nodes::node::{EOK, NewNode, Node};
 use crate::tree::roart::nodes::publish::{announce, publish};
 use crate::tree::roart::nodes::word::{Link, NodeKind, Slot};
 use crate::tree::roart::path::attempt::Entered;
-use crate::tree::roart::path::descend::{Sought, Spot};
+use crate::tree::roart::path::descend::Spot;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::write::arrays::{array_for, create_array};

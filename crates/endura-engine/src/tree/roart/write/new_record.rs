@@ -1,7 +1,7 @@
 //! The words that lead to the record of a write.
 
+use crate::tree::records::fingerprint::Sought;
 use crate::tree::roart::nodes::word::{Link, Slot};
-use crate::tree::roart::path::descend::Sought;
 
 /// A record that is written and flushed, but not linked.
 pub(crate) struct NewRecord {

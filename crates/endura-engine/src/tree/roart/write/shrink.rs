@@ -8,6 +8,7 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::Guard;
 
+use crate::tree::records::fingerprint::Sought;
 use crate::tree::records::fresh::Fresh;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::array::Array;
@@ -16,7 +17,7 @@ use crate::tree::roart::nodes::publish::{publish, unlink};
 use crate::tree::roart::nodes::sample::any_record;
 use crate::tree::roart::nodes::word::{ArrayKind, Link, LinkKind, NodeKind};
 use crate::tree::roart::path::attempt::LockWords;
-use crate::tree::roart::path::descend::{Below, Care, Sought, Spot};
+use crate::tree::roart::path::descend::{Below, Care, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::write::arrays::create_array;

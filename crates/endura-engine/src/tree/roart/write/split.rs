@@ -4,13 +4,14 @@ use crate::media::{Mark, Media};
 use crate::space::Guard;
 use crate::{Error, Result};
 
+use crate::tree::records::fingerprint::Sought;
 use crate::tree::records::fresh::Fresh;
 use crate::tree::records::record::Record;
 use crate::tree::roart::nodes::node::{NewNode, Node};
 use crate::tree::roart::nodes::publish::{in_order, publish};
 use crate::tree::roart::nodes::word::{Link, NodeKind, Slot};
 use crate::tree::roart::path::attempt::Entered;
-use crate::tree::roart::path::descend::{Fork, Sought, Spot};
+use crate::tree::roart::path::descend::{Fork, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::write::arrays::{array_for, create_array};

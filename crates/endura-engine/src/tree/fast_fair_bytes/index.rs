@@ -1,0 +1,204 @@
+//! The interface of an index, implemented by this tree.
+
+use std::io;
+use std::ops::{Bound, ControlFlow};
+
+use crate::media::{Mark, Media};
+use crate::tree::ends::Trust;
+use crate::tree::fast_fair_bytes::read::leaf_walk::Cursor;
+use crate::tree::fast_fair_bytes::tree::Tree;
+use crate::tree::fast_fair_bytes::upkeep::check::check_tree;
+use crate::tree::key_word::KeyWord;
+use crate::tree::len::{exact_len, len};
+use crate::tree::pops::{self, Popped};
+use crate::tree::records::basis::Basis;
+use crate::tree::records::bound::{has_passed, is_within};
+use crate::tree::records::fingerprint::Sought;
+use crate::tree::records::linking::{write, write_from};
+use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCheck};
+use crate::{Error, Result};
+
+impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER, LEAF, K> {
+    /// Checks the whole tree, and passes the offset and the bytes of every node and record to `visit`. Exact only while no
+    /// thread writes ([`Space::quiesce`](crate::space::Space::quiesce)). O(n).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] for the first check that fails, and those of
+    /// [`Space::pin`](crate::space::Space::pin).
+    pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
+        let (guard, root) = (self.open.pin()?, self.open.map().root());
+        check_tree::<M, INNER, LEAF, K>(&guard, root, &mut |at, bytes, _| visit(at, bytes))
+    }
+
+    /// Runs a write as [`Space::with_room`](crate::space::Space::with_room) does. The write is passed as a `dyn`, so that
+    /// the path after an error is compiled once, and not for each closure of a caller.
+    #[inline]
+    fn with_room(&self, write: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.open.space().with_room(write)
+    }
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> ByteIndex
+    for Tree<M, INNER, LEAF, K>
+{
+    type Cursor = Cursor;
+
+    fn noted(&self, error: Error) -> Error {
+        self.open.space().noted(error)
+    }
+
+    fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>> {
+        let guard = self.open.pin()?;
+        guard.media().mark(Mark::Begin);
+        let found = self.lookup(&guard, &Sought::new(key))?;
+        let result = found.map(|record| read(record.value()));
+        guard.media().mark(Mark::Acknowledged);
+        Ok(result)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        self.lookup_many(keys).map_err(|error| self.noted(error))
+    }
+
+    fn modify<'v>(
+        &self,
+        key: &[u8],
+        mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        let space = self.open.space();
+        self.with_room(&mut || {
+            write(self, key, Basis::Shown, None, &mut |old: Option<Bytes<'_>>| {
+                let change = space.parked(|| decide(old));
+                (!space.is_elsewhere()).then_some(change)
+            })
+        })
+    }
+
+    fn apply<'v>(
+        &self,
+        key: &[u8],
+        mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        self.with_room(&mut || {
+            write(self, key, Basis::Value, None, &mut |old: Option<Bytes<'_>>| Some(decide(old)))
+        })
+    }
+
+    #[inline(always)]
+    fn is_elsewhere(&self) -> bool {
+        self.open.space().is_elsewhere()
+    }
+
+    fn insert_from(
+        &self,
+        key: &[u8],
+        len: usize,
+        mut fill: impl FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<()> {
+        self.with_room(&mut || write_from(self, key, len, &mut fill))
+    }
+
+    fn scan_up(
+        &self,
+        cursor: &mut Cursor,
+        (from, to): (Bound<&[u8]>, Bound<&[u8]>),
+        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan::<true>(cursor, from, &mut |record| match is_within::<M, false>(record, to, 0) {
+            true => visit(record.key(), record.value()),
+            false => ControlFlow::Break(()),
+        })
+    }
+
+    fn scan_down(
+        &self,
+        cursor: &mut Cursor,
+        (from, to): (Bound<&[u8]>, Bound<&[u8]>),
+        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan::<false>(cursor, to, &mut |record| match is_within::<M, true>(record, from, 0) {
+            true => visit(record.key(), record.value()),
+            false => ControlFlow::Break(()),
+        })
+    }
+
+    fn show(
+        &self,
+        cursor: &mut Cursor,
+        (from, to): (Bound<&[u8]>, Bound<&[u8]>),
+        upwards: bool,
+        visit: EntryVisitor<'_>,
+    ) -> Result<()> {
+        let mut entry = Entry::default();
+        match upwards {
+            true => self.scan::<true>(cursor, from, &mut |record| {
+                record.copy_to(true, &mut entry);
+                match has_passed::<false>(entry.key(), to) {
+                    true => visit(entry.key(), entry.value()),
+                    false => ControlFlow::Break(()),
+                }
+            }),
+            false => self.scan::<false>(cursor, to, &mut |record| {
+                record.copy_to(true, &mut entry);
+                match has_passed::<true>(entry.key(), from) {
+                    true => visit(entry.key(), entry.value()),
+                    false => ControlFlow::Break(()),
+                }
+            }),
+        }
+    }
+
+    fn next_entry(
+        &self,
+        cursor: &mut Cursor,
+        (from, to): (Bound<&[u8]>, Bound<&[u8]>),
+        upwards: bool,
+        with_value: bool,
+        entry: &mut Entry,
+    ) -> Result<bool> {
+        match upwards {
+            true => self.next::<true>(cursor, (from, to), with_value, entry),
+            false => self.next::<false>(cursor, (to, from), with_value, entry),
+        }
+    }
+
+    fn first<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
+        self.end(true, Trust::Blind, read).map_err(|error| self.noted(error))
+    }
+
+    fn last<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
+        self.end(false, Trust::Blind, read).map_err(|error| self.noted(error))
+    }
+
+    fn check_ends(&self) -> Result<()> {
+        self.end(true, Trust::Checked, |_, _| ())?;
+        self.end(false, Trust::Checked, |_, _| ()).map(drop)
+    }
+
+    fn pop(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped> {
+        pops::pop(
+            &self.open,
+            |turn| turn.announce_bytes(smallest, key),
+            || self.is_end(smallest, key, value),
+            |turn, decide| {
+                let mut is_taken = false;
+                // A decision is valid for this record only. The turn may have ended because another operation removed
+                // the record: then no other record in its place may be removed.
+                write(self, key, Basis::Record, Some(turn), &mut |old: Option<Bytes<'_>>| {
+                    is_taken = old.is_some_and(|old| old == *value) && decide();
+                    Some(if is_taken { ByteChange::Remove } else { ByteChange::Keep })
+                })?;
+                Ok(is_taken)
+            },
+        )
+    }
+
+    fn len(&self) -> Result<Len> {
+        len(&self.open, self, Self::count_all)
+    }
+
+    fn exact_len(&self) -> Result<u64> {
+        exact_len(&self.open, self, Self::count_all)
+    }
+}

@@ -1,0 +1,175 @@
+//! FAST & FAIR of byte strings: nodes of four entries, with words of one byte, so that words often cannot divide a leaf, and
+//! with words of seven.
+//!
+//! ```text
+//! ENDURA_SIM_SECONDS=3600 cargo test --release -p endura-sim --test campaign -- --ignored --nocapture fair_bytes
+//! ```
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use endura_engine::tree::fast_fair_bytes::Tree;
+use endura_engine::tree::key_word::{One, Seven};
+use endura_engine::tree::{ByteChange, ByteIndex};
+use endura_sim::aftermath::Aftermath;
+use endura_sim::choose::Chooser;
+use endura_sim::event::{Action, Event};
+use endura_sim::explore::{Explorer, visible};
+use endura_sim::model::Model;
+use endura_sim::sim::{Sim, act_as};
+use endura_sim::subject::Subject;
+use endura_sim::subjects::{FairBytes, LIMIT, MapOp};
+use endura_variants::sessions;
+
+use crate::exhaustive::{KILLS, LONG, ONE_CRASH, Plan, TWO_CRASHES, add_starts, add_walks};
+use crate::fast_fair::{FEW, MANY};
+use crate::jobs::{self, Job};
+use crate::killed::{assert_clean, killed};
+use crate::random::{self, explore, without_end};
+
+type Ties = FairBytes<24, 24, One>;
+type Words = FairBytes<24, 24, Seven>;
+
+/// The quick ones together with the others of this crate are part of every run of the tests.
+const GUARD: Duration = Duration::from_secs(10);
+const SHORTEST: Plan = Plan { longest: 1, twice: 1 };
+
+/// What a crash can cut through.
+const STEPS: [&str; 20] = [
+    "fast_delete.commit",
+    "fast_delete.shift",
+    "fast_insert.commit",
+    "fast_insert.shift",
+    "lock.taken",
+    "merge.M1",
+    "merge.M2",
+    "post.P1",
+    "post.P2",
+    "read.inner",
+    "replace.R1",
+    "replace.R2",
+    "replace.R2.durable",
+    "root.grow",
+    "settle.R3",
+    "settle.R4",
+    "split.S2",
+    "split.S3.high",
+    "split.S3.sib",
+    "split.S3.tag",
+];
+
+#[test]
+fn every_crash_of_every_short_history_of_byte_strings() {
+    let mut jobs = Vec::new();
+    // Walks last: if the time is up, they go on until each step was crossed.
+    FEW.into_iter().for_each(|starts| add_starts::<Ties>(&mut jobs, starts, 4, SHORTEST));
+    add_walks::<Words>(&mut jobs, 12, 0, ONE_CRASH);
+    add_walks::<Ties>(&mut jobs, 20, 0, ONE_CRASH);
+    jobs::run(jobs, GUARD, &STEPS).assert_clean(&STEPS);
+}
+
+#[test]
+#[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
+fn every_crash_of_every_history_of_three_operations_on_fair_bytes() {
+    let mut jobs: Vec<Job> = Vec::new();
+    add_walks::<Ties>(&mut jobs, 12, 6, TWO_CRASHES);
+    add_walks::<Words>(&mut jobs, 12, 6, TWO_CRASHES);
+    for starts in MANY {
+        add_starts::<Ties>(&mut jobs, starts, 5, LONG);
+        add_starts::<Words>(&mut jobs, starts, 5, LONG);
+    }
+    assert_clean(&jobs::run(jobs, jobs::budget(), &[]));
+}
+
+const SHAPES: &[random::Shape] = &[
+    ("ties, 4 in a node", explore::<Ties>, 14),
+    ("ties, 6 in a node", explore::<FairBytes<28, 28, One>>, 20),
+    ("words, 4 in a node", explore::<Words>, 14),
+    ("ties, 4 in inner nodes, 7 below", explore::<FairBytes<24, 30, One>>, 23),
+];
+
+#[test]
+fn crashes_of_random_histories_of_byte_strings() {
+    jobs::run(random::jobs(SHAPES, 1..5), GUARD, &STEPS).assert_clean(&STEPS);
+}
+
+#[test]
+#[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
+fn crashes_of_random_histories_of_fair_bytes_without_end() {
+    without_end(SHAPES, &STEPS);
+}
+
+#[test]
+fn a_process_with_byte_strings_is_killed_and_then_the_power_fails() {
+    let report = jobs::run(killed::<Ties>(false), GUARD, &[]);
+    assert_clean(&report);
+    assert!(report.sum(None).images > 1_000);
+}
+
+/// A process is killed when it has replaced an inner node that is not the first one of its level, and this is not durable. The
+/// next process leads the parent and the left sibling past the signpost.
+#[test]
+fn a_signpost_is_durable_before_anything_is_led_past_it() {
+    let model = Model::WEAKEST_ADR;
+    let before: Vec<MapOp> = (1..=32).map(|i| MapOp::Put(10 * i, i)).collect();
+    let (op, next) = (MapOp::Put(330, 9), MapOp::Put(325, 77));
+    let subject = Ties::about(
+        (1..=33).map(|i| 10 * i).chain([325]).collect::<BTreeSet<_>>().into_iter().collect(),
+    );
+    let mut explorer = Explorer::new(&subject, model, LIMIT, KILLS, 1);
+    let start = explorer.start(&before).unwrap();
+    let mut trace = explorer.trace(&start, &[op]).unwrap();
+    let replaces = |event: &Event| event.action == Action::Step("replace.R2");
+    let killed = trace.events.iter().rposition(replaces).unwrap();
+    trace.events.truncate(killed);
+    let sim = Sim::after(model, LIMIT, &visible(&trace, killed), Chooser::first());
+    // Its fences do not wait for the flushes of the one before.
+    act_as(3);
+    let open = subject.open(sim.clone(), 3).unwrap();
+    subject.apply(&open, &next).unwrap();
+    act_as(0);
+    trace.events.extend(sim.take_trace().events);
+    assert!(trace.events[killed..].iter().any(|e| e.action == Action::Step("settle.R4")));
+    let mut expected = vec![start.model.clone()];
+    for op in [op, next] {
+        let mut after = expected.last().unwrap().clone();
+        subject.specify(&mut after, &op);
+        expected.push(after);
+    }
+    let crashed = explorer.crash_session(3, &trace, killed, |_| expected.clone());
+    crashed.unwrap_or_else(|(finding, crashes)| panic!("{finding}: {crashes:?}"));
+}
+
+/// A session on what the last one has left, which puts one key. Returns what it leaves, and how many signposts are in the tree.
+/// It ends at `step`, if there is one.
+fn session(left: &Aftermath, number: u64, key: &str, step: Option<&str>) -> (Aftermath, u64) {
+    let sim = Sim::after(Model::PAGE_CACHE, LIMIT, left, Chooser::first());
+    let space = sessions::begin(sim.clone(), number, false).unwrap();
+    let tree = Tree::<_, 24, 24, One>::open(&space, "t").unwrap();
+    tree.apply(key.as_bytes(), |_| ByteChange::Put(b"value".into())).unwrap();
+    let signposts = tree.check(&mut |_, _| {}).unwrap().repairs.unsettled_siblings;
+    let trace = sim.trace();
+    let is_end = |action| matches!(action, Action::Step(name) if Some(name) == step);
+    let end = trace.events.iter().position(|event| is_end(event.action));
+    (visible(&trace, end.unwrap_or(trace.events.len())), signposts)
+}
+
+/// Two sessions end right after they have replaced a leaf, the second one that by which the first one has replaced another.
+/// A signpost that another signpost leads to can only be settled after that one.
+#[test]
+fn signposts_in_a_row_are_settled_by_the_next_writer() {
+    let sim = Sim::new(Model::PAGE_CACHE, LIMIT);
+    endura_engine::space::Space::format(&sim).unwrap();
+    let mut left = Aftermath::certain(sim.image());
+    // A full leaf, whose words do not tell its keys apart under any prefix that it gets.
+    for (number, key) in (1..).zip(["aab1", "aab2", "aab3", "aab4"]) {
+        left = session(&left, number, key, None).0;
+    }
+    left = session(&left, 5, "aac", Some("replace.R2.durable")).0;
+    left = session(&left, 6, "aab0", Some("replace.R2.durable")).0;
+    let sim = Sim::after(Model::PAGE_CACHE, LIMIT, &left, Chooser::first());
+    let space = sessions::begin(sim, 7, false).unwrap();
+    let tree = Tree::<_, 24, 24, One>::open(&space, "t").unwrap();
+    assert_eq!(tree.check(&mut |_, _| {}).unwrap().repairs.unsettled_siblings, 2);
+    assert_eq!(session(&left, 7, "aab00", None).1, 0);
+}
