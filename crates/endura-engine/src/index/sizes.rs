@@ -35,7 +35,7 @@ pub type FairBytes<M> = fast_fair_bytes::Tree<M, { BYTE_NODES.0 }, { BYTE_NODES.
 /// An NBTree.
 pub type NbTree<M> = nbtree::Tree<M, BLOCK, FANOUT>;
 
-/// The sizes of the nodes of a FAST & FAIR map, recorded when the map is created.
+/// The sizes of the nodes of a FAST & FAIR map with keys of at most 8 bytes, recorded when the map is created.
 ///
 /// Larger nodes mean fewer levels, and faster lookups and scans. Smaller leaves mean fewer cache lines to flush per
 /// insert. `docs/design.md` has the figures.

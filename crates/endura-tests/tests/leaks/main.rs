@@ -15,8 +15,7 @@ use std::sync::Arc;
 
 use endura_engine::media::Heap;
 use endura_engine::space::{LeakRecoverer, LeakWalk, PAGE, Shares, Space};
-use endura_engine::tree::key_word::One;
-use endura_engine::tree::{fast_fair, fast_fair_bytes, nbtree, roart};
+use endura_engine::tree::{fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::roart::Tiny;
 use endura_variants::sessions;
@@ -25,7 +24,6 @@ use endura_variants::sessions;
 pub(crate) type FastFair = fast_fair::Tree<Arc<Heap>, 14, 14, fast_fair::LineBinary>;
 pub(crate) type NbTree = nbtree::Tree<Arc<Heap>, 8, 4>;
 pub(crate) type Roart = roart::Tree<Arc<Heap>, Tiny>;
-pub(crate) type FairBytes = fast_fair_bytes::Tree<Arc<Heap>, 24, 24, One>;
 
 /// A pool with one map of each kind, on a medium that outlives it.
 pub(crate) struct World {
@@ -34,7 +32,6 @@ pub(crate) struct World {
     pub(crate) fast_fair: FastFair,
     pub(crate) nbtree: NbTree,
     pub(crate) roart: Roart,
-    pub(crate) fair_bytes: FairBytes,
 }
 
 impl World {
@@ -51,8 +48,7 @@ impl World {
         let fast_fair = fast_fair::Tree::open(&space, "fast_fair").unwrap();
         let nbtree = nbtree::Tree::open(&space, "nbtree").unwrap();
         let roart = roart::Tree::open(&space, "roart").unwrap();
-        let fair_bytes = FairBytes::open(&space, "fair bytes").unwrap();
-        Self { heap, space, fast_fair, nbtree, roart, fair_bytes }
+        Self { heap, space, fast_fair, nbtree, roart }
     }
 
     /// The next session, as after `kill -9`: what was stored is there, and no more.
@@ -71,7 +67,6 @@ impl World {
     pub(crate) fn walks(&self) -> Vec<Box<dyn LeakWalk<Arc<Heap>>>> {
         let mut walks = vec![self.fast_fair.marking(), self.roart.marking()];
         walks.extend(self.nbtree.marking());
-        walks.extend(self.fair_bytes.marking());
         walks
     }
 
@@ -91,10 +86,6 @@ impl World {
         ByteMap::over(self.roart.clone())
     }
 
-    pub(crate) fn sorted_bytes(&self) -> ByteMap<FairBytes> {
-        ByteMap::over(self.fair_bytes.clone())
-    }
-
     /// Checks the structures and who owns what.
     pub(crate) fn shares(&self) -> Shares {
         let mut chunks = Vec::new();
@@ -102,7 +93,6 @@ impl World {
         self.fast_fair.check(&mut note).unwrap();
         self.nbtree.check(&mut note).unwrap();
         self.roart.check(&mut note).unwrap();
-        self.fair_bytes.check(&mut note).unwrap();
         let quiesced = self.space.quiesce().unwrap();
         let mut check = quiesced.check().unwrap();
         chunks.iter().for_each(|&(at, bytes)| check.reach(at, bytes).unwrap());
@@ -116,9 +106,7 @@ impl World {
             keys.clone().for_each(|key| map.put(key, value));
         }
         for key in keys {
-            let value = value.to_le_bytes().repeat(1 + key as usize % 9);
-            bytes.insert(name(key), &value).unwrap();
-            self.sorted_bytes().insert(name(key), &value).unwrap();
+            bytes.insert(name(key), value.to_le_bytes().repeat(1 + key as usize % 9)).unwrap();
         }
     }
 
@@ -128,10 +116,7 @@ impl World {
         for map in self.numbers() {
             keys.clone().for_each(|key| map.take(key));
         }
-        for key in keys {
-            bytes.remove(name(key)).unwrap();
-            self.sorted_bytes().remove(name(key)).unwrap();
-        }
+        keys.for_each(|key| _ = bytes.remove(name(key)).unwrap());
     }
 
     /// All entries of all maps.
@@ -143,7 +128,6 @@ impl World {
             }));
         }
         all.extend(self.bytes().range::<Vec<u8>>(..).map(Result::unwrap));
-        all.extend(self.sorted_bytes().range::<Vec<u8>>(..).map(Result::unwrap));
         all
     }
 }

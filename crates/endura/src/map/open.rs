@@ -52,7 +52,8 @@ impl MapOptions {
         self
     }
 
-    /// The sizes of the nodes of a [`Kind::FastFair`]. An existing map must have these.
+    /// The sizes of the nodes of a [`Kind::FastFair`] with keys of at most 8 bytes. An existing map must have these. (With other
+    /// keys there is one size, and the choice has no effect.)
     #[must_use]
     pub fn node_layout(mut self, layout: NodeLayout) -> Self {
         self.layout = Some(layout);
