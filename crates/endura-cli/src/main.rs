@@ -11,8 +11,8 @@
 //! | [`words`] | the library's errors in the words of the command |
 //!
 //! This crate may use `endura_console`, which has what the lab's programs need too (exit codes, texts, children and
-//! their ledgers), the public API of `endura`, and `endura::dynamic`. Only the demo of a power loss and the age of a checkpoint reach deeper, by
-//! `endura_engine`. [`hand_over`] starts the lab's programs. There is no `unsafe`.
+//! their ledgers), the public API of `endura`, and `endura::dynamic`. Only the demo of a power loss and the age of a
+//! checkpoint reach deeper, by `endura_engine`. [`hand_over`] starts the lab's programs. There is no `unsafe`.
 //!
 //! | after a change of | run |
 //! | --- | --- |

@@ -6,24 +6,30 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
 use endura_console::outcome::{Failure, Result};
 
-/// Listens on all addresses of `hosts`, which are addresses and names separated by commas. A name may have addresses
-/// that this machine cannot use, such as those of IPv6 where the kernel has none: one that can be used is enough.
+/// Listens on all addresses of `hosts`, which are addresses and names separated by commas, once on each. A name may have
+/// addresses that this machine cannot use, such as those of IPv6 where the kernel has none: one that can be used is enough.
 pub(crate) fn on(hosts: &str, port: u16) -> Result<Vec<TcpListener>> {
-    let mut listeners = Vec::new();
+    let (mut listeners, mut seen) = (Vec::new(), BTreeSet::new());
     for host in hosts.split(',').map(str::trim) {
-        let before = listeners.len();
-        let mut unusable = None;
+        let (mut is_usable, mut unusable) = (false, None);
         for mut address in addresses(host, port)? {
+            if !seen.insert(address) {
+                is_usable = true;
+                continue;
+            }
             if port == 0 {
                 address.set_port(port_of(&listeners));
             }
             match TcpListener::bind(address) {
-                Ok(listener) => listeners.push(listener),
+                Ok(listener) => {
+                    listeners.push(listener);
+                    is_usable = true;
+                }
                 Err(error) if is_of_no_use(&error) => unusable = Some(error),
                 Err(error) => return Err(failure(&address, &error)),
             }
         }
-        if let Some(error) = unusable.filter(|_| listeners.len() == before) {
+        if let Some(error) = unusable.filter(|_| !is_usable) {
             return Err(failure(&format!("{host}, port {port}"), &error));
         }
     }

@@ -59,8 +59,9 @@ impl Shared {
     /// Why the last checkpoint that failed could not be made. A closed pool does not tell, so that a close keeps it here:
     /// what happened before is logged by another thread, perhaps after the close.
     pub(crate) fn failure(&self) -> Option<String> {
+        let known = self.pool.stats();
         let mut kept = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Ok(stats) = self.pool.stats() {
+        if let Ok(stats) = known {
             *kept = stats.checkpoints.and_then(|made| made.last_failure).map(|last| last.reason);
         }
         kept.clone()

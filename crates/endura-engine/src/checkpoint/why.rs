@@ -77,7 +77,8 @@ const BESIDE_A_TORN_POOL: [(&str, &str); 5] = [
         OLDER,
         "the pool, which may be torn, has made a newer checkpoint, which is missing (was this one restored from a backup?). \
          Put the newest back, or choose its file (`Checkpoints::in_file`, `Checkpoints::beside_pool`). Without it: to go \
-         back to this checkpoint, move the pool file away and open its path again; else restore a backup, or move this checkpoint away, and verify and accept the pool with `endura check --accept`",
+         back to this checkpoint, move the pool file away and open its path again; else restore a backup, or move this \
+         checkpoint away, and verify and accept the pool with `endura check --accept`",
     ),
     (
         EMPTY,

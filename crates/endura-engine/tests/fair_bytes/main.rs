@@ -32,6 +32,10 @@ mod model;
 #[path = "../engine/support/patience.rs"]
 mod patience;
 mod races;
+#[path = "../support/record_crashes.rs"]
+mod record_crashes;
+#[path = "../support/record_races.rs"]
+mod record_races;
 #[allow(dead_code, reason = "the tests of the other trees use the rest")]
 #[path = "../support/sessions.rs"]
 mod sessions;

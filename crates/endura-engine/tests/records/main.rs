@@ -26,6 +26,10 @@ mod killed;
 mod leaks;
 mod model;
 mod races;
+#[path = "../support/record_crashes.rs"]
+mod record_crashes;
+#[path = "../support/record_races.rs"]
+mod record_races;
 #[allow(dead_code, reason = "the tests of the other trees use the rest")]
 #[path = "../support/sessions.rs"]
 mod sessions;

@@ -73,7 +73,7 @@ fn what_cannot_start_says_why() {
 fn a_server_listens_on_all_addresses_and_names() {
     let folder = tempfile::tempdir().unwrap();
     let pool = folder.path().join("pool");
-    let server = Running::start(&pool, &["-l", "localhost,127.0.0.2"]);
+    let server = Running::start(&pool, &["-l", "localhost,127.0.0.2,127.0.0.1,localhost"]);
     for host in ["localhost", "127.0.0.2"] {
         let (host, port) = (host.to_owned(), server.address.port());
         let mut client = std::net::TcpStream::connect((host, port)).unwrap();

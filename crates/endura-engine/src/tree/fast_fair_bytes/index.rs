@@ -12,9 +12,9 @@ use crate::tree::key_word::KeyWord;
 use crate::tree::len::{exact_len, len};
 use crate::tree::pops::{self, Popped};
 use crate::tree::records::basis::Basis;
-use crate::tree::records::bound::{has_passed, is_within};
 use crate::tree::records::fingerprint::Sought;
 use crate::tree::records::linking::{write, write_from};
+use crate::tree::records::scan::{between, one_by_one};
 use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCheck};
 use crate::{Error, Result};
 
@@ -103,24 +103,18 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> ByteIndex
         &self,
         cursor: &mut Cursor,
         (from, to): (Bound<&[u8]>, Bound<&[u8]>),
-        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.scan::<true>(cursor, from, &mut |record| match is_within::<M, false>(record, to, 0) {
-            true => visit(record.key(), record.value()),
-            false => ControlFlow::Break(()),
-        })
+        between::visit::<_, true>(self, &mut cursor.0, (from, to), visit)
     }
 
     fn scan_down(
         &self,
         cursor: &mut Cursor,
         (from, to): (Bound<&[u8]>, Bound<&[u8]>),
-        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.scan::<false>(cursor, to, &mut |record| match is_within::<M, true>(record, from, 0) {
-            true => visit(record.key(), record.value()),
-            false => ControlFlow::Break(()),
-        })
+        between::visit::<_, false>(self, &mut cursor.0, (to, from), visit)
     }
 
     fn show(
@@ -130,22 +124,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> ByteIndex
         upwards: bool,
         visit: EntryVisitor<'_>,
     ) -> Result<()> {
-        let mut entry = Entry::default();
         match upwards {
-            true => self.scan::<true>(cursor, from, &mut |record| {
-                record.copy_to(true, &mut entry);
-                match has_passed::<false>(entry.key(), to) {
-                    true => visit(entry.key(), entry.value()),
-                    false => ControlFlow::Break(()),
-                }
-            }),
-            false => self.scan::<false>(cursor, to, &mut |record| {
-                record.copy_to(true, &mut entry);
-                match has_passed::<true>(entry.key(), from) {
-                    true => visit(entry.key(), entry.value()),
-                    false => ControlFlow::Break(()),
-                }
-            }),
+            true => between::copy::<_, true>(self, &mut cursor.0, (from, to), visit),
+            false => between::copy::<_, false>(self, &mut cursor.0, (to, from), visit),
         }
     }
 
@@ -157,9 +138,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> ByteIndex
         with_value: bool,
         entry: &mut Entry,
     ) -> Result<bool> {
+        let cursor = &mut cursor.0;
         match upwards {
-            true => self.next::<true>(cursor, (from, to), with_value, entry),
-            false => self.next::<false>(cursor, (to, from), with_value, entry),
+            true => one_by_one::next::<_, true>(self, cursor, (from, to), with_value, entry),
+            false => one_by_one::next::<_, false>(self, cursor, (to, from), with_value, entry),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCh
 use crate::{Error, Result};
 
 use crate::tree::records::basis::Basis;
-use crate::tree::records::bound::{has_passed, is_within};
+use crate::tree::records::scan::{between, one_by_one};
 use crate::tree::roart::path::lookup::lookup;
 use crate::tree::roart::read::scan::Cursor;
 use crate::tree::roart::techniques::Techniques;
@@ -99,24 +99,18 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         &self,
         cursor: &mut Cursor,
         (from, to): (Bound<&[u8]>, Bound<&[u8]>),
-        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.scan::<true>(cursor, from, &mut |record| match is_within::<M, false>(record, to, 0) {
-            true => visit(record.key(), record.value()),
-            false => ControlFlow::Break(()),
-        })
+        between::visit::<_, true>(self, &mut cursor.0, (from, to), visit)
     }
 
     fn scan_down(
         &self,
         cursor: &mut Cursor,
         (from, to): (Bound<&[u8]>, Bound<&[u8]>),
-        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.scan::<false>(cursor, to, &mut |record| match is_within::<M, true>(record, from, 0) {
-            true => visit(record.key(), record.value()),
-            false => ControlFlow::Break(()),
-        })
+        between::visit::<_, false>(self, &mut cursor.0, (to, from), visit)
     }
 
     fn show(
@@ -126,22 +120,9 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         upwards: bool,
         visit: EntryVisitor<'_>,
     ) -> Result<()> {
-        let mut entry = Entry::default();
         match upwards {
-            true => self.scan::<true>(cursor, from, &mut |record| {
-                record.copy_to(true, &mut entry);
-                match has_passed::<false>(entry.key(), to) {
-                    true => visit(entry.key(), entry.value()),
-                    false => ControlFlow::Break(()),
-                }
-            }),
-            false => self.scan::<false>(cursor, to, &mut |record| {
-                record.copy_to(true, &mut entry);
-                match has_passed::<true>(entry.key(), from) {
-                    true => visit(entry.key(), entry.value()),
-                    false => ControlFlow::Break(()),
-                }
-            }),
+            true => between::copy::<_, true>(self, &mut cursor.0, (from, to), visit),
+            false => between::copy::<_, false>(self, &mut cursor.0, (to, from), visit),
         }
     }
 
@@ -153,9 +134,10 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         with_value: bool,
         entry: &mut Entry,
     ) -> Result<bool> {
+        let cursor = &mut cursor.0;
         match upwards {
-            true => self.next::<true>(cursor, (from, to), with_value, entry),
-            false => self.next::<false>(cursor, (to, from), with_value, entry),
+            true => one_by_one::next::<_, true>(self, cursor, (from, to), with_value, entry),
+            false => one_by_one::next::<_, false>(self, cursor, (to, from), with_value, entry),
         }
     }
 

@@ -12,9 +12,9 @@
 //! | 64 | the [texts](crate::tree::fast_fair_bytes::nodes::texts): the prefix, and `low`, the inclusive lower fence | immutable |
 //! | 128.. | slots: the word of a key, and a reference: to a record, or in an inner node to a child | |
 //!
-//! A slot is **used** iff its reference is not 0 and its word is below `high` (in an inner node: is not DEAD). Used slots come first. A used slot is **live**
-//! unless the slot to its right is used and has the same reference: then it is a copy of an entry that is being moved, and
-//! the right one counts.
+//! A slot is **used** iff its reference is not 0 and its word is below `high` (in an inner node: is not DEAD). Used slots
+//! come first. A used slot is **live** unless the slot to its right is used and has the same reference: then it is a copy of
+//! an entry that is being moved, and the right one counts.
 
 use std::ops::Deref;
 
@@ -219,7 +219,8 @@ impl<'m, M: Media, const W: usize> ByteNode<'m, M, W> {
         slot < Self::CAP && self.word(slot) < self.limit() && self.reference(slot) != 0
     }
 
-    /// Loads a word for which no order matters.
+    /// The offset of the record with the texts; 0 if they lie in the node. Relaxed: it never changes, and the word that led to
+    /// the node was loaded with Acquire.
     pub(crate) fn bounds_word(&self) -> u64 {
         self.words().load(BOUNDS, Ordering::Relaxed)
     }

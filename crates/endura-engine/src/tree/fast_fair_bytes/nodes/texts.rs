@@ -257,6 +257,18 @@ impl<'m, M: Media, const W: usize> ByteNode<'m, M, W> {
     }
 }
 
+/// The `low` of the node at `at`, which is a leaf if its level is 0.
+pub(crate) fn low_of<M: Media, const INNER: usize, const LEAF: usize>(
+    media: &M,
+    at: u64,
+    level: u64,
+) -> Result<Vec<u8>> {
+    match level {
+        0 => ByteNode::<M, LEAF>::enter(media, at, level)?.low_key(),
+        _ => ByteNode::<M, INNER>::enter(media, at, level)?.low_key(),
+    }
+}
+
 /// Compares `start` with as many bytes of `key`; a key that is too short is smaller.
 fn compare_start(start: &Bytes<'_>, key: &[u8]) -> Order {
     let mut piece = [0; 64];

@@ -16,7 +16,7 @@ use crate::tree::fast_fair_bytes::nodes::contents::{
 use crate::tree::fast_fair_bytes::nodes::leaf::record_at;
 use crate::tree::fast_fair_bytes::nodes::node::ByteNode;
 use crate::tree::fast_fair_bytes::path::aim::Aim;
-use crate::tree::fast_fair_bytes::path::right::check_ahead;
+use crate::tree::fast_fair_bytes::path::right::{NOT_AHEAD, check_ahead};
 use crate::tree::fast_fair_bytes::path::trail::Trail;
 use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::key_word::KeyWord;
@@ -138,7 +138,7 @@ where
         // Without this check, a look through a damaged tree might never end.
         if UP && beyond.as_ref().is_some_and(|key| start.as_ref().is_some_and(|start| key <= start))
         {
-            return Err(seen.node.corrupt("a right sibling that does not lie to the right"));
+            return Err(seen.node.corrupt(NOT_AHEAD));
         }
         let (entry, high) = seen.found?;
         let leaf = Passed { at: seen.node.at(), version: seen.version, high, start };

@@ -6,7 +6,6 @@ use crate::Result;
 use crate::media::{Media, Ordering, Region};
 use crate::space::{Guard, OpenMap};
 use crate::sync::fence;
-use crate::tree::Entry;
 use crate::tree::fast_fair::nodes::lock_word::{Direction, LOCK, LockWord};
 use crate::tree::fast_fair_bytes::nodes::contents::{
     each_live, has_copies, references_while_moving,
@@ -22,7 +21,6 @@ use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::key_word::KeyWord;
 use crate::tree::records::record::Record;
 use crate::tree::records::scan::noted::{Batch, HolderVersion};
-use crate::tree::records::scan::one_by_one;
 use crate::tree::records::scan::scan::{self, Walk, Walked};
 
 /// The version of a leaf whose records were noted. A leaf in which a writer is at work has none that lasts.
@@ -42,7 +40,7 @@ impl HolderVersion for LeafVersion {
 
 /// A position in a scan in one direction. A new cursor starts at the bounds of its first call.
 #[derive(Default)]
-pub struct Cursor(scan::Cursor<LeafVersion>);
+pub struct Cursor(pub(crate) scan::Cursor<LeafVersion>);
 
 /// Where a walk goes on.
 enum Next {
@@ -254,29 +252,5 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Walked
         let at = self.descend(guard, &mut Trail::default(), walk.aim(), 0)?;
         walk.next = Next::First(at.ok_or_else(|| self.no_leaf())?);
         Ok(walk)
-    }
-}
-
-impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER, LEAF, K> {
-    /// Shows the entries within the bound at which the scan starts, in order, until `visit` breaks.
-    pub(crate) fn scan<const UP: bool>(
-        &self,
-        cursor: &mut Cursor,
-        first: Bound<&[u8]>,
-        visit: &mut impl FnMut(&Record<'_, M>) -> std::ops::ControlFlow<()>,
-    ) -> Result<()> {
-        scan::scan::<Self, UP>(self, &mut cursor.0, first, visit)
-    }
-
-    /// Copies the next entry that is within both bounds: `first`, at which the scan starts, and `last`. Returns whether
-    /// there is one.
-    pub(crate) fn next<const UP: bool>(
-        &self,
-        cursor: &mut Cursor,
-        bounds: (Bound<&[u8]>, Bound<&[u8]>),
-        with_value: bool,
-        entry: &mut Entry,
-    ) -> Result<bool> {
-        one_by_one::next::<Self, UP>(self, &mut cursor.0, bounds, with_value, entry)
     }
 }

@@ -6,6 +6,7 @@ use crate::tree::TreeCheck;
 use crate::tree::fast_fair::path::root::Root;
 use crate::tree::fast_fair_bytes::nodes::leaf::record_at;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, DEAD, Link};
+use crate::tree::fast_fair_bytes::nodes::texts::low_of;
 use crate::tree::key_word::{KeyWord, word_under};
 use crate::tree::records::fingerprint::Fingerprint;
 use crate::tree::records::record::Record;
@@ -208,9 +209,6 @@ impl<M: Media, const INNER: usize, const LEAF: usize> LevelCheck<'_, '_, M, INNE
             (self.visit)(record.at(), record.bytes(), false);
             return Ok(record.key().to_vec());
         }
-        match self.level {
-            1 => ByteNode::<M, LEAF>::enter(media, reference, 0)?.low_key(),
-            level => ByteNode::<M, INNER>::enter(media, reference, level - 1)?.low_key(),
-        }
+        low_of::<M, INNER, LEAF>(media, reference, self.level - 1)
     }
 }

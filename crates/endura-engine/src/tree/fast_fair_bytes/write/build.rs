@@ -5,7 +5,7 @@ use crate::space::Guard;
 use crate::tree::fast_fair::nodes::lock_word::LockWord;
 use crate::tree::fast_fair_bytes::nodes::leaf::record_at;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, DEAD};
-use crate::tree::fast_fair_bytes::nodes::texts::Texts;
+use crate::tree::fast_fair_bytes::nodes::texts::{Texts, low_of};
 use crate::tree::fast_fair_bytes::nodes::whole::Init;
 use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::key_word::{KeyWord, common, shortest_prefix, word, word_outside, word_under};
@@ -36,14 +36,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         let media = guard.media();
         match level {
             0 => Ok(Record::enter(media, record_at(reference))?.key().to_vec()),
-            1 => ByteNode::<M, LEAF>::enter(media, reference, 0)?.low_key(),
-            _ => ByteNode::<M, INNER>::enter(media, reference, level - 1)?.low_key(),
+            _ => low_of::<M, INNER, LEAF>(media, reference, level - 1),
         }
     }
 
     /// The lower fence of a node.
     pub(crate) fn low_at(&self, guard: &Guard<'_, M>, at: u64, level: u64) -> Result<Vec<u8>> {
-        self.key_at(guard, level + 1, at)
+        low_of::<M, INNER, LEAF>(guard.media(), at, level)
     }
 
     /// Writes a new node, locked, and starts its write-back. Nothing leads to it yet. The caller fences.

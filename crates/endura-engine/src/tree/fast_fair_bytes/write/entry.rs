@@ -95,21 +95,21 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Linking
                     split = Some(separator);
                 } else {
                     let replaced = self.split_leaf(guard, leaf, slot, reference)?;
-                    let (signpost, separator) = (Some(replaced.signpost), replaced.separator);
-                    return Ok(Some(self.finish(guard, &trail, (signpost, separator), expected)));
+                    self.finish(guard, &trail, (Some(replaced.signpost), replaced.separator));
+                    return Ok(Some(expected));
                 }
                 self.open.map().add(1);
             }
         }
         drop(leaf);
-        let now = self.finish(guard, &trail, (None, split), expected);
+        self.finish(guard, &trail, (None, split));
         if is_sparse {
             if let Some(turn) = turn {
                 turn.is_out();
             }
             guard.space().note_result(self.merge_from(guard, key.bytes, 0));
         }
-        Ok(Some(now))
+        Ok(Some(expected))
     }
 
     fn wait_for_pop(&self, key: Sought<'_>) {
@@ -145,14 +145,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         guard: &Guard<'_, M>,
         trail: &Trail,
         own: (Option<Signpost>, Option<Separator>),
-        now: Option<u64>,
-    ) -> Option<u64> {
+    ) {
         for (signpost, separator) in [own, (trail.signpost, trail.missing)] {
             if signpost.is_some() || separator.is_some() {
                 self.tidy(guard, signpost, separator);
             }
         }
-        now
     }
 
     /// Settles a signpost, and posts a separator.

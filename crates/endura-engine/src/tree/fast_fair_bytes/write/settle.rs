@@ -21,6 +21,9 @@ use crate::tree::key_word::KeyWord;
 impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER, LEAF, K> {
     /// Leads everything past a signpost, unless another thread does, and retires it. If the node to which it leads has become
     /// a signpost meanwhile, then past that as well: its own thread may have come when nothing led to it yet.
+    ///
+    /// The loop ends: a signpost that a search has met is in no circle, for then the search would have failed, and a signpost of
+    /// this session leads to a new node.
     pub(crate) fn settle(&self, guard: &Guard<'_, M>, mut signpost: Signpost) -> Result<()> {
         loop {
             let next = match signpost.level {

@@ -1,14 +1,11 @@
 //! Scans: a [scan of records](crate::tree::records::scan) over the [walk](crate::tree::roart::read::key_walk) of this tree.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
 
 use crate::Result;
 use crate::media::{Media, Region};
 use crate::space::{Guard, OpenMap};
-use crate::tree::Entry;
-use crate::tree::records::record::Record;
 use crate::tree::records::scan::noted::{Batch, HolderVersion};
-use crate::tree::records::scan::one_by_one;
 use crate::tree::records::scan::scan::{self, Walk, Walked};
 
 use crate::tree::roart::nodes::lock::LockWord;
@@ -18,7 +15,7 @@ use crate::tree::roart::tree::Tree;
 
 /// A position in a scan in one direction. A new cursor starts at the bounds of its first call.
 #[derive(Default)]
-pub struct Cursor(scan::Cursor<LockWord>);
+pub struct Cursor(pub(crate) scan::Cursor<LockWord>);
 
 impl HolderVersion for LockWord {
     #[inline]
@@ -64,33 +61,10 @@ impl<M: Media, T: Techniques> Walked for Tree<M, T> {
     }
 }
 
-impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Shows the entries within the bound at which the scan starts, in order, until `visit` breaks.
-    pub(crate) fn scan<const UP: bool>(
-        &self,
-        cursor: &mut Cursor,
-        first: Bound<&[u8]>,
-        visit: &mut impl FnMut(&Record<'_, M>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        scan::scan::<Self, UP>(self, &mut cursor.0, first, visit)
-    }
-
-    /// Copies the next entry that is within both bounds: `first`, at which the scan starts, and `last`. Returns whether
-    /// there is one.
-    pub(crate) fn next<const UP: bool>(
-        &self,
-        cursor: &mut Cursor,
-        bounds: (Bound<&[u8]>, Bound<&[u8]>),
-        with_value: bool,
-        entry: &mut Entry,
-    ) -> Result<bool> {
-        one_by_one::next::<Self, UP>(self, &mut cursor.0, bounds, with_value, entry)
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use std::ops::ControlFlow;
     use std::sync::Arc;
 
     use super::*;
@@ -120,8 +94,9 @@ mod tests {
     /// The keys, in the order in which a scan shows them.
     fn scan_all(tree: &Tree<Arc<Heap>>) -> Vec<Vec<u8>> {
         let mut keys = Vec::new();
-        tree.scan::<true>(&mut Cursor::default(), Bound::Unbounded, &mut |record| {
-            keys.push(record.key().to_vec());
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        tree.scan_up(&mut Cursor::default(), all, |key, _| {
+            keys.push(key.to_vec());
             ControlFlow::Continue(())
         })
         .unwrap();
