@@ -6,6 +6,7 @@ long tests. Without it the suite takes a minute.
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,11 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )
 hypothesis.settings.load_profile("endura")
+
+
+# A shell without job control lets the commands that it starts in the background ignore interrupts, and so would the programs
+# that these tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
