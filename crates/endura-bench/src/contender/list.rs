@@ -90,11 +90,11 @@ macro_rules! contenders {
 
 contenders! {
     /// endura's FAST & FAIR.
-    FastFair = Listing {
-        only_words: true,
-        ..Listing::ours("FastFair", "fast-fair", Kind::FastFair, 0)
-            .always(|it, options| it.words(Kind::FastFair, options))
-    },
+    FastFair = Listing::ours("FastFair", "fast-fair", Kind::FastFair, 0)
+        .always(|it, options| match options.shape == Shape::WORDS {
+            true => it.words(Kind::FastFair, options),
+            false => it.strings(Kind::FastFair, options),
+        }),
     /// endura's NBTree.
     NbTree = Listing {
         only_words: true,
@@ -103,7 +103,7 @@ contenders! {
     },
     /// endura's ROART.
     Roart = Listing::ours("Roart", "roart", Kind::Roart, 2)
-        .always(|it, options| it.pool(EnduraStore::strings(it.name(), options)?)),
+        .always(|it, options| it.strings(Kind::Roart, options)),
     /// LMDB.
     Lmdb = Listing::peer("LMDB", "lmdb", 3).always(|it, options| {
         let bytes = options.lmdb_map_size();
@@ -207,6 +207,11 @@ impl Contender {
     /// Maps of numbers in one pool.
     fn words(self, kind: Kind, options: &StoreOptions) -> Result<Box<dyn Entrant>> {
         self.pool(EnduraStore::words(self.name(), kind, options)?)
+    }
+
+    /// Maps of byte strings in one pool.
+    fn strings(self, kind: Kind, options: &StoreOptions) -> Result<Box<dyn Entrant>> {
+        self.pool(EnduraStore::strings(self.name(), kind, options)?)
     }
 
     /// Maps in one pool.

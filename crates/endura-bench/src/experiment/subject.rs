@@ -18,7 +18,7 @@ use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::sessions;
 
 use crate::Result;
-use crate::store::{Client, Numbers, RoartClient, Shape, measured_pool, temporary};
+use crate::store::{ByteTreeClient, Client, Numbers, Shape, measured_pool, temporary};
 
 /// An index with its medium.
 pub struct Subject {
@@ -119,7 +119,7 @@ impl Subject {
         let map = ByteMap::over(roart::Tree::<M, T>::open(&space, "subject")?);
         Ok(Self {
             name: "Roart".into(),
-            client: Box::new(move || Box::new(RoartClient::new(map.clone(), shape))),
+            client: Box::new(move || Box::new(ByteTreeClient::new(map.clone(), shape))),
             dram_bytes: Box::new(|| 0),
             medium_bytes: Box::new(move || space.stats().bytes_in_use),
         })

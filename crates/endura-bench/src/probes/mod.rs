@@ -8,3 +8,4 @@ pub mod floor;
 pub mod instructions;
 pub mod recovery;
 mod string_scans;
+pub mod which;

@@ -12,7 +12,7 @@ use endura_variants::handles::ByteMap;
 use endura_variants::sessions;
 
 use crate::keys::{key, value};
-use crate::store::{Client, RoartClient, Shape};
+use crate::store::{ByteTreeClient, Client, Shape};
 use crate::workload::Zipf;
 use crate::{Error, Result};
 
@@ -72,8 +72,8 @@ fn open<M: Media>(space: &Arc<Space<Arc<M>>>) -> Result<Tree<Arc<M>>> {
     Ok(Tree::open(space, "recovery")?)
 }
 
-fn client<M: Media>(tree: &Tree<Arc<M>>) -> RoartClient<Tree<Arc<M>>> {
-    RoartClient::new(ByteMap::over(tree.clone()), Shape::STRINGS)
+fn client<M: Media>(tree: &Tree<Arc<M>>) -> ByteTreeClient<Tree<Arc<M>>> {
+    ByteTreeClient::new(ByteMap::over(tree.clone()), Shape::STRINGS)
 }
 
 fn load<M: Media>(space: &Arc<Space<Arc<M>>>, keys: u64) -> Result<()> {

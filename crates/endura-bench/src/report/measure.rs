@@ -181,7 +181,7 @@ mod tests {
         let report = measure(&extent, "test".into(), tool, &mut observe).expect("a report");
         assert!(told > 50 && last > 0.9);
         assert_eq!(report.papers.len(), paper::rows().count());
-        assert!(!report.results.measurements.is_empty() && report.counts.len() == 12);
+        assert!(!report.results.measurements.is_empty() && report.counts.len() == 15);
         let ran: Vec<_> = report.took.iter().map(|(part, _)| *part).collect();
         assert_eq!(ran, ["workloads", "floor and chases", "counts", "a crash", "papers"]);
         assert!(!report.tests_papers);

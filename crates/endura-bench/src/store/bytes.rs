@@ -1,5 +1,7 @@
 //! Stores of byte strings under numbers.
 
+use std::ops::ControlFlow;
+
 use super::contract::Client;
 use super::shape::{Buffers, Shape, number};
 use crate::Result;
@@ -46,6 +48,34 @@ pub trait ByteClient {
         mut see: impl FnMut(Vec<u8>, Vec<u8>),
     ) -> Result<()> {
         self.scan(from, count, |key, value| see(key.to_vec(), value.to_vec()))
+    }
+}
+
+/// A [`ByteClient`] that scans in other ways as well.
+pub trait OrderedBytes: ByteClient {
+    /// Shows up to `count` entries from `from` downwards to `see`.
+    fn scan_down(&mut self, from: &[u8], count: usize, see: impl FnMut(&[u8], &[u8]))
+    -> Result<()>;
+
+    /// Shows up to `count` entries whose keys begin with `prefix` to `see`.
+    fn scan_prefix(
+        &mut self,
+        prefix: &[u8],
+        count: usize,
+        see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()>;
+}
+
+/// Shows the first `count` entries to `see`.
+pub(crate) fn first_entries(
+    count: usize,
+    mut see: impl FnMut(&[u8], &[u8]),
+) -> impl FnMut(&[u8], &[u8]) -> ControlFlow<()> {
+    let mut left = count;
+    move |key, value| {
+        see(key, value);
+        left -= 1;
+        if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }
 

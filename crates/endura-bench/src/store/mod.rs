@@ -8,13 +8,14 @@ mod ours;
 mod peers;
 mod shape;
 
-pub use bytes::{ByteClient, Numbers};
+pub(crate) use bytes::first_entries;
+pub use bytes::{ByteClient, Numbers, OrderedBytes};
 pub use contract::{Client, Footprint, Store};
 #[cfg(feature = "congee")]
 pub use dram::CongeeStore;
 pub use dram::{BTreeBytes, BTreeStore};
 pub use options::{StoreOptions, Survives, measured_pool, temporary};
-pub use ours::{EnduraStore, RoartClient};
+pub use ours::{ByteTreeClient, EnduraStore};
 #[cfg(feature = "fjall")]
 pub use peers::FjallStore;
 #[cfg(feature = "rocksdb")]

@@ -25,8 +25,9 @@ const DIGIT: u32 = 4;
 pub trait KeyWord: Send + Sync + 'static {
     /// The number of bytes, from 1 to 7.
     const BYTES: usize;
-    /// Whether the references to records have fingerprints.
-    const HAS_FINGERPRINTS: bool;
+    /// Whether references use their upper bits: those to records for a fingerprint of the key, those to children for the
+    /// [`continuation`] of the separator.
+    const USES_UPPER_BITS: bool;
 }
 
 /// Words of seven bytes.
@@ -35,16 +36,25 @@ pub struct Seven;
 
 impl KeyWord for Seven {
     const BYTES: usize = 7;
-    const HAS_FINGERPRINTS: bool = true;
+    const USES_UPPER_BITS: bool = true;
 }
 
-/// Words of one byte, without fingerprints: for tests.
+/// Words of one byte, with continuations and fingerprints: for tests with short keys.
+#[derive(Debug, Clone, Copy)]
+pub struct OneAndTwo;
+
+impl KeyWord for OneAndTwo {
+    const BYTES: usize = 1;
+    const USES_UPPER_BITS: bool = true;
+}
+
+/// Words of one byte, with nothing else that could tell two keys apart: for tests.
 #[derive(Debug, Clone, Copy)]
 pub struct One;
 
 impl KeyWord for One {
     const BYTES: usize = 1;
-    const HAS_FINGERPRINTS: bool = false;
+    const USES_UPPER_BITS: bool = false;
 }
 
 /// Eight bytes of `key` from `from` on, as a number that sorts as they do; bytes behind the end count as 0.
@@ -69,6 +79,15 @@ fn last_bytes(key: &[u8], from: usize) -> u64 {
 pub(crate) fn word<K: KeyWord>(eight: u64, left: usize) -> u64 {
     let unused = 8 * (8 - K::BYTES as u32);
     (eight >> unused << (unused - 8)) << DIGIT | (1 + left.min(K::BYTES + 1)) as u64
+}
+
+/// The two bytes of a key behind those of its word, as a number: of two keys with the same word under a prefix of `prefix`
+/// bytes, the one that is smaller has no larger number. 0 for keys that do not begin with the prefix.
+pub(crate) fn continuation<K: KeyWord>(prefix: usize, word: u64, key: &[u8]) -> u64 {
+    match word {
+        0 | ABOVE.. => 0,
+        _ => eight_bytes(key, prefix + K::BYTES) >> 48,
+    }
 }
 
 /// The word of a key under a prefix.
@@ -155,6 +174,10 @@ mod tests {
             Ordering::Equal => assert_eq!(wa, wb),
             Ordering::Greater => assert!(wa >= wb),
         }
+        if wa == wb {
+            let [a, b] = [a, b].map(|key| (continuation::<K>(prefix.len(), wa, key), key));
+            assert_eq!(a.0.cmp(&b.0).then(a.1.cmp(b.1)), a.1.cmp(b.1));
+        }
         assert!(wa <= ABOVE && wb <= ABOVE);
         // The separator of a word is decided by the word.
         if wb != 0 && wb != ABOVE {
@@ -209,6 +232,7 @@ mod tests {
             ] {
                 properties::<Seven>(&prefix, &a, &b);
                 properties::<One>(&prefix, &a, &b);
+                properties::<OneAndTwo>(&prefix, &a, &b);
             }
         }
     }

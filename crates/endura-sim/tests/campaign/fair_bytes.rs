@@ -1,5 +1,5 @@
 //! FAST & FAIR of byte strings: nodes of four entries, with words of one byte, so that words often cannot divide a leaf, and
-//! with words of seven.
+//! with words of seven; and with words of one byte and the two bytes that a reference has.
 //!
 //! ```text
 //! ENDURA_SIM_SECONDS=3600 cargo test --release -p endura-sim --test campaign -- --ignored --nocapture fair_bytes
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use endura_engine::tree::fast_fair_bytes::Tree;
-use endura_engine::tree::key_word::{One, Seven};
+use endura_engine::tree::key_word::{One, OneAndTwo, Seven};
 use endura_engine::tree::{ByteChange, ByteIndex};
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
@@ -28,6 +28,7 @@ use crate::killed::{assert_clean, killed};
 use crate::random::{self, explore, without_end};
 
 type Ties = FairBytes<24, 24, One>;
+type Continued = FairBytes<24, 24, OneAndTwo>;
 type Words = FairBytes<24, 24, Seven>;
 
 /// The quick ones together with the others of this crate are part of every run of the tests.
@@ -65,6 +66,7 @@ fn every_crash_of_every_short_history_of_byte_strings() {
     FEW.into_iter().for_each(|starts| add_starts::<Ties>(&mut jobs, starts, 4, SHORTEST));
     add_walks::<Words>(&mut jobs, 12, 0, ONE_CRASH);
     add_walks::<Ties>(&mut jobs, 20, 0, ONE_CRASH);
+    add_walks::<Continued>(&mut jobs, 8, 0, ONE_CRASH);
     jobs::run(jobs, GUARD, &STEPS).assert_clean(&STEPS);
 }
 
@@ -74,6 +76,7 @@ fn every_crash_of_every_history_of_three_operations_on_fair_bytes() {
     let mut jobs: Vec<Job> = Vec::new();
     add_walks::<Ties>(&mut jobs, 12, 6, TWO_CRASHES);
     add_walks::<Words>(&mut jobs, 12, 6, TWO_CRASHES);
+    add_walks::<Continued>(&mut jobs, 12, 6, TWO_CRASHES);
     for starts in MANY {
         add_starts::<Ties>(&mut jobs, starts, 5, LONG);
         add_starts::<Words>(&mut jobs, starts, 5, LONG);
@@ -85,6 +88,7 @@ const SHAPES: &[random::Shape] = &[
     ("ties, 4 in a node", explore::<Ties>, 14),
     ("ties, 6 in a node", explore::<FairBytes<28, 28, One>>, 20),
     ("words, 4 in a node", explore::<Words>, 14),
+    ("ties and continuations, 4 in a node", explore::<Continued>, 14),
     ("ties, 4 in inner nodes, 7 below", explore::<FairBytes<24, 30, One>>, 23),
 ];
 

@@ -1,7 +1,7 @@
 //! Several threads on tiny FAST & FAIR trees of byte strings: with words that cannot divide most leaves, so that nodes are
 //! replaced all the time, and with words that can.
 
-use endura_engine::tree::key_word::{KeyWord, One, Seven};
+use endura_engine::tree::key_word::{KeyWord, One, OneAndTwo, Seven};
 use endura_sim::choose::Random;
 use endura_sim::model::Model;
 use endura_sim::schedule::{Campaign, Family, Figures, Plan, Strategy, Task, Way};
@@ -55,6 +55,7 @@ fn all(families: &[Family], schedules: u64) -> Figures {
         sum.add(&run::<One>(family, Model::WEAKEST_ADR, schedules));
         sum.add(&run::<One>(family, Model::EADR, schedules / 2));
         sum.add(&run::<Seven>(family, Model::WEAKEST_ADR, schedules / 2));
+        sum.add(&run::<OneAndTwo>(family, Model::WEAKEST_ADR, schedules / 2));
     }
     println!("{sum:?}");
     sum

@@ -18,8 +18,10 @@ mod paper;
 mod plain;
 mod readme;
 mod report;
+mod stranger;
 mod suites;
 mod table;
+mod which;
 
 use std::process::ExitCode;
 
@@ -70,6 +72,8 @@ enum Suite {
     Goals(goals::Args),
     /// Instructions of each operation of our indexes, counted one by one
     Instructions(instructions::Args),
+    /// Which index for which keys and values: every operation on words, names, addresses and paths, beside LMDB
+    Which(which::Args),
     /// Time from SIGKILL to the first successful lookup
     Reopen(after_kill::Args),
     /// Kill writers at random moments, and look for what the store had acknowledged
@@ -100,6 +104,7 @@ fn run(cli: &Cli) -> Result {
         Some(Suite::Floor(args)) => floor::run(args),
         Some(Suite::Goals(args)) => goals::run(args),
         Some(Suite::Instructions(args)) => instructions::run(args),
+        Some(Suite::Which(args)) => which::run(args),
         Some(Suite::Reopen(args)) => after_kill::run(args),
         Some(Suite::Kills(args)) => kill::run(args),
         Some(Suite::Checkpoints(args)) => checkpoints::run(args),

@@ -5,4 +5,4 @@ mod strings;
 mod words;
 
 pub use pool::EnduraStore;
-pub use strings::RoartClient;
+pub use strings::ByteTreeClient;

@@ -34,13 +34,13 @@ impl EnduraStore<Map<u64, u64>> {
 
 impl EnduraStore<Numbers<Map<[u8], [u8]>>> {
     /// The same of byte strings.
-    pub fn strings(name: &'static str, options: &StoreOptions) -> Result<Vec<Self>> {
-        let shape = options.shape;
+    pub fn strings(name: &'static str, kind: Kind, options: &StoreOptions) -> Result<Vec<Self>> {
+        let (shape, map_options) = (options.shape, MapOptions::new().kind(kind));
         shape.check()?;
         let pool = options.open_pool()?;
         let store = |map: String| {
-            let client = Numbers::new(pool.map(&map)?, shape);
-            Ok(Self { pool: pool.clone(), client, name, about: Kind::Roart.to_string() })
+            let client = Numbers::new(pool.map_with(&map, map_options)?, shape);
+            Ok(Self { pool: pool.clone(), client, name, about: kind.to_string() })
         };
         options.map_names().map(store).collect()
     }

@@ -1,4 +1,4 @@
-//! A [`ByteClient`] of a map of byte strings, as users have it, and a [`Client`] of a ROART over any medium.
+//! A [`ByteClient`] of a map of byte strings, as users have it, and a [`Client`] of a tree of byte strings over any medium.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use endura_engine::tree::{ByteIndex, Bytes};
 use endura_variants::handles::ByteMap;
 
 use crate::Result;
-use crate::store::bytes::{ByteClient, copy};
+use crate::store::bytes::{ByteClient, OrderedBytes, copy, first_entries};
 use crate::store::contract::Client;
 use crate::store::shape::{Buffers, Shape, key_number, number};
 
@@ -41,14 +41,8 @@ impl ByteClient for Map<[u8], [u8]> {
     }
 
     #[inline]
-    fn scan(&mut self, from: &[u8], count: usize, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
-        let mut seen = 0;
-        let all = self.range_with(from.., |key, value| {
-            see(key, value);
-            seen += 1;
-            if seen < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        Ok(all.map(drop)?)
+    fn scan(&mut self, from: &[u8], count: usize, see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+        Ok(self.range_with(from.., first_entries(count, see)).map(drop)?)
     }
 
     #[inline]
@@ -66,19 +60,41 @@ impl ByteClient for Map<[u8], [u8]> {
     }
 }
 
-/// One thread's work with a ROART over any medium, which looks at keys and values where they lie.
-pub struct RoartClient<I: ByteIndex> {
+impl OrderedBytes for Map<[u8], [u8]> {
+    #[inline]
+    fn scan_down(
+        &mut self,
+        from: &[u8],
+        count: usize,
+        see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        Ok(self.range(..=from).visit_rev(first_entries(count, see)).map(drop)?)
+    }
+
+    #[inline]
+    fn scan_prefix(
+        &mut self,
+        prefix: &[u8],
+        count: usize,
+        see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        Ok(self.prefix(prefix).visit(first_entries(count, see)).map(drop)?)
+    }
+}
+
+/// One thread's work with a tree of byte strings over any medium, which looks at keys and values where they lie.
+pub struct ByteTreeClient<I: ByteIndex> {
     map: ByteMap<I>,
     buffers: Buffers,
 }
 
-impl<I: ByteIndex> RoartClient<I> {
+impl<I: ByteIndex> ByteTreeClient<I> {
     pub(crate) fn new(map: ByteMap<I>, shape: Shape) -> Self {
         Self { map, buffers: Buffers::new(shape) }
     }
 }
 
-impl<I: ByteIndex> Client for RoartClient<I> {
+impl<I: ByteIndex> Client for ByteTreeClient<I> {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
         self.buffers.set_key(key);

@@ -8,7 +8,7 @@ use heed::{CommitOrAbort, Database, Env, WithTls};
 
 use super::lmdb::{self, Lmdb, Transactions};
 use super::snapshot::Commits;
-use crate::store::bytes::{ByteClient, Numbers, copy};
+use crate::store::bytes::{ByteClient, Numbers, OrderedBytes, copy};
 use crate::store::contract::{Footprint, Store};
 use crate::store::options::Survives;
 use crate::store::shape::Shape;
@@ -95,6 +95,38 @@ impl ByteClient for LmdbBytesClient<'_> {
     fn scan(&mut self, from: &[u8], count: usize, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
         let (map, range) = (self.map, (Bound::Included(from), Bound::Unbounded));
         for entry in map.range(self.transactions.reading()?, &range)?.take(count) {
+            let (key, value) = entry?;
+            see(key, value);
+        }
+        Ok(())
+    }
+}
+
+impl OrderedBytes for LmdbBytesClient<'_> {
+    #[inline]
+    fn scan_down(
+        &mut self,
+        from: &[u8],
+        count: usize,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        let (map, range) = (self.map, (Bound::Unbounded, Bound::Included(from)));
+        for entry in map.rev_range(self.transactions.reading()?, &range)?.take(count) {
+            let (key, value) = entry?;
+            see(key, value);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn scan_prefix(
+        &mut self,
+        prefix: &[u8],
+        count: usize,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        let map = self.map;
+        for entry in map.prefix_iter(self.transactions.reading()?, prefix)?.take(count) {
             let (key, value) = entry?;
             see(key, value);
         }

@@ -12,6 +12,7 @@ use std::cmp::Ordering as Order;
 
 use crate::cpu::crc32c;
 use crate::media::{LINE, Media, Ordering, Region};
+use crate::tree::key_word::eight_bytes;
 use crate::tree::{Bytes, Entry, LONGEST_KEY, LONGEST_VALUE};
 use crate::{Error, Result};
 
@@ -184,6 +185,23 @@ impl<'m, M: Media> Record<'m, M> {
         8 * self.words.words() as u64
     }
 
+    /// Bytes of the key and the value.
+    pub(crate) fn text_len(&self) -> usize {
+        self.key + self.value
+    }
+
+    /// Eight bytes of the key and the value behind it, from byte `8 * i` on. Behind the last of them, the last word.
+    #[inline(always)]
+    pub(crate) fn text_word(&self, i: usize) -> u64 {
+        // Relaxed, as in `enter`.
+        self.words.load((HEADER + i).min(self.words.words() - 1), Ordering::Relaxed)
+    }
+
+    /// Copies the key and the value to the end of `out`.
+    pub(crate) fn copy_text(&self, out: &mut Vec<u8>) {
+        self.words.append_to(8 * HEADER, self.text_len(), out);
+    }
+
     pub(crate) fn key_len(&self) -> usize {
         self.key
     }
@@ -245,16 +263,17 @@ impl<'m, M: Media> Record<'m, M> {
         let end = self.key.min(key.len());
         let mut at = from.min(end);
         while at < end {
-            let theirs = self.key_word(at / 8).to_le_bytes();
+            // What is left of a word of the record, and as many bytes of `key`; the first byte is the lowest one.
             let inside = at % 8;
-            let ours = &key[at..end.min(at + 8 - inside)];
-            let same = ours.iter().zip(&theirs[inside..]).take_while(|(a, b)| a == b).count();
-            at += same;
-            if same < ours.len() {
-                break;
+            let theirs = self.key_word(at / 8) >> (8 * inside);
+            let differing = theirs ^ eight_bytes(key, at).swap_bytes();
+            let (len, same) = ((8 - inside).min(end - at), differing.trailing_zeros() as usize / 8);
+            if same < len {
+                return at + same;
             }
+            at += len;
         }
-        at
+        end
     }
 
     /// Compares the key with `key`. The first `from` bytes are known to be shared.

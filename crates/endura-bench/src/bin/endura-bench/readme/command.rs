@@ -1,14 +1,16 @@
 //! What is asked of `endura bench readme`, and which of its two programs this is: the one that generates a crate, or the one
 //! that was generated.
 
+use std::ffi::OsString;
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use endura_bench::readme::{Plan, Surroundings};
 use endura_console::outcome::{Answer, Result};
 
-use super::{measure, stranger};
+use super::measure;
 use crate::args::flags;
+use crate::stranger;
 
 const ABOUT: &str = "\
 The figures are those of a program outside of this repository: a crate is generated, which depends on endura by its
@@ -52,5 +54,8 @@ pub(crate) fn run(args: &Args) -> Result {
         writeln!(stdout(), "{}", stranger.display())?;
         return Ok(Answer::Yes);
     }
-    stranger::build_and_run(&stranger, args.quick, &dir)
+    let mut measure: Vec<OsString> = ["readme", "--here", "--compiler"].map(OsString::from).into();
+    measure.extend([stranger::compiler().into(), "--dir".into(), dir.into()]);
+    measure.extend(args.quick.then(|| "--quick".into()));
+    stranger::build_and_run(&stranger, measure)
 }

@@ -2,6 +2,5 @@
 
 mod command;
 mod measure;
-mod stranger;
 
 pub(crate) use command::{Args, run};

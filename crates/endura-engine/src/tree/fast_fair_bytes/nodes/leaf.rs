@@ -16,7 +16,7 @@ use crate::tree::records::record::Record;
 /// The reference to a record: its offset, and the fingerprint of its key in bits 48...
 #[inline(always)]
 pub(crate) fn reference_to<K: KeyWord>(key: &Sought<'_>, at: u64) -> u64 {
-    if K::HAS_FINGERPRINTS { u64::from(key.fingerprint.0) << 48 | at } else { at }
+    if K::USES_UPPER_BITS { u64::from(key.fingerprint.0) << 48 | at } else { at }
 }
 
 /// The offset of the record to which a reference leads.
@@ -32,7 +32,7 @@ fn certified<'m, K: KeyWord, M: Media>(
     reference: u64,
     key: &Sought<'_>,
 ) -> Result<Option<Record<'m, M>>> {
-    let may_be = !K::HAS_FINGERPRINTS || reference >> 48 == u64::from(key.fingerprint.0);
+    let may_be = !K::USES_UPPER_BITS || reference >> 48 == u64::from(key.fingerprint.0);
     match may_be && reference != 0 {
         true => Record::find(media, record_at(reference), key.bytes),
         false => Ok(None),
@@ -98,8 +98,19 @@ impl KeySlot {
     }
 }
 
+/// The slot of a locked leaf with this word that leads to the record at `at`.
+pub(crate) fn slot_of<M: Media, const W: usize>(
+    node: &ByteNode<'_, M, W>,
+    word: u64,
+    at: u64,
+) -> Option<KeySlot> {
+    let mut slots = ties(node, word).rev();
+    let slot = slots.find(|&slot| record_at(node.peek_reference(slot)) == at)?;
+    Some(KeySlot::Found(slot, at))
+}
+
 /// Finds a key in a locked leaf that covers it, by its word. Of slots with that word the records decide, by halving.
-pub(crate) fn find<M: Media, const W: usize>(
+pub(crate) fn find<K: KeyWord, M: Media, const W: usize>(
     node: &ByteNode<'_, M, W>,
     word: u64,
     key: &Sought<'_>,
@@ -108,6 +119,7 @@ pub(crate) fn find<M: Media, const W: usize>(
     if end > used(node) {
         return Err(node.corrupt("keys out of order"));
     }
+    let from = node.shared_by_ties::<K>(word).min(key.bytes.len());
     while start < end {
         let middle = start + (end - start) / 2;
         let reference = node.peek_reference(middle);
@@ -115,7 +127,7 @@ pub(crate) fn find<M: Media, const W: usize>(
             return Err(node.corrupt("an empty slot among used ones"));
         }
         let record = Record::enter(node.media(), record_at(reference))?;
-        match record.compare(key.bytes, 0) {
+        match record.compare(key.bytes, from) {
             Order::Equal => return Ok(KeySlot::Found(middle, record.at())),
             Order::Less => start = middle + 1,
             Order::Greater => end = middle,

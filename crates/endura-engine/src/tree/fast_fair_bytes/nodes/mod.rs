@@ -1,5 +1,6 @@
 //! A node: its layout, the search in it, and the primitives that change it.
 
+pub(crate) mod child;
 pub(crate) mod contents;
 pub(crate) mod extent;
 pub(crate) mod leaf;

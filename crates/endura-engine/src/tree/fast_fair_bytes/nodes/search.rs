@@ -27,7 +27,15 @@ pub(crate) fn rank<M: Media, const W: usize>(node: &ByteNode<'_, M, W>, word: u6
 
 /// The slots of a quiet node whose word is `word`, which is below the limit of the node.
 pub(crate) fn ties<M: Media, const W: usize>(node: &ByteNode<'_, M, W>, word: u64) -> Range<usize> {
-    let end = rank(node, word);
+    ties_before(node, word, rank(node, word))
+}
+
+/// Does what [`ties`] does, if the [rank] of the word is known.
+pub(crate) fn ties_before<M: Media, const W: usize>(
+    node: &ByteNode<'_, M, W>,
+    word: u64,
+    end: usize,
+) -> Range<usize> {
     match end > 0 && node.peek_word(end - 1) == word {
         true => word.checked_sub(1).map_or(0, |below| rank(node, below))..end,
         false => end..end,

@@ -1,13 +1,12 @@
 //! The texts of a node: its prefix, and `low`, its inclusive lower fence. They never change.
 //!
 //! The second line has one word with the lengths, then the prefix, then what `low` has behind the bytes that the two share
-//! at the beginning. If that is more than the line holds, the two lie in a record of the node's own (`bounds`): `low` is its
-//! key, and the prefix its value.
+//! at the beginning. If that is more than the line holds, the two lie in a record of the node's own (`bounds`), as its key
+//! and its value, which follow each other there as they do in the line.
 
 use std::cmp::Ordering as Order;
 
 use crate::media::{Media, Ordering};
-use crate::tree::Bytes;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, SLOTS};
 use crate::tree::key_word::{
     self, ABOVE, KeyWord, common, eight_bytes, separator_len, word_outside,
@@ -56,14 +55,65 @@ impl Lengths {
         Self { prefix, low, shared }
     }
 
-    /// Bytes of the texts in the line.
+    /// Bytes of the texts.
     fn bytes(self) -> usize {
         self.prefix + self.low - self.shared
     }
 
-    /// Whether the line can hold such texts.
-    fn is_sound(self) -> bool {
-        self.shared <= self.prefix && self.shared <= self.low && self.bytes() <= TEXT_BYTES
+    /// Whether `available` bytes can hold such texts.
+    #[inline(always)]
+    fn fit(self, available: usize) -> bool {
+        self.shared <= self.prefix && self.shared <= self.low && self.bytes() <= available
+    }
+
+    /// The word of a key, if the texts lie in the words that `text` returns.
+    #[inline(always)]
+    fn word_of<K: KeyWord>(self, key: &[u8], text: impl Fn(usize) -> u64) -> u64 {
+        let prefix = self.prefix;
+        let mut at = 0;
+        while at < prefix {
+            let counting = match prefix - at {
+                few @ 1..8 => !(u64::MAX >> (8 * few)),
+                _ => u64::MAX,
+            };
+            let theirs = text(at / 8).swap_bytes() & counting;
+            let ours = eight_bytes(key, at) & counting;
+            if ours != theirs {
+                return word_outside(ours.cmp(&theirs));
+            }
+            at += 8;
+        }
+        match key.len().checked_sub(prefix) {
+            Some(left) => key_word::word::<K>(eight_bytes(key, prefix), left),
+            // The prefix goes on with zeros.
+            None => 0,
+        }
+    }
+
+    /// Compares `low` with a key, if the texts lie in the words that `text` returns. The first `from` bytes are known to be
+    /// shared.
+    #[inline(always)]
+    fn compare_low(self, key: &[u8], from: usize, text: impl Fn(usize) -> u64) -> Order {
+        let mut at = from;
+        while at < self.low {
+            // Eight bytes of `low`, or those up to the place where its rest begins.
+            let (place, end) = match at < self.shared {
+                true => (at, self.shared),
+                false => (self.prefix + at - self.shared, self.low),
+            };
+            let (len, inside) = ((end - at).min(8), 8 * (place % 8) as u32);
+            let counting = !(u64::MAX >> 1 >> (8 * len - 1));
+            let bytes = text(place / 8) >> inside
+                // Two shifts: a shift by 64 bits is not defined.
+                | text(place / 8 + 1) << 1 << (63 - inside);
+            let (theirs, ours) = (bytes.swap_bytes() & counting, eight_bytes(key, at) & counting);
+            if theirs != ours {
+                return theirs.cmp(&ours);
+            }
+            at += len;
+        }
+        // What agrees with zeros behind a key is longer than the key.
+        self.low.cmp(&key.len())
     }
 }
 
@@ -71,13 +121,15 @@ impl Texts<'_> {
     /// Bytes of the record that a node with these texts needs; `None` if they fit into the node.
     pub(crate) fn bytes_beside(&self) -> Option<u64> {
         let fit = Lengths::of(self).bytes() <= TEXT_BYTES;
-        (!fit).then(|| bytes_for(self.low.len(), self.prefix.len()))
+        let rest = self.low.len() - common(self.prefix, self.low);
+        (!fit).then(|| bytes_for(self.prefix.len(), rest))
     }
 
     /// Writes the texts to a record at `at`, and starts its write-back. The caller fences.
     pub(crate) fn write_beside<M: Media>(&self, media: &M, at: u64) -> Result<()> {
-        let mut writer = Writer::new(media, at, self.low, self.prefix.len())?;
-        writer.write(self.prefix);
+        let rest = &self.low[common(self.prefix, self.low)..];
+        let mut writer = Writer::new(media, at, self.prefix, rest.len())?;
+        writer.write(rest);
         writer.finish();
         Ok(())
     }
@@ -101,16 +153,28 @@ impl<'m, M: Media, const W: usize> ByteNode<'m, M, W> {
     /// The record with the texts, if they do not lie in the node.
     #[inline]
     pub(crate) fn bounds(&self) -> Result<Option<Record<'m, M>>> {
-        match self.bounds_word() {
-            0 => Ok(None),
-            at => Record::enter(self.media(), at).map(Some),
-        }
+        let at = match self.bounds_word() {
+            0 => return Ok(None),
+            at => at,
+        };
+        let (bounds, lengths) = (Record::enter(self.media(), at)?, self.lengths());
+        let len = bounds.text_len();
+        let is_theirs =
+            bounds.key_len() == lengths.prefix && lengths.fit(len) && lengths.bytes() == len;
+        if is_theirs { Ok(Some(bounds)) } else { Err(self.impossible_texts()) }
     }
 
     #[inline(always)]
     fn lengths(&self) -> Lengths {
         // Relaxed: texts never change, and the word that led to the node was loaded with Acquire.
         Lengths::read(self.words().load(LENGTHS, Ordering::Relaxed))
+    }
+
+    /// The lengths of texts that lie in the line.
+    #[inline(always)]
+    fn lengths_in_line(&self) -> Result<Lengths> {
+        let lengths = self.lengths();
+        if lengths.fit(TEXT_BYTES) { Ok(lengths) } else { Err(self.impossible_texts()) }
     }
 
     /// Eight bytes of the texts in the line.
@@ -122,10 +186,7 @@ impl<'m, M: Media, const W: usize> ByteNode<'m, M, W> {
 
     /// The texts in the line.
     fn line(&self) -> Result<(Lengths, [u8; TEXT_BYTES])> {
-        let lengths = self.lengths();
-        if !lengths.is_sound() {
-            return Err(self.impossible_texts());
-        }
+        let lengths = self.lengths_in_line()?;
         let mut bytes = [0; TEXT_BYTES];
         for (i, chunk) in bytes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             *chunk = self.text_word(i).to_le_bytes();
@@ -144,91 +205,65 @@ impl<'m, M: Media, const W: usize> ByteNode<'m, M, W> {
         if self.bounds_word() != 0 {
             return self.word_beside::<K>(key);
         }
-        let prefix = self.lengths().prefix;
-        let mut at = 0;
-        while at < prefix {
-            let counting = match prefix - at {
-                few @ 1..8 => !(u64::MAX >> (8 * few)),
-                _ => u64::MAX,
-            };
-            let theirs = self.text_word(at / 8).swap_bytes() & counting;
-            let ours = eight_bytes(key, at) & counting;
-            if ours != theirs {
-                return Ok(word_outside(ours.cmp(&theirs)));
-            }
-            at += 8;
-            if at >= TEXT_BYTES && at < prefix {
-                return Err(self.impossible_texts());
-            }
+        let lengths = self.lengths();
+        if lengths.prefix > TEXT_BYTES {
+            return Err(self.impossible_texts());
         }
-        match key.len().checked_sub(prefix) {
-            Some(left) => Ok(key_word::word::<K>(eight_bytes(key, prefix), left)),
-            // The prefix goes on with zeros.
-            None => Ok(0),
-        }
+        Ok(lengths.word_of::<K>(key, |i| self.text_word(i)))
     }
 
-    #[cold]
     #[inline(never)]
     fn word_beside<K: KeyWord>(&self, key: &[u8]) -> Result<u64> {
         let Some(bounds) = self.bounds()? else { return Err(self.impossible_texts()) };
-        let prefix = bounds.value();
-        Ok(match compare_start(&prefix, key) {
-            Order::Equal => {
-                let rest = &key[prefix.len()..];
-                key_word::word::<K>(eight_bytes(rest, 0), rest.len())
-            }
-            order => word_outside(order.reverse()),
-        })
+        Ok(self.lengths().word_of::<K>(key, |i| bounds.text_word(i)))
     }
 
     /// The number of bytes that all keys with this word in this node share.
-    pub(crate) fn shared_by_ties<K: KeyWord>(&self, word: u64) -> Result<usize> {
+    pub(crate) fn shared_by_ties<K: KeyWord>(&self, word: u64) -> usize {
         if word == 0 || word >= ABOVE {
-            return Ok(0);
+            return 0;
         }
-        let prefix = match self.bounds()? {
-            Some(bounds) => bounds.value().len(),
-            None => self.lengths().prefix,
-        };
-        Ok(prefix + separator_len(word).min(K::BYTES))
+        self.prefix_len() + separator_len(word).min(K::BYTES)
+    }
+
+    /// The number of bytes at the beginning that `low` shares with all keys with this word.
+    #[inline]
+    pub(crate) fn shared_with_low(&self, word: u64) -> usize {
+        match word {
+            0 | ABOVE.. => 0,
+            _ => self.lengths().shared,
+        }
+    }
+
+    /// The number of bytes of the prefix.
+    pub(crate) fn prefix_len(&self) -> usize {
+        self.lengths().prefix
     }
 
     /// Compares `low` with a key. The first `from` bytes are known to be shared.
     pub(crate) fn compare_low(&self, key: &[u8], from: usize) -> Result<Order> {
-        if let Some(bounds) = self.bounds()? {
-            return Ok(bounds.compare(key, from));
+        if self.bounds_word() != 0 {
+            return self.compare_low_beside(key, from);
         }
-        let lengths = self.lengths();
-        if !lengths.is_sound() {
-            return Err(self.impossible_texts());
-        }
-        let mut at = from;
-        while at < lengths.low {
-            // Eight bytes of `low`, or those up to the place where its rest begins.
-            let (text, end) = match at < lengths.shared {
-                true => (at, lengths.shared),
-                false => (lengths.prefix + at - lengths.shared, lengths.low),
-            };
-            let (len, inside) = ((end - at).min(8), 8 * (text % 8) as u32);
-            let counting = !(u64::MAX >> 1 >> (8 * len - 1));
-            let bytes = self.text_word(text / 8) >> inside
-                // Two shifts: a shift by 64 bits is not defined.
-                | self.text_word(text / 8 + 1) << 1 << (63 - inside);
-            let (theirs, ours) = (bytes.swap_bytes() & counting, eight_bytes(key, at) & counting);
-            if theirs != ours {
-                return Ok(theirs.cmp(&ours));
-            }
-            at += len;
-        }
-        // What agrees with zeros behind a key is longer than the key.
-        Ok(lengths.low.cmp(&key.len()))
+        Ok(self.lengths_in_line()?.compare_low(key, from, |i| self.text_word(i)))
+    }
+
+    #[inline(never)]
+    fn compare_low_beside(&self, key: &[u8], from: usize) -> Result<Order> {
+        let Some(bounds) = self.bounds()? else { return Err(self.impossible_texts()) };
+        Ok(self.lengths().compare_low(key, from, |i| bounds.text_word(i)))
     }
 
     /// Appends `low` to `out`.
     pub(crate) fn copy_low(&self, out: &mut Vec<u8>) -> Result<()> {
         match self.bounds()? {
-            Some(bounds) => bounds.copy_key(out),
+            Some(bounds) => {
+                let mut texts = Vec::new();
+                bounds.copy_text(&mut texts);
+                let Lengths { prefix, shared, .. } = self.lengths();
+                out.extend_from_slice(&texts[..shared]);
+                out.extend_from_slice(&texts[prefix..]);
+            }
             None => {
                 let (Lengths { prefix, low, shared }, bytes) = self.line()?;
                 out.extend_from_slice(&bytes[..shared]);
@@ -248,7 +283,7 @@ impl<'m, M: Media, const W: usize> ByteNode<'m, M, W> {
     /// The prefix.
     pub(crate) fn prefix(&self) -> Result<Vec<u8>> {
         match self.bounds()? {
-            Some(bounds) => Ok(bounds.value().to_vec()),
+            Some(bounds) => Ok(bounds.key().to_vec()),
             None => {
                 let (lengths, bytes) = self.line()?;
                 Ok(bytes[..lengths.prefix].to_vec())
@@ -267,19 +302,4 @@ pub(crate) fn low_of<M: Media, const INNER: usize, const LEAF: usize>(
         0 => ByteNode::<M, LEAF>::enter(media, at, level)?.low_key(),
         _ => ByteNode::<M, INNER>::enter(media, at, level)?.low_key(),
     }
-}
-
-/// Compares `start` with as many bytes of `key`; a key that is too short is smaller.
-fn compare_start(start: &Bytes<'_>, key: &[u8]) -> Order {
-    let mut piece = [0; 64];
-    for from in (0..start.len()).step_by(piece.len()) {
-        let piece = &mut piece[..(start.len() - from).min(64)];
-        start.copy_to(from, piece);
-        let theirs = key.get(from..).unwrap_or(&[]);
-        match (*piece).cmp(&theirs[..theirs.len().min(piece.len())]) {
-            Order::Equal => {}
-            order => return order,
-        }
-    }
-    Order::Equal
 }

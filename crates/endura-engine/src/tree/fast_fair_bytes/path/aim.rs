@@ -29,7 +29,7 @@ impl<'k> Aim<'k> {
         }
     }
 
-    fn key(self) -> Option<&'k [u8]> {
+    pub(crate) fn key(self) -> Option<&'k [u8]> {
         match self {
             Self::At(key) | Self::Below(key) => Some(key),
             Self::End => None,
@@ -42,6 +42,16 @@ impl<'k> Aim<'k> {
         node: &ByteNode<'_, M, W>,
     ) -> Result<bool> {
         self.reaches_from(node, 0)
+    }
+
+    /// Does what [`reaches`](Self::reaches) does, if the word of the aim is known.
+    #[inline]
+    pub(crate) fn reaches_with<M: Media, const W: usize>(
+        self,
+        node: &ByteNode<'_, M, W>,
+        word: u64,
+    ) -> Result<bool> {
+        self.reaches_from(node, node.shared_with_low(word))
     }
 
     /// Does what [`reaches`](Self::reaches) does. The first `from` bytes of the key are known to be those of the node's `low`.

@@ -51,10 +51,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
                 at = new;
                 continue;
             }
-            if !aim.reaches(&node)? {
+            let (word, extent) = (aim.word::<K, M, W>(&node)?, node.extent::<K>(link)?);
+            if !aim.reaches_with(&node, word)? {
                 return Err(node.corrupt("a search for a smaller key arrived here"));
             }
-            let (word, extent) = (aim.word::<K, M, W>(&node)?, node.extent::<K>(link)?);
             if !aim.is_beyond(&node, word, extent)? {
                 return Ok(Some(locked));
             }

@@ -9,8 +9,9 @@ use crate::Result;
 use crate::media::{LINE, Mark, Media};
 use crate::space::Guard;
 use crate::tree::fast_fair::nodes::locked::onward;
+use crate::tree::fast_fair_bytes::nodes::child::child_at;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, Link};
-use crate::tree::fast_fair_bytes::nodes::search::{rank, ties};
+use crate::tree::fast_fair_bytes::nodes::search::{rank, ties_before};
 use crate::tree::fast_fair_bytes::path::aim::Aim;
 use crate::tree::fast_fair_bytes::path::right::{Right, right_of};
 use crate::tree::fast_fair_bytes::path::trail::Signpost;
@@ -44,18 +45,19 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         if version.is_plain() && !node.peek_is_replaced() {
             let (word, high) = (node.word_of::<K>(key)?, node.peek_high());
             if word <= high {
-                let slot = rank(&node, word).saturating_sub(1);
-                let child = node.peek_reference(slot);
-                // After a crash, a slot may be a copy whose reference is that of the entry to its right.
+                let mut before = rank(&node, word);
+                if before > 1 && node.peek_word(before - 1) == word {
+                    before = self.rank_of_tie(guard, &node, Aim::At(key), (word, before))?;
+                }
+                let slot = before.saturating_sub(1);
+                let reference = node.peek_reference(slot);
+                // After a crash, a slot may be a copy whose reference is that of the entry to its right. Only such a slot
+                // can have the word of another child.
                 let next = slot + 1;
                 let is_copy =
-                    next < ByteNode::<M, INNER>::CAP && node.peek_reference(next) == child;
-                let is_tie = slot > 0 && node.peek_word(slot) == word;
-                let child = match is_tie {
-                    true => self.child_for(guard, &node, Aim::At(key), word)?,
-                    false => child,
-                };
-                if child != 0 && (is_tie || !is_copy) {
+                    next < ByteNode::<M, INNER>::CAP && node.peek_reference(next) == reference;
+                let child = child_at(reference);
+                if child != 0 && !is_copy {
                     self.fetch(guard, child, level - 1);
                     if node.confirms(version) {
                         return Ok(Descent::Down(child));
@@ -123,53 +125,55 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         aim: Aim<'_>,
         word: u64,
     ) -> Result<u64> {
-        let cap = ByteNode::<M, INNER>::CAP;
-        let from = match node.version().is_plain() {
-            true => match self.last_tie(guard, node, aim, word)? {
-                Ok(child) => return Ok(child),
-                Err(before) => before,
-            },
-            false => cap,
+        let begins = |slot: usize| -> Result<Option<u64>> {
+            let child = child_at(node.reference(slot));
+            let is_it = child != 0 && self.begins_before(guard, child, node.level() - 1, aim, 0)?;
+            Ok(is_it.then_some(child))
         };
+        let mut from = ByteNode::<M, INNER>::CAP;
+        if node.version().is_plain() {
+            from = self.rank_of_tie(guard, node, aim, (word, rank(node, word)))?;
+            // Entries may have moved since, so the child that was found is compared whole.
+            if let Some(child) = from.checked_sub(1).map(begins).transpose()?.flatten() {
+                return Ok(child);
+            }
+        }
         for slot in (0..from.max(1)).rev() {
             if node.word(slot) > word {
                 continue;
             }
-            let child = node.reference(slot);
-            if child != 0 && self.begins_before(guard, child, node.level() - 1, aim, 0)? {
+            if let Some(child) = begins(slot)? {
                 return Ok(child);
             }
         }
         Err(node.corrupt("an inner node without a child for its own keys"))
     }
 
-    /// Of the children of a quiet node with the word `word`, that of the aim, the last one that begins at or before the aim,
-    /// found by halving. If there is none, the number of slots before which to look for one.
-    ///
-    /// While halving, the bytes that the word stands for are not compared. After a crash a slot may have the word of another
-    /// child, so the one that was found is compared whole.
-    fn last_tie(
+    /// The number of slots of a quiet node whose children begin at or before the aim, with the word `word`, of which [rank] has told `end`. Of slots with this
+    /// word the children decide, by halving. The bytes that the word stands for are not compared.
+    fn rank_of_tie(
         &self,
         guard: &Guard<'_, M>,
         node: &ByteNode<'_, M, INNER>,
         aim: Aim<'_>,
-        word: u64,
-    ) -> Result<Result<u64, usize>> {
-        let Range { mut start, mut end } = ties(node, word);
-        let (mut last, from) = (None, node.shared_by_ties::<K>(word)?);
+        (word, end): (u64, usize),
+    ) -> Result<usize> {
+        let mut ties = ties_before(node, word, end);
+        if let Some(key) = aim.key().filter(|_| !ties.is_empty()) {
+            ties = node.closest::<K>(ties, word, key)?;
+        }
+        let Range { mut start, mut end } = ties;
+        let from = node.shared_by_ties::<K>(word);
         while start < end {
             let middle = start + (end - start) / 2;
-            let child = node.reference(middle);
+            let child = child_at(node.reference(middle));
             if child == 0 || !self.begins_before(guard, child, node.level() - 1, aim, from)? {
                 end = middle;
             } else {
-                (start, last) = (middle + 1, Some(child));
+                start = middle + 1;
             }
         }
-        Ok(match last {
-            Some(child) if self.begins_before(guard, child, node.level() - 1, aim, 0)? => Ok(child),
-            _ => Err(start),
-        })
+        Ok(start)
     }
 
     /// Whether a node, which may be a leaf or an inner node, begins at or before the aim, with which its `low` agrees in its

@@ -57,7 +57,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
                 if node.confirms(version) {
                     let found = found?;
                     // A search that came to the wrong leaf would take a key for absent.
-                    if found.is_some() || Aim::At(key.bytes).reaches(&node)? {
+                    if found.is_some() || Aim::At(key.bytes).reaches_with(&node, word)? {
                         return Ok(found);
                     }
                 }
@@ -123,10 +123,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
                 at = new;
                 continue;
             }
-            if !aim.reaches(&node)? {
+            let (word, extent) = (aim.word::<K, M, LEAF>(&node)?, node.extent::<K>(link)?);
+            if !aim.reaches_with(&node, word)? {
                 return Err(node.corrupt("a search for a smaller key arrived here"));
             }
-            let (word, extent) = (aim.word::<K, M, LEAF>(&node)?, node.extent::<K>(link)?);
             if aim.is_beyond(&node, word, extent)? {
                 if let Some(right) = right_of(&node, version, extent)? {
                     at = right.at;

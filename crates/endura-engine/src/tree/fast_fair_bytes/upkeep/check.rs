@@ -4,6 +4,7 @@ use crate::media::Media;
 use crate::space::Guard;
 use crate::tree::TreeCheck;
 use crate::tree::fast_fair::path::root::Root;
+use crate::tree::fast_fair_bytes::nodes::child::{child_at, reference_to_child};
 use crate::tree::fast_fair_bytes::nodes::leaf::record_at;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, DEAD, Link};
 use crate::tree::fast_fair_bytes::nodes::texts::low_of;
@@ -181,12 +182,20 @@ impl<M: Media, const INNER: usize, const LEAF: usize> LevelCheck<'_, '_, M, INNE
             }
             if self.level == 0 {
                 let of_key = Fingerprint::of(&key).0;
-                if K::HAS_FINGERPRINTS && reference >> 48 != u64::from(of_key) {
+                if K::USES_UPPER_BITS && reference >> 48 != u64::from(of_key) {
                     return Err(node.corrupt("a fingerprint that is not that of its key"));
                 }
                 self.found.entries += 1;
             } else {
-                children.push((key.clone(), reference));
+                if !is_first_child
+                    && reference_to_child::<K>(child_at(reference), prefix.len(), word, &key)
+                        != reference
+                {
+                    return Err(
+                        node.corrupt("a reference with other bytes than those of its separator")
+                    );
+                }
+                children.push((key.clone(), child_at(reference)));
             }
             before = Some(key);
         }
@@ -209,6 +218,6 @@ impl<M: Media, const INNER: usize, const LEAF: usize> LevelCheck<'_, '_, M, INNE
             (self.visit)(record.at(), record.bytes(), false);
             return Ok(record.key().to_vec());
         }
-        low_of::<M, INNER, LEAF>(media, reference, self.level - 1)
+        low_of::<M, INNER, LEAF>(media, child_at(reference), self.level - 1)
     }
 }

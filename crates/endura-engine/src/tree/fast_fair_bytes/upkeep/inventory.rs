@@ -7,6 +7,7 @@ use crate::Result;
 use crate::media::Media;
 use crate::space::MapState;
 use crate::tree::fast_fair::path::root::Root;
+use crate::tree::fast_fair_bytes::nodes::child::child_at;
 use crate::tree::fast_fair_bytes::nodes::leaf::record_at;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, Link};
 use crate::tree::key_word::KeyWord;
@@ -94,7 +95,7 @@ fn pass<M: Media, const W: usize, K: KeyWord>(
     }
     if place.level > 0 {
         // The first slot of an inner node is never moved: its child begins where the node does.
-        place.below.get_or_insert(node.reference(0));
+        place.below.get_or_insert(child_at(node.reference(0)));
         return Ok(0);
     }
     let slots = 0..ByteNode::<M, W>::CAP;

@@ -5,7 +5,7 @@ use crate::space::{Guard, Turn};
 use crate::tree::Change;
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair_bytes::nodes::contents::references;
-use crate::tree::fast_fair_bytes::nodes::leaf::{KeySlot, find, reference_to};
+use crate::tree::fast_fair_bytes::nodes::leaf::{KeySlot, find, reference_to, slot_of};
 use crate::tree::fast_fair_bytes::nodes::node::ByteNode;
 use crate::tree::fast_fair_bytes::nodes::search::used;
 use crate::tree::fast_fair_bytes::nodes::shift::{Place, fast_delete, fast_insert, fast_update};
@@ -64,7 +64,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Linking
         let mut leaf = self.lock_leaf(guard, &mut trail, place.leaf, key.bytes)?;
         let node = ByteNode::of(leaf.node());
         let word = node.word_of::<K>(key.bytes)?;
-        let found = find(&node, word, &key)?;
+        // In this pin the record that the search has found is that of no other key.
+        let same = expected.and_then(|at| slot_of(&node, word, at));
+        let found = match same {
+            Some(found) => found,
+            None => find::<K, M, LEAF>(&node, word, &key)?,
+        };
         if found.record() != expected {
             return Ok(Some(found.record()));
         }

@@ -12,6 +12,7 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::Guard;
 use crate::tree::fast_fair::path::root::Root;
+use crate::tree::fast_fair_bytes::nodes::child::child_at;
 use crate::tree::fast_fair_bytes::nodes::contents::references;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, Link};
 use crate::tree::fast_fair_bytes::nodes::search::used;
@@ -116,7 +117,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         };
         let node = ByteNode::of(parent.node());
         let child = self.child_for(guard, &node, aim, node.word_of::<K>(key)?)?;
-        let children = references(&node)?;
+        let children: Vec<u64> = references(&node)?.into_iter().map(child_at).collect();
         let Some(slot) = children.iter().position(|&its| its == child) else {
             return Err(node.corrupt("children out of order"));
         };
@@ -189,10 +190,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         };
         let node = ByteNode::of(parent.node());
         let count = used(&node);
-        let Some(slot) = (1..count).find(|&slot| node.peek_reference(slot) == right.at()) else {
+        let child = |slot: usize| child_at(node.peek_reference(slot));
+        let Some(slot) = (1..count).find(|&slot| child(slot) == right.at()) else {
             return Ok(None);
         };
-        if node.peek_reference(slot - 1) != left.at() {
+        if child(slot - 1) != left.at() {
             return Ok(None);
         }
         fast_delete(guard, &mut parent, Place { count, slot });
@@ -211,7 +213,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
             if root.level < 2 || used(&node) != 1 || node.link()? != Link::Right(0) {
                 return Ok(any);
             }
-            let child = Root { at: node.peek_reference(0), level: root.level - 1 };
+            let child = Root { at: child_at(node.peek_reference(0)), level: root.level - 1 };
             // A child that has a right sibling, or a successor, would leave it without a parent.
             let only = ByteNode::<M, INNER>::enter(guard.media(), child.at, child.level)?;
             if only.link()? != Link::Right(0) {

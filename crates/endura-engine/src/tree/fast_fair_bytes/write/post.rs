@@ -8,6 +8,7 @@ use crate::tree::fast_fair::nodes::header::MAX_LEVEL;
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::path::root::Root;
 use crate::tree::fast_fair::path::trail::Detours;
+use crate::tree::fast_fair_bytes::nodes::child::{child_at, reference_to_child};
 use crate::tree::fast_fair_bytes::nodes::contents::references;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, Link};
 use crate::tree::fast_fair_bytes::nodes::search::used;
@@ -16,7 +17,8 @@ use crate::tree::fast_fair_bytes::path::aim::Aim;
 use crate::tree::fast_fair_bytes::path::trail::{Separator, Trail};
 use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::fast_fair_bytes::write::build::NewNode;
-use crate::tree::fast_fair_bytes::write::replace::{Replaced, split_point};
+use crate::tree::fast_fair_bytes::write::prefix::prefix_of_inner;
+use crate::tree::fast_fair_bytes::write::replace::{Prepared, Replaced, split_point};
 use crate::tree::key_word::KeyWord;
 use crate::tree::records::fresh::Fresh;
 use crate::{Error, Result};
@@ -94,15 +96,49 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         // A child that leaves must not get a separator again. The thread that makes it leave flags the child, or replaces
         // it, and then changes the parent under the parent's lock, which this thread holds now.
         let Some(child) = self.newest(guard, separator)? else { return Ok(Posted::Done) };
-        let Some(before) = (0..count).find(|&slot| node.peek_reference(slot) == left) else {
+        let is_left = |slot: &usize| child_at(node.peek_reference(*slot)) == left;
+        let Some(before) = (0..count).find(is_left) else {
             return Err(node.corrupt("children out of order"));
         };
         let place = Place { count, slot: before + 1 };
         if count < ByteNode::<M, INNER>::CAP {
-            fast_insert(guard, &mut parent, place, word, child);
+            if let Some(prepared) = self.with_fewer_ties(guard, &node, (place, child), word)? {
+                return self.replace(guard, parent, None, prepared).map(Posted::Replaced);
+            }
+            let reference = reference_to_child::<K>(child, node.prefix_len(), word, low);
+            fast_insert(guard, &mut parent, place, word, reference);
             return Ok(Posted::Done);
         }
         self.replace_parent(guard, parent, place, child).map(Posted::Replaced)
+    }
+
+    /// A node for `parent` with a longer prefix and the new child, if the words of `parent` do not tell the child from the
+    /// one before it, and a longer prefix helps. A root begins with two children, from which nobody can tell what the
+    /// separators of later ones will share.
+    ///
+    /// A node is looked at when its children have doubled, so that the cost is constant for each of them.
+    fn with_fewer_ties<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        parent: &ByteNode<'g, M, INNER>,
+        (place, child): (Place, u64),
+        word: u64,
+    ) -> Result<Option<Prepared<'g, M, INNER>>> {
+        let is_time = place.count >= 2 && place.count.is_power_of_two();
+        if !is_time || parent.peek_word(place.slot - 1) != word {
+            return Ok(None);
+        }
+        let mut all = references(parent)?;
+        all.insert(place.slot, child);
+        let separators = self.separators(guard, parent.level(), &all[1..])?;
+        if prefix_of_inner::<K>(&separators) == parent.prefix()? {
+            return Ok(None);
+        }
+        match self.prepare(guard, parent, &all, None, parent.link()?.at()) {
+            // The child comes in without a new node.
+            Err(Error::Full { .. }) => Ok(None),
+            prepared => prepared.map(Some),
+        }
     }
 
     fn replace_parent<'g>(

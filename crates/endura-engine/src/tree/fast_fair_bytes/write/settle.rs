@@ -11,6 +11,7 @@ use crate::space::Guard;
 use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::path::root::Root;
+use crate::tree::fast_fair_bytes::nodes::child::{child_at, reference_to_same};
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, Link};
 use crate::tree::fast_fair_bytes::nodes::shift::fast_update;
 use crate::tree::fast_fair_bytes::path::aim::Aim;
@@ -136,11 +137,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
             return Ok(None);
         };
         let node = ByteNode::of(parent.node());
-        let leads = |slot: &usize| node.is_used(*slot) && node.reference(*slot) == signpost.old;
+        let leads =
+            |slot: &usize| node.is_used(*slot) && child_at(node.reference(*slot)) == signpost.old;
         let slots = 0..ByteNode::<M, INNER>::CAP;
         let Some(slot) = { slots }.find(leads) else { return Ok(Some(false)) };
         // R3. Its drain comes before R4.
-        fast_update(guard, &mut parent, slot, signpost.new);
+        let reference = reference_to_same(node.reference(slot), signpost.new);
+        fast_update(guard, &mut parent, slot, reference);
         guard.media().mark(Mark::Step("settle.R3"));
         Ok(Some(true))
     }

@@ -3,6 +3,7 @@
 //! The workspace compiles the library in one codegen unit, and a program that uses it does not: where a method of a
 //! map is not inlined, or is, depends on that. A crate of its own has the profile that `cargo new` gives.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +11,7 @@ use std::process::{Command, Stdio};
 use endura_console::outcome::{Answer, Failure, Result};
 
 /// Writes the crate; returns its folder.
-pub(super) fn generate(folder: Option<PathBuf>) -> Result<PathBuf> {
+pub(crate) fn generate(folder: Option<PathBuf>) -> Result<PathBuf> {
     let repository = repository()?;
     let folder = folder.unwrap_or_else(|| repository.join("target/readme"));
     let failure = |source| Failure::at_path("cannot write", &folder, &source);
@@ -70,8 +71,8 @@ fn toml_text(path: &Path) -> String {
     format!("{:?}", path.display().to_string())
 }
 
-/// Compiles the crate, and has its program measure.
-pub(super) fn build_and_run(folder: &Path, quick: bool, dir: &Path) -> Result {
+/// Compiles the crate; returns its program.
+pub(crate) fn build(folder: &Path) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     eprintln!("compiling {} in the default release profile", folder.display());
     let mut build = Command::new(cargo);
@@ -84,19 +85,26 @@ pub(super) fn build_and_run(folder: &Path, quick: bool, dir: &Path) -> Result {
         }
     }
     run(build.stdout(Stdio::null()), "cargo")?;
+    Ok(folder.join("target/release/endura-bench"))
+}
+
+/// The compiler that [`build`] uses, with the profile, for people.
+pub(crate) fn compiler() -> String {
     let rustc = Command::new("rustc").arg("-V").output();
     let compiler = match rustc {
         Ok(output) => String::from_utf8_lossy(&output.stdout).trim().to_string(),
         Err(_) => "rustc".into(),
     };
-    let mut measure = Command::new(folder.join("target/release/endura-bench"));
-    measure.args(["readme", "--here", "--compiler"]);
-    measure.arg(format!("{compiler}, default release profile"));
-    measure.arg("--dir").arg(dir);
-    if quick {
-        measure.arg("--quick");
-    }
-    run(&mut measure, "the generated program")?;
+    format!("{compiler}, default release profile")
+}
+
+/// Compiles the crate, and has its program measure.
+pub(crate) fn build_and_run(
+    folder: &Path,
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Result {
+    let program = build(folder)?;
+    run(Command::new(program).args(arguments), "the generated program")?;
     Ok(Answer::Yes)
 }
 

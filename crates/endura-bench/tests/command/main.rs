@@ -1,6 +1,8 @@
 //! `endura-bench` and its suites at a tiny scale, and `compare` of its files.
 #![allow(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod which;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -10,8 +12,10 @@ use serde_json::Value;
 fn bench(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
     command.args(arguments).current_dir(dir);
-    if !matches!(arguments[0], "compare") {
-        command.args(["--dir", ".", "--max-size", "1G"]);
+    match arguments[0] {
+        "compare" => {}
+        "which" => _ = command.args(["--dir", "."]),
+        _ => _ = command.args(["--dir", ".", "--max-size", "1G"]),
     }
     command.output().expect("the command runs")
 }
@@ -116,8 +120,8 @@ fn mixes_tpcc_and_sweeps_run() {
     };
     let sizes = ["-n", "2000", "-p", "600"];
     let lean = ["--stores", "fast-fair,nbtree,roart,lmdb"];
-    // Three stores of numbers with loads, ROART and LMDB alone with strings.
-    assert_eq!(of(&[&["mixes"], &sizes[..], &lean].concat()), 4 * (2 + 6) + 2 * 11);
+    // Four stores with loads of numbers, three with strings.
+    assert_eq!(of(&[&["mixes"], &sizes[..], &lean].concat()), 4 * (2 + 6) + 3 * 11);
     let tpcc = ["tpcc", "--items", "200", "--transactions", "200", "--threads", "1,2"];
     assert_eq!(of(&[&tpcc[..], &lean].concat()), 4 * 4 * 2);
     assert_eq!(of(&[&["sweep", "scan"], &sizes[..], &lean].concat()), 4 * 6);
