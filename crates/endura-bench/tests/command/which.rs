@@ -17,6 +17,8 @@ fn every_set_of_keys_is_measured_beside_lmdb() {
     let text = of(&[]);
     assert!(text.contains("urls, values of 8 bytes, 1,000 entries, page-cache"), "{text}");
     assert_eq!(text.lines().filter(|line| line.trim_start().starts_with("LMDB ")).count(), 16);
+    let none = bench(dir.path(), &["which", "--entries", "0"]);
+    assert_eq!(none.status.code(), Some(2));
     let text = of(&["--media", "adr", "--keys", "u64,paths", "--json"]);
     let read: Value = serde_json::from_str(&text).expect("JSON");
     let cases = read["measured"].as_array().expect("cases");

@@ -308,6 +308,7 @@ impl<const I: usize, const L: usize, K: KeyWord> Spelling for fast_fair_bytes::T
         "merge.M2",
         "post.P1",
         "post.P2",
+        "post.prefix",
         "replace.R1",
         "replace.R2",
         "replace.R2.durable",

@@ -36,7 +36,7 @@ const GUARD: Duration = Duration::from_secs(10);
 const SHORTEST: Plan = Plan { longest: 1, twice: 1 };
 
 /// What a crash can cut through.
-const STEPS: [&str; 20] = [
+const STEPS: [&str; 21] = [
     "fast_delete.commit",
     "fast_delete.shift",
     "fast_insert.commit",
@@ -46,6 +46,7 @@ const STEPS: [&str; 20] = [
     "merge.M2",
     "post.P1",
     "post.P2",
+    "post.prefix",
     "read.inner",
     "replace.R1",
     "replace.R2",

@@ -72,7 +72,7 @@ fn toml_text(path: &Path) -> String {
 }
 
 /// Compiles the crate; returns its program.
-pub(crate) fn build(folder: &Path) -> Result<PathBuf> {
+fn build(folder: &Path) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     eprintln!("compiling {} in the default release profile", folder.display());
     let mut build = Command::new(cargo);

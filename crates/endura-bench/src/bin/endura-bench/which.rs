@@ -13,9 +13,9 @@ use crate::args::{flags, one_of};
 use crate::stranger;
 
 const ABOUT: &str = "\
-Every cell has nanoseconds of the thread's processor time and, behind them, how many times as fast as the first row that is:
-the median of the rounds' ratios, with half the distance between the least and the greatest in --json. Scans read every
-key and every value: \"lent\" to a closure, \"owned\" by the caller, \"down\" from the greatest, \"prefix\" of keys that begin alike.";
+A cell has the nanoseconds of one operation, of the thread's own processor time, and behind them how many times as fast that
+is as the first row: medians of the rounds; --json has their spreads too. Scans read every key and every value: \"lent\" ones
+are looked at by a closure, \"owned\" ones are kept, \"down\" goes towards smaller keys, \"prefix\" shows keys that begin alike.";
 
 #[derive(clap::Args)]
 #[command(after_help = ABOUT)]

@@ -111,7 +111,7 @@ fn mixed(i: u64) -> u64 {
 #[derive(Default)]
 pub(super) struct Keys {
     bytes: Vec<u8>,
-    ends: Vec<u32>,
+    ends: Vec<usize>,
 }
 
 impl Keys {
@@ -130,7 +130,7 @@ impl Keys {
             next += 1;
             // Of keys that agree in 64 bits of their hash, one is left out: there are enough others.
             match taken.insert(hash(&keys.bytes[start..])) {
-                true => keys.ends.push(keys.bytes.len() as u32),
+                true => keys.ends.push(keys.bytes.len()),
                 false => keys.bytes.truncate(start),
             }
         }
@@ -143,7 +143,7 @@ impl Keys {
         for i in 0..count as u64 {
             let at = (mixed(i ^ seed << 32) % self.len() as u64) as usize;
             keys.bytes.extend_from_slice(self.get(at));
-            keys.ends.push(keys.bytes.len() as u32);
+            keys.ends.push(keys.bytes.len());
         }
         keys
     }
@@ -155,7 +155,7 @@ impl Keys {
     #[inline]
     pub(super) fn get(&self, i: usize) -> &[u8] {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        &self.bytes[start as usize..self.ends[i] as usize]
+        &self.bytes[start..self.ends[i]]
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {

@@ -156,6 +156,9 @@ pub fn measure(
     rounds: u32,
     mut progress: impl FnMut(Candidate),
 ) -> Result<Vec<Figures>> {
+    if case.entries == 0 {
+        return Err(Error::Config("at least one entry"));
+    }
     let (plan, candidates) = (Plan::of(case), Candidate::all(case.set, case.medium));
     let mut measured: Vec<Vec<Round>> = vec![Vec::new(); candidates.len()];
     for round in 0..rounds {

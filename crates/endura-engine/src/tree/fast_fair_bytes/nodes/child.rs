@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use crate::Result;
 use crate::media::Media;
 use crate::tree::fast_fair::nodes::node::OFFSET;
 use crate::tree::fast_fair_bytes::nodes::node::ByteNode;
@@ -36,9 +35,9 @@ impl<M: Media, const W: usize> ByteNode<'_, M, W> {
         ties: Range<usize>,
         word: u64,
         key: &[u8],
-    ) -> Result<Range<usize>> {
+    ) -> Range<usize> {
         if !K::USES_UPPER_BITS {
-            return Ok(ties);
+            return ties;
         }
         let wanted = continuation::<K>(self.prefix_len(), word, key);
         let its = |slot: usize| self.peek_reference(slot) >> 48;
@@ -55,6 +54,6 @@ impl<M: Media, const W: usize> ByteNode<'_, M, W> {
         while end < behind && its(end) == wanted {
             end += 1;
         }
-        Ok(start..end)
+        start..end
     }
 }

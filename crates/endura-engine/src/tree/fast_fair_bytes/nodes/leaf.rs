@@ -98,15 +98,16 @@ impl KeySlot {
     }
 }
 
-/// The slot of a locked leaf with this word that leads to the record at `at`.
+/// The used slot of a locked leaf with this word that leads to the record at `at`.
 pub(crate) fn slot_of<M: Media, const W: usize>(
     node: &ByteNode<'_, M, W>,
     word: u64,
     at: u64,
 ) -> Option<KeySlot> {
-    let mut slots = ties(node, word).rev();
-    let slot = slots.find(|&slot| record_at(node.peek_reference(slot)) == at)?;
-    Some(KeySlot::Found(slot, at))
+    let leads_there = |slot: &usize| record_at(node.peek_reference(*slot)) == at;
+    let slot = ties(node, word).rev().find(leads_there)?;
+    // Only after damage may a slot with such a word lie behind the used ones.
+    (slot < used(node)).then_some(KeySlot::Found(slot, at))
 }
 
 /// Finds a key in a locked leaf that covers it, by its word. Of slots with that word the records decide, by halving.

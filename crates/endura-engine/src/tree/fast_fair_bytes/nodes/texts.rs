@@ -120,14 +120,14 @@ impl Lengths {
 impl Texts<'_> {
     /// Bytes of the record that a node with these texts needs; `None` if they fit into the node.
     pub(crate) fn bytes_beside(&self) -> Option<u64> {
-        let fit = Lengths::of(self).bytes() <= TEXT_BYTES;
-        let rest = self.low.len() - common(self.prefix, self.low);
-        (!fit).then(|| bytes_for(self.prefix.len(), rest))
+        let lengths = Lengths::of(self);
+        let fit = lengths.fit(TEXT_BYTES);
+        (!fit).then(|| bytes_for(lengths.prefix, lengths.low - lengths.shared))
     }
 
     /// Writes the texts to a record at `at`, and starts its write-back. The caller fences.
     pub(crate) fn write_beside<M: Media>(&self, media: &M, at: u64) -> Result<()> {
-        let rest = &self.low[common(self.prefix, self.low)..];
+        let rest = &self.low[Lengths::of(self).shared..];
         let mut writer = Writer::new(media, at, self.prefix, rest.len())?;
         writer.write(rest);
         writer.finish();
@@ -258,11 +258,9 @@ impl<'m, M: Media, const W: usize> ByteNode<'m, M, W> {
     pub(crate) fn copy_low(&self, out: &mut Vec<u8>) -> Result<()> {
         match self.bounds()? {
             Some(bounds) => {
-                let mut texts = Vec::new();
-                bounds.copy_text(&mut texts);
-                let Lengths { prefix, shared, .. } = self.lengths();
-                out.extend_from_slice(&texts[..shared]);
-                out.extend_from_slice(&texts[prefix..]);
+                let (start, Lengths { prefix, shared, .. }) = (out.len(), self.lengths());
+                bounds.copy_text(out);
+                out.drain(start + shared..start + prefix);
             }
             None => {
                 let (Lengths { prefix, low, shared }, bytes) = self.line()?;

@@ -149,8 +149,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         Err(node.corrupt("an inner node without a child for its own keys"))
     }
 
-    /// The number of slots of a quiet node whose children begin at or before the aim, with the word `word`, of which [rank] has told `end`. Of slots with this
-    /// word the children decide, by halving. The bytes that the word stands for are not compared.
+    /// The number of slots of a quiet node whose children begin at or before the aim, which has the word `word`. (`end` is
+    /// its [rank].) Of slots with this word, continuations decide, and where these are equal the children, by halving. The
+    /// bytes that the word stands for are not compared.
     fn rank_of_tie(
         &self,
         guard: &Guard<'_, M>,
@@ -160,7 +161,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
     ) -> Result<usize> {
         let mut ties = ties_before(node, word, end);
         if let Some(key) = aim.key().filter(|_| !ties.is_empty()) {
-            ties = node.closest::<K>(ties, word, key)?;
+            ties = node.closest::<K>(ties, word, key);
         }
         let Range { mut start, mut end } = ties;
         let from = node.shared_by_ties::<K>(word);

@@ -112,9 +112,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         self.replace_parent(guard, parent, place, child).map(Posted::Replaced)
     }
 
-    /// A node for `parent` with a longer prefix and the new child, if the words of `parent` do not tell the child from the
-    /// one before it, and a longer prefix helps. A root begins with two children, from which nobody can tell what the
-    /// separators of later ones will share.
+    /// A node to replace `parent`, with the new child and with the prefix that fits its separators by now, if the words of
+    /// `parent` do not tell the child from the one before it. A root begins with two children, from which nobody can tell
+    /// what the separators of later ones will share.
     ///
     /// A node is looked at when its children have doubled, so that the cost is constant for each of them.
     fn with_fewer_ties<'g>(
@@ -134,6 +134,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         if prefix_of_inner::<K>(&separators) == parent.prefix()? {
             return Ok(None);
         }
+        guard.media().mark(Mark::Step("post.prefix"));
         match self.prepare(guard, parent, &all, None, parent.link()?.at()) {
             // The child comes in without a new node.
             Err(Error::Full { .. }) => Ok(None),
