@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | one tree | `cargo test -p endura-engine --test fast_fair` (or `nbtree`, `roart`) |
 //! | anything here | `.ci/quick` |
-//! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation --test nbtree --test roart killed` |
+//! | a store, flush, fence or drain | `cargo test --release -p endura-sim --test mutation --test fair_bytes --test nbtree --test roart killed` |
 //! | a lock word, or a memory order | `RUSTFLAGS="--cfg loom" cargo test -p endura-engine --lib loom` |
 
 pub mod byte_range;

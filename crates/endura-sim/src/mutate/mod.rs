@@ -21,6 +21,8 @@
 //! | `ENDURA_PART=Duel` | the long run uses only parts with this in theirs |
 //! | `ENDURA_SIM_SECONDS=60` | what each fault gets at most when all parts are tried |
 
+#[cfg(feature = "schedules")]
+mod after_kill;
 mod campaign;
 mod fates;
 mod faults;
@@ -32,6 +34,8 @@ mod source;
 mod table;
 
 pub use crate::mutant::Calls;
+#[cfg(feature = "schedules")]
+pub use after_kill::AfterKill;
 pub use campaign::Campaign;
 pub use fates::{Fate, Fates, judge};
 pub use harness::{Bed, Harness};

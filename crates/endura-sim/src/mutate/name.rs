@@ -217,8 +217,11 @@ impl Names {
         let mut wrong = Vec::new();
         for (path, (_, source)) in &self.files {
             let mut told = BTreeSet::new();
+            let is_meant = |folder: &String| self.files.values().any(|of| of.0.folder == folder);
+            let unreached: Vec<_> =
+                source.unreached.iter().filter(|of| of.of.iter().all(is_meant)).collect();
             for at in source.media_calls() {
-                let excuse = source.unreached.iter().find(|of| of.covers.contains(&at));
+                let excuse = unreached.iter().find(|of| of.covers.contains(&at));
                 told.extend(excuse.map(|of| of.line));
                 if made.contains(&(path.as_path(), at)) == excuse.is_some() {
                     let line = source.line_of(at);
@@ -226,7 +229,7 @@ impl Names {
                     wrong.push(format!("{}:{line}: {what} this call", path.display()));
                 }
             }
-            let idle = source.unreached.iter().filter(|of| !told.contains(&of.line));
+            let idle = unreached.iter().filter(|of| !told.contains(&of.line));
             wrong.extend(idle.map(|of| format!("{}:{}: about no call", path.display(), of.line)));
         }
         match wrong.is_empty() {

@@ -49,17 +49,20 @@ impl Excuse {
 }
 
 /// A comment that says why no part of a campaign makes a call: `// no mutant: …`, before the statement or
-/// the function, or behind the call on its line.
+/// the function, or behind the call on its line. `// no mutant of roart: …` is about the campaign of that
+/// folder alone, where several campaigns share the code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unreached {
     /// The line of the comment.
     pub(super) line: usize,
+    /// The folder whose campaigns it is about; all of them if it names none.
+    pub(super) of: Option<String>,
     pub(super) covers: Range<usize>,
 }
 
 /// What every excuse begins with.
 const MARK: &str = "equivalent mutant";
-const UNREACHED: &str = "no mutant: ";
+const UNREACHED: &str = "no mutant";
 
 /// Calls of a medium by name, and with how many arguments: others of these names are of atomics and the like.
 const MEDIUM: [(&str, usize); 7] = [
@@ -245,7 +248,7 @@ impl Source {
     }
 
     fn take_unreached(&mut self, at: Range<usize>, text: &str) {
-        if text.contains(UNREACHED) {
+        if let Some(of) = unreached_by(text) {
             let (line, mut covers) = (self.line_of(at.start), self.subject_of(&at));
             // That of a function is about all of it.
             let header = self.up_to(at.end, &[';', '{', '}']);
@@ -255,7 +258,7 @@ impl Source {
             {
                 covers = header.start..of.body.end;
             }
-            self.unreached.push(Unreached { line, covers });
+            self.unreached.push(Unreached { line, of, covers });
         }
     }
 
@@ -293,6 +296,15 @@ impl Source {
             }
         }
         from..self.code.len()
+    }
+}
+
+/// Whether a comment says why no part makes a call; and the folder whose campaigns it is about, if it names one.
+fn unreached_by(text: &str) -> Option<Option<String>> {
+    let (of, _) = text.split_once(UNREACHED)?.1.split_once(": ")?;
+    match of.strip_prefix(" of ") {
+        None => of.is_empty().then_some(None),
+        Some(folder) => (!folder.contains(' ')).then(|| Some(folder.to_owned())),
     }
 }
 

@@ -13,7 +13,7 @@
 //! | after a change of | run |
 //! | --- | --- |
 //! | anything here | `cargo test -p endura-engine --test fair_bytes`, then `.ci/quick` |
-//! | a store, flush, fence or drain | `cargo test -p endura-sim --test campaign fair_bytes` |
+//! | a store, flush, fence or drain | `cargo test -p endura-sim --test campaign fair_bytes`, and `--test fair_bytes killed` |
 //! | a lock, or a step of a change of shape | `cargo test -p endura-sim --test schedules fair_bytes` |
 //!
 //! A change of the order of stores also updates the table below.
@@ -31,6 +31,8 @@
 //!
 //! As in the tree of numbers: only the holder of a node's lock writes to the node, in announced primitives, whose stores are
 //! durable before the next one begins and before the lock is released. A record is durable before a slot leads to it.
+//! (Two stores are not announced: the link that leads past a signpost, R4, and the one by which a repair settles a split. Each
+//! leads to every key to which the old link led, and is durable before the lock is released.)
 //!
 //! The shape of the tree changes in two ways. A full leaf whose entries words can divide is split in place (FAIR). All else
 //! is REPLACE: new nodes are written aside, and one store makes the old node a *signpost* to them. So a node can get

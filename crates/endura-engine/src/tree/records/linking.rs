@@ -212,7 +212,7 @@ fn link<'g, T: Linking>(
     fresh: &mut Fresh<'g, T::Medium>,
 ) -> Result<Attempt> {
     // N2: pairs with the flushes of the record. What the tree stores next may become durable at any moment.
-    // no mutant: ROART writes without this function. The campaigns of the other trees leave this fence out.
+    // no mutant of roart: it writes without this function.
     guard.media().fence();
     guard.media().mark(Mark::Step("write.record"));
     let attempt = exchange(tree, guard, key, old, Change::Put(new), None)?;

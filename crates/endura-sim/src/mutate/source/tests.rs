@@ -147,3 +147,14 @@ fn what_no_part_makes_is_a_statement_or_a_function() {
     };
     assert_eq!(["flush(0", "flush(1", "flush(2"].map(unreached), [true, false, true]);
 }
+
+#[test]
+fn what_no_part_makes_may_be_about_one_of_the_campaigns() {
+    let text =
+        "// no mutant of tree: why.\nwords.flush(0, 1);\n// no mutant: why.\nwords.flush(1, 1);";
+    let folders: Vec<_> = source(text).unreached.into_iter().map(|of| of.of).collect();
+    assert_eq!(folders, [Some("tree".to_owned()), None]);
+    for text in ["no mutant", "no mutants: none", "no mutant of the tree: why"] {
+        assert!(source(&format!("// {text}\nwords.flush(0, 1);")).unreached.is_empty(), "{text}");
+    }
+}

@@ -241,7 +241,7 @@ impl mutate::Part for Part {
 
     fn run(self, harness: &mut Harness, (): &mut ()) -> Result<(), Finding> {
         match self {
-            Self::AfterKill(number) => after::kills()[number].run(harness),
+            Self::AfterKill(number) => after::run(number, harness),
             Self::Alone { is_wide: true, .. }
             | Self::Killed { is_wide: true, .. }
             | Self::Stands { is_wide: true, .. }

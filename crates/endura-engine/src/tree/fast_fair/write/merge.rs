@@ -152,8 +152,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if !fit::<M, W>(&l, &r, counts, level) || r.sibling()?.tag != Tag::Normal {
             return Ok(Merge::Refused);
         }
-        // equivalent mutant, relaxed: not seen: a reader that sees the mark must see what the last writer did,
-        // which takes three threads and late visibility.
+        // equivalent mutant, relaxed: not seen here: a reader that sees the mark must see what the last writer did. (Two
+        // threads are enough in the tree of byte strings, whose campaign notices it.)
         right.set_merging(true);
         guard.media().mark(Mark::Step("merge.M1"));
         // M2
@@ -297,8 +297,8 @@ fn absorb<M: Media, const W: usize>(
     // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split
     // needs its order.
     left.begin(Primitive::Header);
-    // equivalent mutant, relaxed: not seen: a thread that follows the link must see the node, which takes three threads
-    // and late visibility.
+    // equivalent mutant, relaxed: not seen: a thread that follows the link must see the node, also one that looks at an
+    // older state of what lies before it.
     l.set_sibling(Sibling { at: right.at(), tag: Tag::Merging });
     media.mark(Mark::Step("merge.M4.sib"));
     l.set_high(right.high());

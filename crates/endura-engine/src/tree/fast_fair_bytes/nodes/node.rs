@@ -150,8 +150,9 @@ impl<'m, M: Media, const W: usize> ByteNode<'m, M, W> {
         self.store(SIB, link.word());
     }
 
-    /// Makes it durable that this node was replaced, as a load has shown. Whoever goes on to the new node calls it: what is
-    /// read there, and what is led there, must not outlive the link in a crash.
+    /// Makes it durable that this node was replaced, as a load has shown. Whoever reads the entries of the new leaf calls it, and
+    /// whoever leads something to the new node: neither may outlive the link in a crash. (A search that goes down from an
+    /// inner node needs no more than separators, which are hints.)
     #[track_caller]
     pub(crate) fn help_replace(&self) {
         // The version is loaded after the link. An earlier one may be that from before the primitive.
@@ -198,6 +199,18 @@ impl<'m, M: Media, const W: usize> ByteNode<'m, M, W> {
     #[inline(always)]
     pub(crate) fn set_reference(&self, slot: usize, reference: u64) {
         self.store(SLOTS + 2 * slot + 1, reference);
+    }
+
+    /// Stores the word of a slot with Relaxed: for slots that lead nowhere.
+    #[track_caller]
+    pub(crate) fn write_word(&self, slot: usize, word: u64) {
+        self.write(SLOTS + 2 * slot, word);
+    }
+
+    /// Stores the reference of a slot with Relaxed: for slots behind the used ones.
+    #[track_caller]
+    pub(crate) fn write_reference(&self, slot: usize, reference: u64) {
+        self.write(SLOTS + 2 * slot + 1, reference);
     }
 
     /// Starts the write-back of the line that holds `slot`.

@@ -36,7 +36,8 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
     let hears = media.hears_flushes();
     let flushes = hears && media.needs_flush();
     if node.peek_reference(place.count) != 0 {
-        node.set_reference(place.count, 0);
+        // Relaxed: the word that is stored next is Release, and in the same line.
+        node.write_reference(place.count, 0);
         media.mark(Mark::Step("fast_insert.empty"));
     }
     for slot in (place.slot..place.count).rev() {
@@ -57,7 +58,7 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
     }
     // The drain is before the unlock: a reader that finds the node quiet does not flush.
     media.drain();
-    // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
+    // A wrong hint costs time only: it is noticed, and the slots are counted instead.
     node.set_hint(place.count + 1);
 }
 
@@ -95,7 +96,7 @@ pub(crate) fn fast_delete<M: Media, const W: usize>(
     }
     // The drain is before the unlock, as in `fast_insert`.
     media.drain();
-    // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
+    // A wrong hint costs time only: it is noticed, and the slots are counted instead.
     node.set_hint(last);
 }
 

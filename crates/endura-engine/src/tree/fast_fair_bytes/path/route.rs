@@ -96,8 +96,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
             }
             let link = node.link()?;
             if let Link::Replaced(new) = link {
-                // The search may find a separator missing behind this node, or settle what leads to it.
-                node.help_replace();
+                // That it was replaced need not be durable yet: nothing but separators, which are hints, goes on to the new
+                // node alone. A thread that settles this node makes it durable, and so does the lock of this node, which
+                // comes before any other change of this level: a node below is retired only when its parent was locked.
                 return Ok(Descent::Replaced(Signpost { old: node.at(), new, level }));
             }
             let (word, extent) = (aim.word::<K, M, INNER>(&node)?, node.extent::<K>(link)?);

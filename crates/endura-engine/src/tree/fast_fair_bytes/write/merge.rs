@@ -155,8 +155,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         let mut all = references(&l)?;
         all.extend(references(&r)?);
         let prepared = self.prepare(guard, &l, &all, None, r.link()?.at())?;
-        // equivalent mutant, relaxed: not seen: a reader that sees the mark must see what the last writer did,
-        // which takes three threads and late visibility.
+        // Release: a thread that sees the mark in the lock word sees what the last writer did.
         right.set_merging(true);
         guard.media().mark(Mark::Step("merge.M1"));
         // M2

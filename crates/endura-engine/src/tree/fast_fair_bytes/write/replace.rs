@@ -115,7 +115,6 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         let level = node.level();
         let locks =
             [Some(first), second].map(|new| new.map(|new| Locked::adopt(guard, new.plain())));
-        // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert needs its order.
         old.begin(Primitive::Header);
         node.set_link(Link::Replaced(new));
         media.mark(Mark::Step("replace.R2"));

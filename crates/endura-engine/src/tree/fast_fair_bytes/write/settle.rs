@@ -8,7 +8,6 @@
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::Guard;
-use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::path::root::Root;
 use crate::tree::fast_fair_bytes::nodes::child::{child_at, reference_to_same};
@@ -51,12 +50,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         let is_mine = if low.is_empty() {
             self.lead_past_above(guard, signpost, &low)?
         } else {
-            let Some(mut left) = self.lock_left_of::<W>(guard, signpost, &low)? else {
+            let Some(left) = self.lock_left_of::<W>(guard, signpost, &low)? else {
                 return Ok(None);
             };
             self.lead_past_above(guard, signpost, &low)?;
-            // R4
-            left.begin(Primitive::Header);
+            // R4. The store is not announced as a primitive: the new link leads to every key to which the old link led, and to
+            // the same separators, so that a reader, or a crash, may take either.
             ByteNode::of(left.node()).set_link(Link::Right(signpost.new));
             guard.media().mark(Mark::Step("settle.R4"));
             left.node().flush_header();

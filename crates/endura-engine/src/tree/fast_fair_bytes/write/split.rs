@@ -74,7 +74,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         media.mark(Mark::Step("split.S3.durable"));
         drop(right);
 
-        // equivalent mutant, without: costs time only: a wrong hint is noticed, and the slots are counted instead.
+        // A wrong hint costs time only: it is noticed, and the slots are counted instead.
         left.set_hint(division.stay);
         if !goes_right {
             media.mark(Mark::Step("split.S4"));
