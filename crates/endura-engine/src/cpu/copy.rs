@@ -112,41 +112,51 @@ mod wide {
         // SAFETY: each offset plus its size is at most `len`.
         unsafe {
             match len {
-                0 => {}
+                65.. => {
+                    let mut at = 0;
+                    while at + 64 < len {
+                        sixty_four(from.add(at), to.add(at));
+                        at += 64;
+                    }
+                    // The last 64 bytes. They may overlap those already copied.
+                    sixty_four(from.add(len - 64), to.add(len - 64));
+                }
+                33..65 => {
+                    thirty_two(from, to);
+                    thirty_two(from.add(len - 32), to.add(len - 32));
+                }
+                16..33 => {
+                    sixteen(from, to);
+                    sixteen(from.add(len - 16), to.add(len - 16));
+                }
+                8..16 => {
+                    eight(from, to);
+                    eight(from.add(len - 8), to.add(len - 8));
+                }
+                4..8 => {
+                    four(from, to);
+                    four(from.add(len - 4), to.add(len - 4));
+                }
                 1..4 => {
                     // If there are at most three bytes, the first, a middle and the last byte are all of them.
                     for at in [0, len / 2, len - 1] {
                         one(from.add(at), to.add(at));
                     }
                 }
-                4..8 => {
-                    four(from, to);
-                    four(from.add(len - 4), to.add(len - 4));
-                }
-                8..16 => {
-                    eight(from, to);
-                    eight(from.add(len - 8), to.add(len - 8));
-                }
-                16..=32 => {
-                    sixteen(from, to);
-                    sixteen(from.add(len - 16), to.add(len - 16));
-                }
-                33..=64 => {
-                    pair(from, to);
-                    pair(from.add(len - 32), to.add(len - 32));
-                }
-                _ => {
-                    let mut at = 0;
-                    while at + 64 < len {
-                        pair(from.add(at), to.add(at));
-                        pair(from.add(at + 32), to.add(at + 32));
-                        at += 64;
-                    }
-                    // The last 64 bytes. They may overlap those already copied.
-                    pair(from.add(len - 64), to.add(len - 64));
-                    pair(from.add(len - 32), to.add(len - 32));
-                }
+                0 => {}
             }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// 64 bytes can be loaded at `from` and stored at `to`.
+    #[inline(always)]
+    unsafe fn sixty_four(from: *const u8, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            thirty_two(from, to);
+            thirty_two(from.add(32), to.add(32));
         }
     }
 
@@ -154,11 +164,18 @@ mod wide {
     ///
     /// 32 bytes can be loaded at `from` and stored at `to`.
     #[inline(always)]
-    unsafe fn pair(from: *const u8, to: *mut u8) {
-        // SAFETY: the caller's promise.
+    unsafe fn thirty_two(from: *const u8, to: *mut u8) {
+        let (low, high): (Sixteen, Sixteen);
+        // SAFETY: the caller's promise. The instructions need no alignment and change no memory.
         unsafe {
-            sixteen(from, to);
-            sixteen(from.add(16), to.add(16));
+            #[cfg(target_arch = "x86_64")]
+            asm!("movdqu {0}, [{2}]", "movdqu {1}, [{2} + 16]", out(xmm_reg) low, out(xmm_reg) high, in(reg) from,
+                options(nostack, preserves_flags, readonly));
+            #[cfg(target_arch = "aarch64")]
+            asm!("ldp {0:q}, {1:q}, [{2}]", out(vreg) low, out(vreg) high, in(reg) from,
+                options(nostack, preserves_flags, readonly));
+            to.cast::<Sixteen>().write_unaligned(low);
+            to.add(16).cast::<Sixteen>().write_unaligned(high);
         }
     }
 

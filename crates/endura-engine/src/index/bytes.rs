@@ -2,7 +2,7 @@
 //! index of [words](super::words).
 
 use std::io;
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
 
 use super::sizes::{FairBytes, NarrowLeaves, NbTree, Wide};
 use crate::media::{Mapped, Media};
@@ -214,15 +214,7 @@ impl Strings {
         upwards: bool,
         visit: EntryVisitor<'_>,
     ) -> Result<()> {
-        let visited = on_range!(tree, self, tree, keys => {
-            keys.visit(tree, upwards, &mut |key, value| {
-                visit(key, value)?;
-                match tree.is_elsewhere() {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
-            })
-        });
+        let visited = on_range!(tree, self, tree, keys => keys.visit(tree, upwards, visit));
         tree.unless_forked(visited)
     }
 }

@@ -130,7 +130,8 @@ pub trait ByteIndex: Send + Sync + 'static {
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()>;
 
-    /// As [`scan_up`](Self::scan_up), or [`scan_down`](Self::scan_down) for `upwards` = false, but `visit` gets copies.
+    /// As [`scan_up`](Self::scan_up), or [`scan_down`](Self::scan_down) for `upwards` = false, but `visit`, a closure of
+    /// the user, gets copies. In a child that it forks, the scan ends.
     ///
     /// # Errors
     ///

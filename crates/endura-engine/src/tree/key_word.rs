@@ -60,17 +60,21 @@ impl KeyWord for One {
 /// Eight bytes of `key` from `from` on, as a number that sorts as they do; bytes behind the end count as 0.
 #[inline(always)]
 pub(crate) fn eight_bytes(key: &[u8], from: usize) -> u64 {
-    match key.get(from..).and_then(<[u8]>::first_chunk) {
-        Some(&bytes) => u64::from_be_bytes(bytes),
-        None => last_bytes(key, from),
+    if let Some(&bytes) = key.get(from..).and_then(<[u8]>::first_chunk) {
+        return u64::from_be_bytes(bytes);
+    }
+    match (key.last_chunk(), key.len().saturating_sub(from)) {
+        (_, 0) => 0,
+        // Fewer than eight are left.
+        (Some(&last), left) => u64::from_be_bytes(last) << (64 - 8 * left),
+        (None, _) => bytes_of_short_key(key, from),
     }
 }
 
 #[inline(never)]
-fn last_bytes(key: &[u8], from: usize) -> u64 {
+fn bytes_of_short_key(key: &[u8], from: usize) -> u64 {
     let (mut bytes, rest) = ([0; 8], key.get(from..).unwrap_or(&[]));
-    let len = rest.len().min(8);
-    bytes[..len].copy_from_slice(&rest[..len]);
+    bytes[..rest.len()].copy_from_slice(rest);
     u64::from_be_bytes(bytes)
 }
 

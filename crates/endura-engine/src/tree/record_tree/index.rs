@@ -155,7 +155,9 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
         (from, to): (Bound<&[u8]>, Bound<&[u8]>),
         mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.scan::<true>(cursor, (from, to), &mut |record| visit(record.key(), record.value()))
+        self.scan::<true>(cursor, (from, to), &mut |record: &Record<'_, M>| {
+            visit(record.key(), record.value())
+        })
     }
 
     fn scan_down(
@@ -164,7 +166,9 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
         (from, to): (Bound<&[u8]>, Bound<&[u8]>),
         mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.scan::<false>(cursor, (to, from), &mut |record| visit(record.key(), record.value()))
+        self.scan::<false>(cursor, (to, from), &mut |record: &Record<'_, M>| {
+            visit(record.key(), record.value())
+        })
     }
 
     fn show(
@@ -174,14 +178,9 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
         upwards: bool,
         visit: EntryVisitor<'_>,
     ) -> Result<()> {
-        let mut entry = Entry::default();
-        let mut show = |record: &Record<'_, M>| {
-            record.copy_to(true, &mut entry);
-            visit(entry.key(), entry.value())
-        };
         match upwards {
-            true => self.scan::<true>(cursor, (from, to), &mut show),
-            false => self.scan::<false>(cursor, (to, from), &mut show),
+            true => self.copy::<true>(cursor, (from, to), visit),
+            false => self.copy::<false>(cursor, (to, from), visit),
         }
     }
 

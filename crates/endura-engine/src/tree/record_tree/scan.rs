@@ -10,14 +10,13 @@ use crate::Result;
 use crate::media::Media;
 use crate::space::Seat;
 use crate::sync::{Ordering, fence};
-use crate::tree::Entry;
 use crate::tree::numbers::NumberTree;
 use crate::tree::record_tree::tree::{RecordTree, number_of, record_at};
 use crate::tree::records::bound::is_within;
 use crate::tree::records::record::Record;
-
-/// How many entries before its turn a record is prefetched.
-const DISTANCE: usize = 12;
+use crate::tree::records::scan::copies::Copies;
+use crate::tree::records::scan::noted::{DISTANCE, Visitor};
+use crate::tree::{Entry, EntryVisitor};
 
 /// The most entries shown in one pin.
 const AT_MOST: usize = 1024;
@@ -128,24 +127,36 @@ enum Shown {
 }
 
 impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
-    /// Shows the entries within the bounds, `first` at which the scan starts and `last`, in order, until `visit` breaks.
+    /// Shows the entries within the bounds, `first` at which the scan starts and `last`, in order, until `visitor` breaks.
     pub(crate) fn scan<const UP: bool>(
         &self,
         cursor: &mut Cursor<T::Cursor>,
         bounds: (Bound<&[u8]>, Bound<&[u8]>),
-        visit: &mut impl FnMut(&Record<'_, M>) -> ControlFlow<()>,
+        visitor: &mut impl Visitor<M>,
     ) -> Result<()> {
         let bounds = Bounds::of::<UP>(bounds);
         while let Some(start) = bounds.start::<UP>(cursor.last) {
             self.tree.prepare(start)?;
             let guard = self.open_map().pin()?;
             cursor.seat = Seat::take(&guard, ());
-            match self.show_in_pin::<UP>(guard.media(), cursor, bounds, start, visit)? {
+            match self.show_in_pin::<UP>(guard.media(), cursor, bounds, start, visitor)? {
                 Shown::Enough => break,
                 Shown::Some => {}
             }
         }
         Ok(())
+    }
+
+    /// Does what [`scan`](Self::scan) does, with a copy of each entry, for a closure of the user.
+    pub(crate) fn copy<const UP: bool>(
+        &self,
+        cursor: &mut Cursor<T::Cursor>,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        visit: EntryVisitor<'_>,
+    ) -> Result<()> {
+        // The scan itself ends at the last bound.
+        let mut copies = Copies::<_, UP>::new(self.open_map(), Bound::Unbounded, visit);
+        self.scan::<UP>(cursor, bounds, &mut copies)
     }
 
     fn show_in_pin<const UP: bool>(
@@ -154,7 +165,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         cursor: &mut Cursor<T::Cursor>,
         bounds: Bounds<'_>,
         start: u64,
-        visit: &mut impl FnMut(&Record<'_, M>) -> ControlFlow<()>,
+        visitor: &mut impl Visitor<M>,
     ) -> Result<Shown> {
         let (mut ahead, mut next) = (Ahead::default(), Some(start));
         let mut outcome = Shown::Some;
@@ -184,7 +195,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
                     true => is_within::<M, false>(&record, bounds.last, 0),
                     false => is_within::<M, true>(&record, bounds.last, 0),
                 };
-            if !is_within || visit(&record).is_break() {
+            if !is_within || visitor.show(&record).is_break() {
                 outcome = Shown::Enough;
                 break;
             }
@@ -230,7 +241,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
             return Ok(is_within);
         }
         let mut is_there = false;
-        self.scan::<UP>(cursor, bounds, &mut |record| {
+        self.scan::<UP>(cursor, bounds, &mut |record: &Record<'_, M>| {
             record.copy_to(with_value, entry);
             is_there = true;
             ControlFlow::Break(())

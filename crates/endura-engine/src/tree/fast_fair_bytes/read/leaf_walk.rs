@@ -7,9 +7,7 @@ use crate::media::{Media, Ordering, Region};
 use crate::space::{Guard, OpenMap};
 use crate::sync::fence;
 use crate::tree::fast_fair::nodes::lock_word::{Direction, LOCK, LockWord};
-use crate::tree::fast_fair_bytes::nodes::contents::{
-    each_live, has_copies, references_while_moving,
-};
+use crate::tree::fast_fair_bytes::nodes::contents::references_while_moving;
 use crate::tree::fast_fair_bytes::nodes::leaf::record_at;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, last_below};
 use crate::tree::fast_fair_bytes::nodes::search::rank;
@@ -109,24 +107,19 @@ impl<'g, M: Media, const INNER: usize, const LEAF: usize, K: KeyWord, const UP: 
         };
         let seen = self.tree.read_leaf(guard, &mut trail, at, aim, |node, high, moving| {
             batch.keep_since(start, start..start);
-            let moving = match moving {
-                None if has_copies(node) => Some(Direction::Right),
-                moving => moving,
-            };
-            match moving {
-                None => note_settled::<K, M, LEAF, UP>(node, aim, batch),
-                Some(direction) => {
-                    batch.extend(references_while_moving(node, high, direction).into_iter());
-                    Ok(false)
-                }
+            if moving.is_none() && note_settled::<K, M, LEAF, UP>(node, aim, batch)? {
+                return Ok(true);
             }
+            batch.keep_since(start, start..start);
+            let direction = moving.unwrap_or(Direction::Right);
+            let references = references_while_moving(node, high, direction);
+            batch.extend(references.into_iter().map(record_at));
+            Ok(false)
         })?;
         let LeafLookup { node, version, right, found } = seen;
         let is_settled = found?;
-        let noted = batch.since(start);
-        noted.iter_mut().for_each(|reference| *reference = record_at(*reference));
         if !UP {
-            noted.reverse();
+            batch.since(start).reverse();
         }
         let outside = self.outside(&node, right, batch.since(start))?;
         batch.keep_since(start, start + outside..batch.len());
@@ -179,30 +172,29 @@ impl<'g, M: Media, const INNER: usize, const LEAF: usize, K: KeyWord, const UP: 
 }
 
 /// Notes the records of a leaf in which no entry is being moved: with `UP`, those from the aim on, otherwise those up to
-/// it. Some with the same word as the aim's may lie before it. Returns whether a version can hold them.
+/// it. Some with the same word as the aim's may lie before it. Returns `false` if an entry has two copies, or a dead slot
+/// lies among the used ones: after a crash, until a writer locks the node.
 fn note_settled<K: KeyWord, M: Media, const W: usize, const UP: bool>(
     node: &ByteNode<'_, M, W>,
     aim: Aim<'_>,
     batch: &mut Batch<LeafVersion>,
 ) -> Result<bool> {
-    let (word, high) = (aim.word::<K, M, W>(node)?, node.peek_high());
-    batch.reserve(ByteNode::<M, W>::CAP);
-    if UP {
-        let from = match word {
-            0 => 0,
-            word => rank(node, (word - 1).min(last_below(high))),
-        };
-        each_live(node, from, |reference| batch.push(reference));
+    let (word, last) = (aim.word::<K, M, W>(node)?, last_below(node.peek_high()));
+    let slots = if UP {
+        let from = word.checked_sub(1).map_or(0, |before| rank(node, before.min(last)));
+        from..rank(node, last)
     } else {
-        let mut left = rank(node, word.min(last_below(high)));
-        each_live(node, 0, |reference| {
-            if left > 0 {
-                left -= 1;
-                batch.push(reference);
-            }
-        });
-    }
-    Ok(true)
+        0..rank(node, word.min(last))
+    };
+    batch.reserve(ByteNode::<M, W>::CAP);
+    let (mut before, mut is_plain) = (0, true);
+    batch.extend(slots.map(|slot| {
+        let reference = node.peek_reference(slot);
+        is_plain &= reference != 0 && reference != before;
+        before = reference;
+        record_at(reference)
+    }));
+    Ok(is_plain)
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord, const UP: bool> Walk<LeafVersion>

@@ -29,6 +29,7 @@ use crate::tree::fast_fair_bytes::path::trail::Trail;
 use crate::tree::fast_fair_bytes::read::leaf_walk::Cursor;
 use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::key_word::KeyWord;
+use crate::tree::records::record::Record;
 use crate::tree::records::record_walk::RecordWalk;
 use crate::tree::records::scan::scan::scan;
 use crate::{Error, Result};
@@ -49,12 +50,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         let records = RecordWalk::new(&self.open, move |visit| {
             let mut shown = last.clone();
             let first = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-            let scanned = scan::<_, true>(&tree, &mut cursor.0, first, &mut |record| {
-                let key = shown.get_or_insert_default();
-                key.clear();
-                record.copy_key(key);
-                visit(record)
-            });
+            let scanned =
+                scan::<_, true>(&tree, &mut cursor.0, first, &mut |record: &Record<'_, M>| {
+                    let key = shown.get_or_insert_default();
+                    key.clear();
+                    record.copy_key(key);
+                    visit(record)
+                });
             last = shown;
             scanned
         });

@@ -4,16 +4,28 @@ use std::ops::ControlFlow;
 
 use crate::Result;
 use crate::media::{Media, Region};
+use crate::tree::records::record::{Record, TYPICAL};
 
-use crate::tree::records::record::Record;
-
-/// How many entries before its turn a record is prefetched.
-pub(crate) const DISTANCE: usize = 12;
+/// How many entries before its turn a record is prefetched. A larger distance makes short scans slower, which then ask for
+/// records that they do not show.
+pub(crate) const DISTANCE: usize = 6;
 
 /// The version of a chunk that holds offsets of records.
 pub(crate) trait HolderVersion: Copy + Send {
     /// Whether no writer has changed the chunk since the version was read, and none was at work on it then.
     fn still_holds<M: Media>(self, holder: &Region<'_, M>) -> bool;
+}
+
+/// What sees the records of a scan, in order, until it breaks.
+pub(crate) trait Visitor<M> {
+    fn show(&mut self, record: &Record<'_, M>) -> ControlFlow<()>;
+}
+
+impl<M, F: FnMut(&Record<'_, M>) -> ControlFlow<()>> Visitor<M> for F {
+    #[inline(always)]
+    fn show(&mut self, record: &Record<'_, M>) -> ControlFlow<()> {
+        self(record)
+    }
 }
 
 /// The result of showing the next records.
@@ -51,7 +63,7 @@ struct Run<V> {
 
 impl<V> Default for Batch<V> {
     fn default() -> Self {
-        Self { records: Vec::new(), runs: Vec::new(), passed: 0, passed_runs: 0, likely: 0 }
+        Self { records: Vec::new(), runs: Vec::new(), passed: 0, passed_runs: 0, likely: TYPICAL }
     }
 }
 
@@ -164,46 +176,70 @@ impl<V: HolderVersion> Batch<V> {
         }
     }
 
-    /// Calls `show` with the next records, up to index `until` of all, as long as the holder of each has not changed
+    /// Shows the next records to `visitor`, up to index `until` of all, as long as the holder of each has not changed
     /// since the record was noted. If the records `are_new`, the first one is shown in any case: so a scan makes
     /// progress whatever writers do. Each time, the record that is [`DISTANCE`] later is prefetched.
-    #[inline(always)]
-    pub(crate) fn show_runs<'m, M: Media>(
+    pub(crate) fn show_runs<M: Media>(
         &mut self,
-        media: &'m M,
+        media: &M,
         until: usize,
         mut are_new: bool,
-        mut show: impl FnMut(&Record<'m, M>) -> ControlFlow<()>,
+        visitor: &mut impl Visitor<M>,
     ) -> Result<BatchShown> {
-        let records = &self.records[..];
-        let until = until.min(records.len());
-        if self.passed == records.len() {
+        let until = until.min(self.records.len());
+        if self.is_spent() {
             return Ok(BatchShown::All);
         }
         while let Some(&Run { holder, version, end }) = self.runs.get(self.passed_runs) {
             let holder = Region::new(media, holder, 1)?;
-            let stop = end.min(until);
-            while self.passed < stop {
-                if !are_new && !version.still_holds(&holder) {
-                    return Ok(BatchShown::Changed);
-                }
-                are_new = false;
-                if let Some(&ahead) = records.get(self.passed + DISTANCE) {
-                    Record::prefetch_bytes(media, ahead, self.likely);
-                }
-                let record = Record::enter(media, records[self.passed])?;
-                self.passed += 1;
-                self.likely = record.bytes();
-                if show(&record).is_break() {
-                    return Ok(BatchShown::Enough);
-                }
+            match self.show_run((holder, version), end.min(until), are_new, visitor)? {
+                BatchShown::All if self.passed == end => self.passed_runs += 1,
+                BatchShown::All => break,
+                shown => return Ok(shown),
             }
-            if self.passed < end {
-                break;
-            }
-            self.passed_runs += 1;
+            are_new = false;
         }
         Ok(BatchShown::Some)
+    }
+
+    /// Shows the records up to index `until` of all, as long as their `holder` has the version that it had when they were
+    /// noted. If the records `are_new`, the first one is shown in any case.
+    // Never inline: this loop needs all registers.
+    #[inline(never)]
+    fn show_run<M: Media>(
+        &mut self,
+        (holder, version): (Region<'_, M>, V),
+        until: usize,
+        are_new: bool,
+        visitor: &mut impl Visitor<M>,
+    ) -> Result<BatchShown> {
+        let (media, first) = (holder.media(), self.passed);
+        let records = self.records.get(first..until).unwrap_or(&[]);
+        let mut ahead = self.records.get(first + DISTANCE..).unwrap_or(&[]).iter();
+        let mut result = Ok(BatchShown::All);
+        let (mut passed, mut likely) = (0, self.likely);
+        for &at in records {
+            if !(are_new && passed == 0 || version.still_holds(&holder)) {
+                result = Ok(BatchShown::Changed);
+                break;
+            }
+            if let Some(&ahead) = ahead.next() {
+                Record::prefetch_bytes(media, ahead, likely);
+            }
+            let Some(record) = Record::within(media, at) else {
+                result = Record::enter(media, at).map(|_| BatchShown::Changed);
+                break;
+            };
+            passed += 1;
+            likely = record.bytes();
+            if visitor.show(&record).is_break() {
+                result = Ok(BatchShown::Enough);
+                break;
+            }
+        }
+        self.passed = first + passed;
+        self.likely = likely;
+        result
     }
 
     /// The record shown last, if its index is at least `since`.

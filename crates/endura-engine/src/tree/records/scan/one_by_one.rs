@@ -44,7 +44,7 @@ pub(crate) fn next<T: Walked, const UP: bool>(
             cursor.batch.clear();
         }
         let mut is_there = false;
-        scan::<T, UP>(tree, cursor, first, &mut |record| {
+        scan::<T, UP>(tree, cursor, first, &mut |record: &Record<'_, T::Medium>| {
             record.copy_to(with_value, entry);
             is_there = true;
             ControlFlow::Break(())

@@ -10,13 +10,13 @@
 //! time. For the same reason the walk stays ahead: the next holder is read while the last records of the one before
 //! arrive.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
 
 use crate::media::Media;
 use crate::space::{Guard, OpenMap, Seat};
 use crate::tree::records::bound::is_within;
 use crate::tree::records::record::Record;
-use crate::tree::records::scan::noted::{Batch, BatchShown, HolderVersion};
+use crate::tree::records::scan::noted::{Batch, BatchShown, HolderVersion, Visitor};
 use crate::{Error, Result};
 
 /// The least number of entries noted at a time. (A holder is always noted whole.)
@@ -92,19 +92,19 @@ enum Shown<'g, M> {
     Moved,
 }
 
-/// Shows the entries within the bound at which the scan starts, in order, until `visit` breaks.
+/// Shows the entries within the bound at which the scan starts, in order, until `visitor` breaks.
 pub(crate) fn scan<T: Walked, const UP: bool>(
     tree: &T,
     cursor: &mut Cursor<T::Version>,
     first: Bound<&[u8]>,
-    visit: &mut impl FnMut(&Record<'_, T::Medium>) -> ControlFlow<()>,
+    visitor: &mut impl Visitor<T::Medium>,
 ) -> Result<()> {
     let mut key = Vec::new();
     let mut has_shown = false;
     loop {
         let guard = tree.open_map().pin()?;
         let first = if has_shown { Bound::Excluded(&key[..]) } else { first };
-        match show_in_pin::<T, UP>(tree, &guard, cursor, first, visit)? {
+        match show_in_pin::<T, UP>(tree, &guard, cursor, first, visitor)? {
             Shown::Enough => return Ok(()),
             // Retries with a new pin.
             Shown::Moved => {}
@@ -142,7 +142,7 @@ fn show_in_pin<'g, T: Walked, const UP: bool>(
     guard: &'g Guard<'g, T::Medium>,
     cursor: &mut Cursor<T::Version>,
     first: Bound<&[u8]>,
-    visit: &mut impl FnMut(&Record<'_, T::Medium>) -> ControlFlow<()>,
+    visitor: &mut impl Visitor<T::Medium>,
 ) -> Result<Shown<'g, T::Medium>> {
     let media = guard.media();
     let Cursor { batch, noted, goes_on } = cursor;
@@ -180,7 +180,7 @@ fn show_in_pin<'g, T: Walked, const UP: bool>(
             continue;
         }
         let since = batch.passed();
-        let seen = batch.show_runs(media, until, are_new, &mut *visit)?;
+        let seen = batch.show_runs(media, until, are_new, visitor)?;
         shown = batch.last_since(since).or(shown);
         match seen {
             BatchShown::Enough => return Ok(Shown::Enough),

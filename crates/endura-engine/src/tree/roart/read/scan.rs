@@ -70,6 +70,7 @@ mod tests {
     use super::*;
     use crate::media::Heap;
     use crate::space::{PAGE, Session, Space};
+    use crate::tree::records::record::Record;
     use crate::tree::records::scan::noted::BatchShown;
     use crate::tree::roart::nodes::array::Array;
     use crate::tree::roart::nodes::word::LinkKind;
@@ -126,10 +127,11 @@ mod tests {
                 .unwrap()
                 .unwrap();
             let mut shown = Vec::new();
-            let seen = batch.show_runs(guard.media(), usize::MAX, false, |record| {
-                shown.push(record.key().to_vec());
-                ControlFlow::Continue(())
-            });
+            let seen =
+                batch.show_runs(guard.media(), usize::MAX, false, &mut |record: &Record<'_, _>| {
+                    shown.push(record.key().to_vec());
+                    ControlFlow::Continue(())
+                });
             assert!(matches!(seen.unwrap(), BatchShown::Some));
             assert_eq!(shown, sorted);
             assert!(is_ordered(&tree, generation));
