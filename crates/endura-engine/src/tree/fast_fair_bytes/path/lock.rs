@@ -7,7 +7,7 @@ use crate::tree::fast_fair::nodes::locked::{Locked, Refusal};
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, Link};
 use crate::tree::fast_fair_bytes::path::aim::Aim;
 use crate::tree::fast_fair_bytes::path::right::{note_right, right_of};
-use crate::tree::fast_fair_bytes::path::trail::{Signpost, Trail};
+use crate::tree::fast_fair_bytes::path::trail::{Arrival, Signpost, Trail};
 use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::key_word::KeyWord;
 use crate::tree::lock_word::IMPOSSIBLE;
@@ -19,12 +19,26 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         &self,
         guard: &'g Guard<'g, M>,
         trail: &mut Trail,
-        mut at: u64,
+        at: u64,
+        level: u64,
+        aim: Aim<'_>,
+    ) -> Result<Option<Locked<'g, M, W>>> {
+        self.lock_from(guard, trail, (at, None), level, aim)
+    }
+
+    /// Does what [`lock_covering`](Self::lock_covering) does. If a search of this pin has found that the node at `at` begins
+    /// at or below the aim, `word` is that of the aim there.
+    #[inline(always)]
+    fn lock_from<'g, const W: usize>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        trail: &mut Trail,
+        (mut at, mut word): (u64, Option<u64>),
         level: u64,
         aim: Aim<'_>,
     ) -> Result<Option<Locked<'g, M, W>>> {
         loop {
-            let node = ByteNode::<M, W>::enter(guard.media(), at, level)?;
+            let (node, word) = (ByteNode::<M, W>::enter(guard.media(), at, level)?, word.take());
             let mut locked = match Locked::acquire(guard, node.plain()) {
                 Ok(locked) => locked,
                 Err(Refusal::Damaged) => return Err(node.corrupt(IMPOSSIBLE)),
@@ -51,6 +65,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
                 at = new;
                 continue;
             }
+            if let (Some(word), Link::Right(_)) = (word, link)
+                && word < node.high()
+            {
+                return Ok(Some(locked));
+            }
             let (word, extent) = (aim.word::<K, M, W>(&node)?, node.extent::<K>(link)?);
             if !aim.reaches_with(&node, word)? {
                 return Err(node.corrupt("a search for a smaller key arrived here"));
@@ -66,15 +85,15 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         }
     }
 
-    /// Locks the leaf that covers `key`: the one at `at`, or one close to it.
+    /// Locks the leaf that covers `key`: that at which the search has arrived, or one close to it.
     pub(crate) fn lock_leaf<'g>(
         &self,
         guard: &'g Guard<'g, M>,
         trail: &mut Trail,
-        at: u64,
+        place: Arrival,
         key: &[u8],
     ) -> Result<Locked<'g, M, LEAF>> {
-        let locked = self.lock_covering(guard, trail, at, 0, Aim::At(key))?;
+        let locked = self.lock_from(guard, trail, (place.leaf, place.word), 0, Aim::At(key))?;
         locked.ok_or_else(|| self.no_leaf())
     }
 

@@ -35,6 +35,9 @@ pub(crate) struct Trail {
 pub(crate) struct Arrival {
     /// The first leaf. The search may have gone on from there, over a link whose separator is missing, or a signpost.
     pub(crate) leaf: u64,
+    /// The word of the key in that leaf, if the search has ended there. Both fences that it compared the key with stand for
+    /// the rest of the pin, except that `high` may sink: prefix and `low` never change, nor is the chunk used again.
+    pub(crate) word: Option<u64>,
     missing: Option<Separator>,
     signpost: Option<Signpost>,
 }
@@ -50,7 +53,7 @@ impl Trail {
     /// What the search has learned on its way to a leaf.
     #[inline]
     pub(crate) fn arrive(&self, leaf: u64) -> Arrival {
-        Arrival { leaf, missing: self.missing, signpost: self.signpost }
+        Arrival { leaf, word: None, missing: self.missing, signpost: self.signpost }
     }
 
     /// Notes that the search leaves the obsolete node at `at`. Fails if the search runs in a circle.

@@ -34,10 +34,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
     ) -> Result<Option<Record<'g, M>>> {
         let mut trail = Trail::default();
         let at = self.descend_to_leaf(guard, &mut trail, key.bytes)?;
-        self.get_at(guard, &mut trail, at, key)
+        self.get_at(guard, &mut trail, at, key, &mut None)
     }
 
-    /// The record of a key, from the leaf at `at` or one to its right.
+    /// The record of a key, from the leaf at `at` or one to its right. If the search ends in the former, it sets
+    /// `word_there` to the word of the key in it.
     #[inline(always)]
     pub(crate) fn get_at<'g>(
         &self,
@@ -45,6 +46,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         trail: &mut Trail,
         at: u64,
         key: &Sought<'_>,
+        word_there: &mut Option<u64>,
     ) -> Result<Option<Record<'g, M>>> {
         let node = ByteNode::<M, LEAF>::enter(guard.media(), at, 0)?;
         let version = node.version();
@@ -58,6 +60,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
                     let found = found?;
                     // A search that came to the wrong leaf would take a key for absent.
                     if found.is_some() || Aim::At(key.bytes).reaches_with(&node, word)? {
+                        *word_there = Some(word);
                         return Ok(found);
                     }
                 }

@@ -32,7 +32,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
                 self.ask_for_record(&guard, leaf, key)?;
             }
             for (key, &leaf) in sought.iter().zip(&leaves) {
-                let found = self.get_at(&guard, &mut Trail::default(), leaf, key)?;
+                let found = self.get_at(&guard, &mut Trail::default(), leaf, key, &mut None)?;
                 values.push(found.map(|record| record.value().to_vec()));
             }
             guard.media().mark(Mark::Acknowledged);

@@ -47,8 +47,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Linking
     ) -> Result<(Arrival, Option<Record<'g, M>>)> {
         let mut trail = Trail::default();
         let leaf = self.descend_to_leaf(guard, &mut trail, key.bytes)?;
-        let arrival = trail.arrive(leaf);
-        Ok((arrival, self.get_at(guard, &mut trail, leaf, &key)?))
+        let (mut arrival, mut word) = (trail.arrive(leaf), None);
+        let found = self.get_at(guard, &mut trail, leaf, &key, &mut word)?;
+        arrival.word = word;
+        Ok((arrival, found))
     }
 
     fn try_link(
@@ -61,9 +63,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Linking
         change: Change,
     ) -> Result<Option<Option<u64>>> {
         let mut trail = place.trail();
-        let mut leaf = self.lock_leaf(guard, &mut trail, place.leaf, key.bytes)?;
+        let mut leaf = self.lock_leaf(guard, &mut trail, place, key.bytes)?;
         let node = ByteNode::of(leaf.node());
-        let word = node.word_of::<K>(key.bytes)?;
+        let word = match place.word {
+            Some(word) if node.at() == place.leaf => word,
+            _ => node.word_of::<K>(key.bytes)?,
+        };
         // In this pin the record that the search has found is that of no other key.
         let same = expected.and_then(|at| slot_of(&node, word, at));
         let found = match same {
