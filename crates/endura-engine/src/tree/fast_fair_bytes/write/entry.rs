@@ -47,9 +47,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Linking
     ) -> Result<(Arrival, Option<Record<'g, M>>)> {
         let mut trail = Trail::default();
         let leaf = self.descend_to_leaf(guard, &mut trail, key.bytes)?;
-        let (mut arrival, mut word) = (trail.arrive(leaf), None);
-        let found = self.get_at(guard, &mut trail, leaf, &key, &mut word)?;
-        arrival.word = word;
+        let mut arrival = trail.arrive(leaf);
+        let found = self.get_at(guard, &mut trail, leaf, &key, &mut arrival.word)?;
         Ok((arrival, found))
     }
 

@@ -227,6 +227,7 @@ impl<V: HolderVersion> Batch<V> {
                 Record::prefetch_bytes(media, ahead, likely);
             }
             let Some(record) = Record::within(media, at) else {
+                // Says what is wrong there.
                 result = Record::enter(media, at).map(|_| BatchShown::Changed);
                 break;
             };
