@@ -9,7 +9,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use endura_engine::tree::nbtree::Design;
+use endura_engine::tree::nbtree::{Design, NumberKeys};
 
 /// What the tree announces with [`Mark::Step`](endura_engine::media::Mark::Step), in the order of the alphabet; the
 /// documentation of the modules says what each is. Tests stop threads there, and crash.
@@ -56,6 +56,7 @@ fn place(leaf: u32) -> usize {
 pub struct SingleLayer;
 
 impl Design for SingleLayer {
+    type Keys = NumberKeys;
     const HAS_TAGS: bool = false;
     type Held = ();
 
@@ -71,6 +72,7 @@ impl Design for SingleLayer {
 pub struct LockedWriters;
 
 impl Design for LockedWriters {
+    type Keys = NumberKeys;
     type Held = Option<MutexGuard<'static, ()>>;
 
     #[inline]
@@ -98,6 +100,7 @@ pub enum Lock {
 }
 
 impl Design for LockedReaders {
+    type Keys = NumberKeys;
     type Held = Lock;
 
     #[inline]

@@ -9,9 +9,10 @@ use crate::media::Media;
 use crate::space::Counted;
 use crate::sync::Ordering;
 
-use crate::tree::nbtree::blocks::key::{Local, PARTITIONS};
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::KeyForm;
 use crate::tree::nbtree::metadata::links::Top;
+use crate::tree::nbtree::read::lookup::Fence;
 use crate::tree::nbtree::tree::Tree;
 
 /// Figures about the part of a tree in DRAM, and the progress of its rebuild in this session.
@@ -20,8 +21,10 @@ use crate::tree::nbtree::tree::Tree;
 pub struct Stats {
     /// Bytes of DRAM in nodes, including retired ones.
     pub metadata_bytes: u64,
-    /// The number of partitions, of 8, whose leaves and inner nodes were made.
+    /// The number of partitions whose leaves and inner nodes were made.
     pub partitions: u64,
+    /// The number of partitions that there are.
+    pub all_partitions: u64,
     /// The number of blocks from earlier sessions that were found in these partitions.
     pub blocks_found: u64,
     /// The number of these blocks whose keys were read.
@@ -31,16 +34,16 @@ pub struct Stats {
 impl Stats {
     /// Whether the rebuild is complete.
     pub fn is_complete(&self) -> bool {
-        self.partitions == PARTITIONS as u64 && self.blocks_read == self.blocks_found
+        self.partitions == self.all_partitions && self.blocks_read == self.blocks_found
     }
 }
 
 /// A range of keys of one partition.
-struct KeyRange {
+struct KeyRange<F> {
     partition: usize,
-    low: Local,
+    low: F,
     /// The end of the range, exclusive.
-    high: Local,
+    high: F,
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
@@ -53,6 +56,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Stats {
             metadata_bytes: self.meta.bytes(),
             partitions: made.count() as u64,
+            all_partitions: D::Keys::PARTITIONS as u64,
             blocks_found: self.meta.blocks_found.load(Ordering::Relaxed),
             blocks_read,
         }
@@ -65,9 +69,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ///
     /// Those of [`get`](crate::tree::Index::get).
     pub fn rebuild(&self, threads: usize) -> Result<()> {
-        share(threads, PARTITIONS, |partition| self.prepare(partition))?;
+        share(threads, D::Keys::PARTITIONS, |partition| self.prepare(partition))?;
         let mut parts = Vec::new();
-        for partition in 0..PARTITIONS {
+        for partition in 0..D::Keys::PARTITIONS {
             self.divide(partition, &mut parts)?;
         }
         share(threads, parts.len(), |part| self.read_part(&parts[part]))?;
@@ -76,25 +80,28 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     /// Divides a partition into one part for each child of its topmost inner node.
-    fn divide(&self, partition: usize, parts: &mut Vec<KeyRange>) -> Result<()> {
-        let _guard = self.open.pin()?;
-        let body = self.meta.bodies.get(self.top(partition)?.body());
-        let lows = (1..body.count()).map(|slot| body.key(slot));
-        let mut low = Local(0);
-        for high in lows.chain([Local::END]) {
-            parts.push(KeyRange { partition, low, high });
+    fn divide(&self, partition: usize, parts: &mut Vec<KeyRange<Fence<D>>>) -> Result<()> {
+        let guard = self.open.pin()?;
+        let top = self.top(partition)?;
+        let body = self.meta.bodies.get(top.body());
+        let mut low = D::Keys::first();
+        for slot in 1..body.count() {
+            let high = self.meta.low_of(guard.media(), (body, top.level()), slot)?;
+            parts.push(KeyRange { partition, low, high: high.clone() });
             low = high;
         }
+        parts.push(KeyRange { partition, low, high: D::Keys::end() });
         Ok(())
     }
 
     /// Reads the blocks of a part.
-    fn read_part(&self, part: &KeyRange) -> Result<()> {
-        let mut low = part.low;
+    fn read_part(&self, part: &KeyRange<Fence<D>>) -> Result<()> {
+        let mut low = part.low.clone();
         while low < part.high {
             // One pin per leaf: the epoch must not wait for a whole part.
             let guard = self.open.pin()?;
-            low = self.place_to_read(&guard, part.partition, low)?.leaf.high();
+            let key = D::Keys::at(&low);
+            [_, low] = self.place_to_read(&guard, part.partition, key)?.fences()?;
         }
         Ok(())
     }
