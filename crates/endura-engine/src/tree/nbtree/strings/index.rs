@@ -28,7 +28,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, K: KeyWord> ByteTree<M, W, F
     ///
     /// [`Error::Corrupt`] for the first check that fails, and those of
     /// [`Space::pin`](crate::space::Space::pin).
-    pub fn check_strings(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
+    pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
         check_tree::<M, W, K>(&self.open.pin()?, self.open.map(), visit)
     }
 
