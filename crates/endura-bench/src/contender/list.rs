@@ -96,11 +96,11 @@ contenders! {
             false => it.strings(Kind::FastFair, options),
         }),
     /// endura's NBTree.
-    NbTree = Listing {
-        only_words: true,
-        ..Listing::ours("NbTree", "nbtree", Kind::NbTree, 1)
-            .always(|it, options| it.words(Kind::NbTree, options))
-    },
+    NbTree = Listing::ours("NbTree", "nbtree", Kind::NbTree, 1)
+        .always(|it, options| match options.shape == Shape::WORDS {
+            true => it.words(Kind::NbTree, options),
+            false => it.strings(Kind::NbTree, options),
+        }),
     /// endura's ROART.
     Roart = Listing::ours("Roart", "roart", Kind::Roart, 2)
         .always(|it, options| it.strings(Kind::Roart, options)),

@@ -22,8 +22,10 @@ mod byte_soak;
 mod byte_world;
 #[path = "../support/children.rs"]
 mod children;
+mod counts;
 mod crashes;
 mod damage;
+mod edges;
 mod full;
 mod killed;
 mod model;
@@ -35,6 +37,7 @@ mod races;
 mod record_crashes;
 #[path = "../support/record_races.rs"]
 mod record_races;
+mod restarts;
 #[allow(dead_code, reason = "the tests of the other trees use the rest")]
 #[path = "../support/sessions.rs"]
 mod sessions;

@@ -18,6 +18,6 @@ pub use leak_recovery::Recovery;
 pub use nbtree::{NbTree, OpenNbTree};
 pub use numbers::{NumberTree, Numbers, OpenNumbers};
 pub use op::{Key, LIMIT, MapOp};
-pub use records::{FairBytes, FairRecords, NbRecords, Spelling, WithRecords};
+pub use records::{FairBytes, FairRecords, NbBytes, NbRecords, Spelling, WithRecords};
 pub use roart::{ByteModel, ByteOp, OpenRoart, Roart};
 pub use spelled::{SPELLINGS, Spelled, Spellings};

@@ -29,6 +29,10 @@ pub type NbRecords<const W: usize, const F: usize> =
 pub type FairBytes<const I: usize, const L: usize, K> =
     Numbers<WithRecords<fast_fair_bytes::Tree<Sim, I, L, K>>>;
 
+/// An NBTree of byte strings, of blocks of `W` words under inner nodes of `F` children.
+pub type NbBytes<const W: usize, const F: usize, K> =
+    Numbers<WithRecords<nbtree::ByteTree<Sim, W, F, K>>>;
+
 /// A tree of byte strings that can be explored as a map of numbers.
 pub trait Spelling: ByteIndex + Sized {
     /// As in [`NumberTree`]; so for the others.
@@ -39,6 +43,8 @@ pub trait Spelling: ByteIndex + Sized {
     const CHUNKS: &'static [u64];
     #[allow(missing_docs, reason = "as above")]
     const NOTES_AHEAD: bool = false;
+    #[allow(missing_docs, reason = "as above")]
+    const LEAVES_NOTHING: bool = true;
 
     /// The key for a number. Keys are ordered as their numbers are.
     fn spell(number: u64) -> Vec<u8>;
@@ -196,6 +202,8 @@ impl<T: Spelling> NumberTree for WithRecords<T> {
 
     const NOTES_AHEAD: bool = T::NOTES_AHEAD;
 
+    const LEAVES_NOTHING: bool = T::LEAVES_NOTHING;
+
     fn open(space: &Arc<Space<Sim>>) -> Result<Self> {
         T::open(space).map(Self)
     }
@@ -294,6 +302,21 @@ const DIGITS: u32 = 6;
 
 /// A key has the digits of its number in base four, from 0 to 3, so that keys agree in their first bytes as often as not, and
 /// many end in zeros. (Larger numbers are spelled as they are, behind all others.)
+fn digits_of(number: u64) -> Vec<u8> {
+    if number >> (2 * DIGITS) != 0 {
+        return [&[0xFF][..], &number.to_be_bytes()].concat();
+    }
+    (0..DIGITS).rev().map(|digit| (number >> (2 * digit) & 3) as u8).collect()
+}
+
+/// The number of which these are the digits.
+fn of_digits(key: &[u8]) -> u64 {
+    match key {
+        [0xFF, rest @ ..] => rest.try_into().map_or(u64::MAX, u64::from_be_bytes),
+        digits => digits.iter().fold(0, |number, &digit| number << 2 | u64::from(digit)),
+    }
+}
+
 impl<const I: usize, const L: usize, K: KeyWord> Spelling for fast_fair_bytes::Tree<Sim, I, L, K> {
     const STRUCTURAL: &'static [&'static str] =
         &["split.", "replace.", "settle.", "merge.", "post.", "root."];
@@ -328,17 +351,11 @@ impl<const I: usize, const L: usize, K: KeyWord> Spelling for fast_fair_bytes::T
     const NOTES_AHEAD: bool = true;
 
     fn spell(number: u64) -> Vec<u8> {
-        if number >> (2 * DIGITS) != 0 {
-            return [&[0xFF][..], &number.to_be_bytes()].concat();
-        }
-        (0..DIGITS).rev().map(|digit| (number >> (2 * digit) & 3) as u8).collect()
+        digits_of(number)
     }
 
     fn number(key: &[u8]) -> u64 {
-        match key {
-            [0xFF, rest @ ..] => rest.try_into().map_or(u64::MAX, u64::from_be_bytes),
-            digits => digits.iter().fold(0, |number, &digit| number << 2 | u64::from(digit)),
-        }
+        of_digits(key)
     }
 
     fn open(space: &Arc<Space<Sim>>) -> Result<Self> {
@@ -359,6 +376,50 @@ impl<const I: usize, const L: usize, K: KeyWord> Spelling for fast_fair_bytes::T
 
     fn count(&self) -> Result<()> {
         if self.map().claim_count() { self.count_all() } else { Ok(()) }
+    }
+
+    fn counted(&self) -> Result<Len> {
+        self.len()
+    }
+}
+
+impl<const W: usize, const F: usize, K: KeyWord> Spelling for nbtree::ByteTree<Sim, W, F, K> {
+    const STRUCTURAL: &'static [&'static str] = <nbtree::Tree<Sim, W, F> as NumberTree>::STRUCTURAL;
+
+    const STEPS: &'static [&'static str] = <nbtree::Tree<Sim, W, F> as NumberTree>::STEPS;
+
+    const CHUNKS: &'static [u64] = <nbtree::Tree<Sim, W, F> as NumberTree>::CHUNKS;
+
+    const NOTES_AHEAD: bool = true;
+
+    const LEAVES_NOTHING: bool = <nbtree::Tree<Sim, W, F> as NumberTree>::LEAVES_NOTHING;
+
+    fn spell(number: u64) -> Vec<u8> {
+        digits_of(number)
+    }
+
+    fn number(key: &[u8]) -> u64 {
+        of_digits(key)
+    }
+
+    fn open(space: &Arc<Space<Sim>>) -> Result<Self> {
+        Self::open_strings(space, "t")
+    }
+
+    fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>> {
+        self.marking_strings()
+    }
+
+    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        Ok(self.check(visit)?.entries)
+    }
+
+    fn is_volatile(_: u64, _: &[u64; 8]) -> bool {
+        false
+    }
+
+    fn count(&self) -> Result<()> {
+        self.rebuild(1)
     }
 
     fn counted(&self) -> Result<Len> {

@@ -15,6 +15,7 @@
 use std::marker::PhantomData;
 
 use crate::media::{LINE, Media, Ordering, Span};
+use crate::space::Guard;
 use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::claims::{Claims, line, lines, slots_of};
@@ -284,6 +285,25 @@ impl<'m, M: Media, const W: usize, K: KeyForm> Block<'m, M, W, K> {
     /// Prefetches the whole block that is probably at `at`.
     pub(crate) fn prefetch(media: &M, at: u64) {
         media.prefetch(at, Self::BYTES);
+    }
+
+    /// Marks a block as in use, with the chunk beside it.
+    pub(crate) fn keep(guard: &Guard<'_, M>, at: u64) -> Result<()> {
+        guard.keep(at, Self::BYTES);
+        if let Some((at, bytes)) = K::beside(guard.media(), at)? {
+            guard.keep(at, bytes);
+        }
+        Ok(())
+    }
+
+    /// Retires a block to which nothing durable leads any more, with the chunk beside it.
+    pub(crate) fn retire(guard: &Guard<'_, M>, at: u64) -> Result<()> {
+        let beside = K::beside(guard.media(), at)?;
+        guard.retire(at, Self::BYTES);
+        if let Some((at, bytes)) = beside {
+            guard.retire(at, bytes);
+        }
+        Ok(())
     }
 
     /// Prefetches the line of a slot.

@@ -181,11 +181,6 @@ impl<'m, M: Media> Edges<'m, M> {
         self.lengths.low
     }
 
-    /// The number of bytes that all keys of the block share at the beginning.
-    pub(crate) fn prefix_len(&self) -> usize {
-        self.lengths.shared
-    }
-
     /// Compares `low` with a key.
     pub(crate) fn compare_low(&self, key: &[u8]) -> Order {
         let end = self.lengths.low.min(key.len());
@@ -258,7 +253,7 @@ mod tests {
                 stored.for_each(|(i, &word)| block.store(i, word, Ordering::Relaxed));
                 let edges = Edges::of(&media, 512).unwrap();
                 assert_eq!(edges.both(), (fence.clone(), high.clone()));
-                assert_eq!(edges.prefix_len(), prefix_between(&fence, &high));
+                assert_eq!(edges.lengths.shared, prefix_between(&fence, &high));
                 for key in &keys {
                     assert_eq!(edges.compare_low(key), low.cmp(key), "{low:?} {key:?}");
                 }

@@ -48,9 +48,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let mut extents = chain.extents::<D::Keys>();
         while leaves.len() < chain.found.len() {
             let guard = self.open.pin()?;
-            leaves.extend(extents.by_ref().take(BITE).map(|(block, extent)| {
-                Child::leaf(extent.low(), self.found_leaf(&guard, block, extent), block.at)
-            }));
+            for (block, extent) in extents.by_ref().take(BITE) {
+                let number = self.found_leaf(&guard, block, extent)?;
+                leaves.push(Child::leaf(extent.low(), number, block.at));
+            }
         }
         self.meta.blocks_found.fetch_add(leaves.len() as u64, Ordering::Relaxed);
         let cell = |part: &[Child]| {
@@ -72,13 +73,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     /// The leaf of a block of an earlier session.
-    fn found_leaf(&self, guard: &Guard<'_, M>, block: &ChainBlock, extent: Extent) -> u32 {
+    fn found_leaf(&self, guard: &Guard<'_, M>, block: &ChainBlock, extent: Extent) -> Result<u32> {
         let leaves = &self.meta.leaves;
         let number = leaves.take(guard.space().now());
         let mut birth = Birth { extent, block: block.at, origin: 0, absorbed: 0, twin: 0 };
         if block.signpost != 0 {
             // The signpost is marked as in use before any link leads past it, as in S5.
-            guard.keep(block.signpost, Block::<M, W, D::Keys>::BYTES);
+            Block::<M, W, D::Keys>::keep(guard, block.signpost)?;
             birth.origin = leaves.take(guard.space().now());
             let origin = leaves.get(birth.origin);
             origin.begin(Birth { block: block.signpost, origin: 0, ..birth });
@@ -88,6 +89,6 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             origin.replace_by(number);
         }
         leaves.get(number).begin(birth);
-        number
+        Ok(number)
     }
 }

@@ -1,22 +1,18 @@
 //! What only walks over a whole tree of byte strings do: they check its records, and find them all.
 
-use std::ops::Bound;
-
 use crate::Result;
 use crate::media::Media;
 use crate::space::{Guard, LeakWalk, MapState};
 use crate::tree::TreeCheck;
 use crate::tree::key_word::KeyWord;
 use crate::tree::records::record::Record;
-use crate::tree::records::record_walk::RecordWalk;
-use crate::tree::records::scan::scan::scan;
+use crate::tree::records::record_walk::walk_over_records;
 
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::keys::fences::ByteFence;
 use crate::tree::nbtree::keys::form::{Extent, KeyForm};
 use crate::tree::nbtree::keys::strings::{ByteKeys, ByteSought, record_at};
 use crate::tree::nbtree::strings::tree::ByteTree;
-use crate::tree::nbtree::strings::walk::ByteCursor;
 use crate::tree::nbtree::upkeep::check::check_blocks;
 
 /// Checks the blocks of `W` words of `map`, and all records. Passes the offset and the bytes of every chunk to `visit`. Exact
@@ -83,11 +79,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, K: KeyWord> ByteTree<M, W, F
     /// Walks that cover all blocks and all records, for a [`LeakRecoverer`](crate::space::LeakRecoverer).
     pub fn marking_strings(&self) -> Vec<Box<dyn LeakWalk<M>>> {
         let mut walks = self.marking();
-        let (tree, mut cursor) = (self.clone(), ByteCursor::default());
-        walks.push(Box::new(RecordWalk::new(&self.open, move |visit| {
-            let all = &mut |record: &Record<'_, M>| visit(record);
-            scan::<_, true>(&tree, &mut cursor.0, Bound::Unbounded, all)
-        })));
+        walks.push(walk_over_records(self));
         walks
     }
 }

@@ -54,9 +54,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if !old.is_committed() {
             // The old blocks are marked as in use before any link leads past them, because another thread may retire
             // them, much later.
-            self.keep_block(guard, old.block())?;
+            Block::<M, W, D::Keys>::keep(guard, old.block())?;
             if absorbed != 0 {
-                self.keep_block(guard, leaves.get(absorbed).block())?;
+                Block::<M, W, D::Keys>::keep(guard, leaves.get(absorbed).block())?;
             }
             let block = Block::<M, W, D::Keys>::at(guard.media(), old.block())?;
             let forward = Next::forward(first.block());
@@ -99,26 +99,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             // This block is not retired together with the old block in S8: S7 may have to wait for free space, and the
             // next session would not know of this block.
             self.open.map().note_retired();
-            self.retire_block(guard, leaves.get(absorbed).block())?;
-        }
-        Ok(())
-    }
-
-    /// Marks a block as in use, with the chunk beside it.
-    pub(crate) fn keep_block(&self, guard: &Guard<'_, M>, at: u64) -> Result<()> {
-        guard.keep(at, Block::<M, W, D::Keys>::BYTES);
-        if let Some((at, bytes)) = D::Keys::beside(guard.media(), at)? {
-            guard.keep(at, bytes);
-        }
-        Ok(())
-    }
-
-    /// Retires a block to which nothing leads any more, with the chunk beside it.
-    fn retire_block(&self, guard: &Guard<'_, M>, at: u64) -> Result<()> {
-        let beside = D::Keys::beside(guard.media(), at)?;
-        guard.retire(at, Block::<M, W, D::Keys>::BYTES);
-        if let Some((at, bytes)) = beside {
-            guard.retire(at, bytes);
+            Block::<M, W, D::Keys>::retire(guard, leaves.get(absorbed).block())?;
         }
         Ok(())
     }
@@ -157,7 +138,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             for number in [replaced, absorbed].into_iter().filter(|&number| number != 0) {
                 leaves.retire(tag, now, number);
             }
-            self.retire_block(guard, old.block())?;
+            Block::<M, W, D::Keys>::retire(guard, old.block())?;
         }
         Ok(None)
     }
