@@ -36,18 +36,26 @@ fn lines_of_record(key: &[u8]) -> u64 {
 #[test]
 fn an_operation_without_a_structural_change_writes_back_its_record_and_one_line() {
     let (space, map) = map_on(Heap::adr(8 * PAGE));
-    map.insert("first", "entry").unwrap();
+    map.insert(key(1), "12345678").unwrap();
+    // Here and there a record is the first one in its part of a span, whose header is flushed then.
+    let mut parts = 0;
+    let mut is_record_and_line = |counts: Counts, lines: u64| {
+        let more = counts.fences - 2;
+        parts += more;
+        (counts.line_flushes, more < 2) == (lines + 1 + more, true)
+    };
     for n in 2..60 {
         let lines = lines_of_record(&key(n));
         let counts = counted(&space, || assert_eq!(map.insert(key(n), "12345678").unwrap(), None));
-        assert_eq!((counts.line_flushes, counts.fences), (lines + 1, 2), "insert {n}");
+        assert!(is_record_and_line(counts, lines), "insert {n}: {counts:?}");
         let counts = counted(&space, || _ = map.insert(key(n), "87654321").unwrap());
-        assert_eq!((counts.line_flushes, counts.fences), (lines + 1, 2), "update {n}");
+        assert!(is_record_and_line(counts, lines), "update {n}: {counts:?}");
         let counts = counted(&space, || _ = map.get(key(n)).unwrap());
         assert_eq!((counts.line_flushes, counts.fences, counts.stores), (0, 0, 0), "get {n}");
         let counts = counted(&space, || assert_eq!(map.get(key(n + 100)).unwrap(), None));
         assert_eq!((counts.line_flushes, counts.fences, counts.stores), (0, 0, 0), "miss {n}");
     }
+    assert!(parts < 6, "{parts}");
     for n in 10..60 {
         let counts = counted(&space, || _ = map.remove(key(n)).unwrap());
         assert_eq!((counts.line_flushes, counts.fences, counts.stores), (1, 1, 1), "remove {n}");
