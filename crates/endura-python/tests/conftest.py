@@ -6,6 +6,7 @@ long tests. Without it the suite takes a minute.
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,6 +60,16 @@ def pool(path):
         yield pool
 
 
+def stacks_of(process):
+    """Where its threads are: in the kernel, and in the program where there is a debugger."""
+    tasks = pathlib.Path(f"/proc/{process.pid}/task")
+    found = [f"{task.name}: {(task / 'wchan').read_text()}" for task in tasks.iterdir()]
+    if gdb := shutil.which("gdb"):
+        how = [gdb, "-p", str(process.pid), "-batch", "-ex", "thread apply all backtrace 40"]
+        found.append(subprocess.run(how, capture_output=True, text=True, timeout=60).stdout)
+    return "\n".join(found)
+
+
 class Program:
     """A program of Python in a process of its own, which finds the pool's path in ``path``."""
 
@@ -76,8 +87,9 @@ class Program:
         try:
             return process, *process.communicate(timeout=30)
         except subprocess.TimeoutExpired:
+            stacks = stacks_of(process)
             process.kill()
-            pytest.fail(f"did not end: {process.communicate()}")
+            pytest.fail(f"did not end: {process.communicate()}\n{stacks}")
 
     def run(self, text, *options, code=0, **popen):
         """Its output; fails if it does not end with ``code``."""

@@ -40,13 +40,8 @@ struct Failing {
 
 impl Failing {
     fn new(kind: &'static str) -> Option<Self> {
-        let disk = Volume::new("tmpfs", if kind == "xfs" { 420 } else { 120 })?;
-        let (size, mkfs) = match kind {
-            "xfs" => (320, "-K"),
-            _ => (80, "-E lazy_itable_init=0,lazy_journal_init=0,nodiscard"),
-        };
         let options = if kind == "ext4" { "errors=remount-ro" } else { "" };
-        let volume = Volume::above(&disk.path(), (kind, size), mkfs, options)?;
+        let (volume, disk) = Volume::on_disk_that_fills(kind, options)?;
         Some(Self { kind, volume, disk })
     }
 

@@ -96,18 +96,42 @@ impl Volume {
     pub(crate) fn with(kind: &str, megabytes: u64, mkfs: &str, options: &str) -> Option<Self> {
         // Below the folder of the role, whose test removes it when the role was killed.
         let above = role_path().expect("a volume is made by a role, which has mounts of its own");
-        Self::above(&above, (kind, megabytes), mkfs, options)
+        Self::made(&above, (kind, megabytes), mkfs, options)
     }
 
-    /// The same with the image in this folder: in another volume, which can be filled, so that the device below fails.
-    pub(crate) fn above(
-        folder: &Path,
-        size: (&str, u64),
-        mkfs: &str,
-        options: &str,
-    ) -> Option<Self> {
+    /// A file system of this kind (`ext4`, `xfs`) with these options for `mount`, and the disk below it: a `tmpfs`. Filled, it
+    /// refuses what the file system writes where nothing was written before.
+    ///
+    /// A loop device of Linux 6.18 says that a write is done of which its image had room for a part. No store survives
+    /// such a disk, and no real one is like that. So all requests are of one page of the image, for which there is room
+    /// or not, and the blocks of the file system are as large.
+    pub(crate) fn on_disk_that_fills(kind: &str, options: &str) -> Option<(Self, Self)> {
+        let (room, megabytes, mkfs) = match kind {
+            "xfs" => (420, 320, "-K -b size=4096"),
+            _ => (120, 80, "-b 4096 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard"),
+        };
+        let disk = Self::new("tmpfs", room)?;
+        let volume = Self::made(&disk.path(), (kind, megabytes), mkfs, options)?;
+        let device = volume.device().file_name().unwrap().to_str().unwrap();
+        let limit = format!("/sys/block/{device}/queue/max_sectors_kb");
+        if let Err(error) = fs::write(&limit, "4") {
+            leave_out(&format!("{limit}: {error}"));
+            return None;
+        }
+        Some((volume, disk))
+    }
+
+    fn made(folder: &Path, size: (&str, u64), mkfs: &str, options: &str) -> Option<Self> {
         let made = Self::make(folder, size, mkfs, options);
         made.inspect_err(|why| leave_out(&format!("no {} volume: {why}", size.0))).ok()
+    }
+
+    /// Has the device take requests of at most 4 KiB, of which the image has one page.
+    fn limit_requests(&self) -> Result<(), String> {
+        let Some((device, _)) = &self.device else { return Ok(()) };
+        let name = device.file_name().unwrap().to_str().unwrap();
+        let limit = format!("/sys/block/{name}/queue/max_sectors_kb");
+        fs::write(&limit, "4").map_err(|error| format!("{limit}: {error}"))
     }
 
     fn make(
@@ -309,6 +333,31 @@ fn role_with_volumes() {
         assert!(!has_device(&image));
     }
     say("as it should be");
+}
+
+#[test]
+fn role_device_without_room() {
+    if role_path().is_none() {
+        return;
+    }
+    for kind in ["ext4", "xfs"] {
+        let Some((mut volume, disk)) = Volume::on_disk_that_fills(kind, "") else { return };
+        volume.unmount();
+        disk.fill();
+        let filler = File::options().write(true).open(disk.path().join("filler")).unwrap();
+        filler.set_len(filler.metadata().unwrap().len() - (256 << 10)).unwrap();
+        // There is room for a half of it. The device has nothing there yet.
+        let write =
+            "dd if=/dev/urandom iflag=fullblock oflag=direct status=none bs=512K count=1 seek=60";
+        let written = run(&format!("{write} of={}", volume.device().display()));
+        assert!(written.is_err(), "{kind}");
+    }
+    say("as it should be");
+}
+
+#[test]
+fn a_device_without_room_for_all_of_a_write_refuses_it() {
+    with_own_mounts("role_device_without_room");
 }
 
 #[test]

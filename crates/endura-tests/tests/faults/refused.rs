@@ -10,17 +10,6 @@ use crate::load::*;
 use crate::mounts::*;
 use crate::process::*;
 
-/// A volume whose disk can run full, and that disk.
-fn failing(kind: &str) -> Option<(Volume, Volume)> {
-    let disk = Volume::new("tmpfs", if kind == "xfs" { 420 } else { 120 })?;
-    let (size, mkfs) = match kind {
-        "xfs" => (320, "-K"),
-        _ => (80, "-E lazy_itable_init=0,lazy_journal_init=0,nodiscard"),
-    };
-    let volume = Volume::above(&disk.path(), (kind, size), mkfs, "")?;
-    Some((volume, disk))
-}
-
 /// The kernel writes the file back by itself, and nobody asks how that went.
 fn write_back(path: &Path) {
     let file = File::options().read(true).write(true).open(path).unwrap();
@@ -49,7 +38,7 @@ fn count(pool: &Pool) -> usize {
 
 /// In a session that goes on: no checkpoint has pages that were read back old, and the next open knows.
 fn in_a_session(kind: &str) -> Option<()> {
-    let (volume, disk) = failing(kind)?;
+    let (volume, disk) = Volume::on_disk_that_fills(kind, "")?;
     let path = volume.path().join("pool");
     let options = Pool::options().checkpoints(Checkpoints::on_demand());
     let pool = options.create_new(&path).unwrap();
@@ -79,7 +68,7 @@ fn in_a_session(kind: &str) -> Option<()> {
 
 /// After a close that failed, and after a kill that nobody saw fail: no later session says that all is well.
 fn after_a_session(kind: &str, closes: bool, has_checkpoints: bool) -> Option<()> {
-    let (mut volume, disk) = failing(kind)?;
+    let (mut volume, disk) = Volume::on_disk_that_fills(kind, "")?;
     let path = volume.path().join("pool");
     let how = if has_checkpoints { Checkpoints::on_demand() } else { Checkpoints::off() };
     let options = Pool::options().checkpoints(how);

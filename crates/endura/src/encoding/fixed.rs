@@ -6,8 +6,14 @@ use endura_engine::tree::Bytes;
 use crate::BoxError;
 use crate::encoding::value::{Key, Value};
 
+#[inline]
 fn array<const N: usize>(bytes: &[u8]) -> Result<[u8; N], BoxError> {
-    bytes.try_into().map_err(|_| format!("{} bytes in place of {N}", bytes.len()).into())
+    bytes.try_into().map_err(|_| other_length(bytes.len(), N))
+}
+
+#[cold]
+fn other_length(bytes: usize, expected: usize) -> BoxError {
+    format!("{bytes} bytes in place of {expected}").into()
 }
 
 #[inline]

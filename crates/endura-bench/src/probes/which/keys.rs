@@ -22,11 +22,13 @@ pub enum KeySet {
     Paths,
     /// Words of two to seven syllables.
     Words,
+    /// As the module for Redis keeps hashes: eight bytes of the hash's number, one of a thousand, and `field:` with digits.
+    Redis,
 }
 
 impl KeySet {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Numbers,
         Self::Bytes8,
         Self::Random24,
@@ -35,6 +37,7 @@ impl KeySet {
         Self::Urls,
         Self::Paths,
         Self::Words,
+        Self::Redis,
     ];
 
     /// The name on a command line.
@@ -48,6 +51,7 @@ impl KeySet {
             Self::Urls => "urls",
             Self::Paths => "paths",
             Self::Words => "words",
+            Self::Redis => "redis",
         }
     }
 
@@ -62,6 +66,7 @@ impl KeySet {
             Self::Urls => key.iter().skip(8).position(|&byte| byte == b'/').map_or(0, |at| at + 9),
             Self::Paths => key.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1),
             Self::Words => 4,
+            Self::Redis => 8,
         };
         &key[..behind.min(key.len())]
     }
@@ -93,6 +98,10 @@ impl KeySet {
                     left = left / 90 + (left % 7) * 0x2545_F491;
                 }
                 Ok(())
+            }
+            Self::Redis => {
+                out.extend((mixed % 1000).to_be_bytes());
+                write!(out, "field:{}", mixed >> 34)
             }
         };
         spelled.unwrap_or_else(|_| unreachable!("a vector takes everything"));

@@ -69,6 +69,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> NumberTree
     }
 
     #[inline(always)]
+    fn next_few<const UP: bool>(&self, cursor: &mut Cursor, entries: &mut [(u64, u64)]) -> usize {
+        self.read_seats::<UP>(cursor, entries)
+    }
+
+    #[inline(always)]
     fn ahead<const UP: bool>(&self, cursor: &Cursor, entries: usize) -> Option<u64> {
         self.value_ahead::<UP>(cursor, entries)
     }

@@ -93,19 +93,27 @@ impl<'b> Bounds<'b> {
     }
 }
 
+/// The most entries that are asked of the tree at once.
+const PIECE: usize = 4;
+
+/// The most entries whose records are under way.
+const UNDER_WAY: usize = 2 * PIECE;
+
+const _: () = assert!(PIECE < DISTANCE && DISTANCE < UNDER_WAY && UNDER_WAY.is_power_of_two());
+
 /// Entries that the tree has returned, whose records are under way: numbers, and the offsets of records.
 #[derive(Default)]
 struct Ahead {
-    entries: [(u64, u64); DISTANCE],
+    entries: [(u64, u64); UNDER_WAY],
     first: usize,
     len: usize,
 }
 
 impl Ahead {
-    /// Adds an entry behind the others, of which there must be fewer than [`DISTANCE`].
+    /// Adds an entry behind the others, of which there must be fewer than [`UNDER_WAY`].
     #[inline(always)]
     fn push(&mut self, entry: (u64, u64)) {
-        self.entries[(self.first + self.len) % DISTANCE] = entry;
+        self.entries[(self.first + self.len) % UNDER_WAY] = entry;
         self.len += 1;
     }
 
@@ -113,7 +121,7 @@ impl Ahead {
     fn pop(&mut self) -> Option<(u64, u64)> {
         self.len = self.len.checked_sub(1)?;
         let entry = self.entries[self.first];
-        self.first = (self.first + 1) % DISTANCE;
+        self.first = (self.first + 1) % UNDER_WAY;
         Some(entry)
     }
 }
@@ -171,17 +179,11 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         let mut outcome = Shown::Some;
         for shown in 1..=AT_MOST {
             // A visitor that has seen few entries may soon want no more.
-            while ahead.len < shown.min(DISTANCE)
+            if ahead.len < shown.min(PIECE + 1)
                 && let Some(start) = next
             {
-                next = match self.next_number::<UP>(&mut cursor.place, start)? {
-                    Some((number, at)) if bounds.is_behind::<UP>(number) != Some(true) => {
-                        Record::prefetch_bytes(media, at, cursor.likely);
-                        ahead.push((number, at));
-                        bounds.start::<UP>(Some(number))
-                    }
-                    _ => None,
-                };
+                let piece = shown.min(PIECE);
+                next = self.fetch::<UP>(media, cursor, bounds, (start, piece), &mut ahead)?;
             }
             let Some((number, at)) = ahead.pop() else { return Ok(Shown::Enough) };
             let record = record_at(media, at, number)?;
@@ -207,25 +209,43 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         Ok(outcome)
     }
 
-    /// The next entry of the tree from the number `start` on.
+    /// Asks the tree for at most `count` entries from the number `start` on, and prefetches their records. Returns the
+    /// number at which the ones after them begin; `None` if there are no more within the last bound.
     #[inline(always)]
-    fn next_number<const UP: bool>(
+    fn fetch<const UP: bool>(
         &self,
-        place: &mut T::Cursor,
-        start: u64,
-    ) -> Result<Option<(u64, u64)>> {
-        let next = if UP { self.tree.next_up(place) } else { self.tree.next_down(place) };
-        let next = match next {
-            Some(next) => Some(next),
-            None if UP => self.tree.scan_up(place, start)?,
-            None => self.tree.scan_down(place, start)?,
-        };
-        match next {
-            Some((number, _)) if Bounds::is_beyond::<UP>(start, number) => {
-                Err(self.tree.out_of_order(place))
-            }
-            next => Ok(next),
+        media: &M,
+        cursor: &mut Cursor<T::Cursor>,
+        bounds: Bounds<'_>,
+        (mut start, count): (u64, usize),
+        ahead: &mut Ahead,
+    ) -> Result<Option<u64>> {
+        let mut entries = [(0, 0); PIECE];
+        let mut read = self.tree.next_few::<UP>(&mut cursor.place, &mut entries[..count]);
+        if read == 0 {
+            let place = &mut cursor.place;
+            let found = if UP {
+                self.tree.scan_up(place, start)
+            } else {
+                self.tree.scan_down(place, start)
+            };
+            let Some(entry) = found? else { return Ok(None) };
+            (entries[0], read) = (entry, 1);
         }
+        for &(number, at) in &entries[..read] {
+            if Bounds::is_beyond::<UP>(start, number) {
+                return Err(self.tree.out_of_order(&cursor.place));
+            }
+            if bounds.is_behind::<UP>(number) == Some(true) {
+                return Ok(None);
+            }
+            Record::prefetch_bytes(media, at, cursor.likely);
+            ahead.push((number, at));
+            let next = if UP { number.checked_add(1) } else { number.checked_sub(1) };
+            let Some(next) = next else { return Ok(None) };
+            start = next;
+        }
+        Ok(Some(start))
     }
 
     /// Copies the next entry that is within both bounds: `first`, at which the scan starts, and `last`. Returns whether

@@ -76,6 +76,12 @@ impl Cursor {
         self.next != self.end
     }
 
+    /// The words of the slots that the seat has left.
+    #[inline(always)]
+    fn left<const UP: bool>(&self) -> usize {
+        if UP { self.end.wrapping_sub(self.next) } else { self.next.wrapping_sub(self.end) }
+    }
+
     #[inline(always)]
     fn pass_slot<const UP: bool>(&mut self) {
         self.next = beside::<UP>(self.next, 1);
@@ -149,6 +155,34 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         seen
     }
 
+    /// Reads the next slots of the seat, as many as `entries` has space for and the leaf has left, and advances. Returns
+    /// how many. If the leaf has changed, gives up the seat and returns 0.
+    #[inline(always)]
+    pub(crate) fn read_seats<const UP: bool>(
+        &self,
+        cursor: &mut Cursor,
+        entries: &mut [(u64, u64)],
+    ) -> usize {
+        let next = cursor.next;
+        let count = entries.len().min(cursor.left::<UP>() / STRIDE);
+        if count == 0 {
+            return 0;
+        }
+        let seen = cursor.seat.look(self.open.space(), |place| {
+            let node = Node::<M, LEAF>::again(self.open.space().media(), place.at)?;
+            for (i, entry) in entries[..count].iter_mut().enumerate() {
+                *entry = node.peek_entry(beside::<UP>(next, i))?;
+            }
+            node.is_still(place.version).then_some(())
+        });
+        if seen.is_none() {
+            cursor.stand_up();
+            return 0;
+        }
+        cursor.next = beside::<UP>(next, count);
+        count
+    }
+
     /// The value that is `entries` slots after the next one of the seat. It may be any word by now.
     #[inline(always)]
     pub(crate) fn value_ahead<const UP: bool>(
@@ -156,9 +190,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         cursor: &Cursor,
         entries: usize,
     ) -> Option<u64> {
-        let Cursor { next, end, .. } = *cursor;
-        let left = if UP { end.wrapping_sub(next) } else { next.wrapping_sub(end) };
-        if left <= STRIDE * entries {
+        let next = cursor.next;
+        if cursor.left::<UP>() <= STRIDE * entries {
             return None;
         }
         cursor.seat.look(self.open.space(), |place| {

@@ -10,11 +10,10 @@ use crate::space::{Guard, MapState, Space};
 use crate::tree::Bytes;
 use crate::tree::ends::{self, Choice, Leaves, Look, Trust, Wait};
 use crate::tree::fast_fair::nodes::lock_word::{Direction, LockWord};
-use crate::tree::fast_fair_bytes::nodes::contents::{
-    each_live, has_copies, references_while_moving,
-};
+use crate::tree::fast_fair_bytes::nodes::contents::{has_copies, references_while_moving};
 use crate::tree::fast_fair_bytes::nodes::leaf::record_at;
-use crate::tree::fast_fair_bytes::nodes::node::ByteNode;
+use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, last_below};
+use crate::tree::fast_fair_bytes::nodes::search::rank;
 use crate::tree::fast_fair_bytes::path::aim::Aim;
 use crate::tree::fast_fair_bytes::path::right::{NOT_AHEAD, check_ahead};
 use crate::tree::fast_fair_bytes::path::trail::Trail;
@@ -49,24 +48,33 @@ fn nearest<const UP: bool, M: Media, const W: usize>(
     moving: Option<Direction>,
     start: Option<&[u8]>,
 ) -> Result<Option<u64>> {
-    let references = match moving {
-        None if !has_copies(node) => {
-            let mut all = Vec::new();
-            each_live(node, 0, |reference| all.push(reference));
-            all
-        }
-        moving => references_while_moving(node, high, moving.unwrap_or(Direction::Right)),
-    };
-    let is_due = |&at: &u64| match start {
+    let is_due = |at: u64| match start {
         None => Ok(true),
         Some(start) => {
             Record::enter(node.media(), at).map(|record| record.compare(start, 0).is_lt() != UP)
         }
     };
-    let mut records = references.into_iter().map(record_at);
-    let mut next = || if UP { records.next() } else { records.next_back() };
-    while let Some(at) = next() {
-        if is_due(&at)? {
+    match moving {
+        None if !has_copies(node) => {
+            // All slots with a word below the limit are live.
+            let live = rank(node, last_below(node.limit()));
+            first_due::<UP>((0..live).map(|slot| node.peek_reference(slot)), is_due)
+        }
+        moving => {
+            let direction = moving.unwrap_or(Direction::Right);
+            first_due::<UP>(references_while_moving(node, high, direction).into_iter(), is_due)
+        }
+    }
+}
+
+/// The first (with `UP` = false: the last) of these records that is due.
+fn first_due<const UP: bool>(
+    references: impl DoubleEndedIterator<Item = u64>,
+    is_due: impl Fn(u64) -> Result<bool>,
+) -> Result<Option<u64>> {
+    let mut records = references.map(record_at);
+    while let Some(at) = if UP { records.next() } else { records.next_back() } {
+        if is_due(at)? {
             return Ok(Some(at));
         }
     }
