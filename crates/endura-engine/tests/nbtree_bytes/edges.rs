@@ -106,7 +106,7 @@ fn thousands_of_keys_with_equal_words() {
     assert_eq!(world.verify_owners().0.entries, 5_002);
     let middle = format!("{stem}5").into_bytes();
     let above = 1 + (0..5_000).filter(|&n| key(n) >= middle).count();
-    assert_eq!(world.map().remove_range(&middle[..]..).unwrap(), above);
+    assert_eq!(world.map().remove_range(&middle[..]..).unwrap(), above as u64);
     assert_eq!(world.map().len().unwrap(), Len::Exact(5_002 - above as u64));
     world = world.closed();
     assert_eq!(world.map().prefix(stem).count(), 5_001 - above);

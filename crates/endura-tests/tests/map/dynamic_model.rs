@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
 use endura::dynamic::{DynamicMap, Encoding, UntypedMap};
-use endura::{Error, Key, Kind, Map, MapOptions, Newtype, Pool, Types, Value};
+use endura::{Key, Kind, Map, MapOptions, Newtype, Pool, Types, Value};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
