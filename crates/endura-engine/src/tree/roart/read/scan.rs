@@ -127,11 +127,15 @@ mod tests {
                 .unwrap()
                 .unwrap();
             let mut shown = Vec::new();
-            let seen =
-                batch.show_runs(guard.media(), usize::MAX, false, &mut |record: &Record<'_, _>| {
+            let seen = batch.show_runs(
+                (&tree, guard.media()),
+                usize::MAX,
+                false,
+                &mut |record: &Record<'_, _>| {
                     shown.push(record.key().to_vec());
                     ControlFlow::Continue(())
-                });
+                },
+            );
             assert!(matches!(seen.unwrap(), BatchShown::Some));
             assert_eq!(shown, sorted);
             assert!(is_ordered(&tree, generation));
