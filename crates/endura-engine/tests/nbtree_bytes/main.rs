@@ -38,6 +38,7 @@ mod record_crashes;
 #[path = "../support/record_races.rs"]
 mod record_races;
 mod restarts;
+mod scans;
 #[allow(dead_code, reason = "the tests of the other trees use the rest")]
 #[path = "../support/sessions.rs"]
 mod sessions;

@@ -45,7 +45,7 @@
 //! * The inserter owns its record until the slot is LIVE. From then on the tree owns it, also if the slot is DEAD by the time
 //!   that the inserter looks; the remover retires it. An insert that ends KILLED, or PENDING in a frozen block, still owns its
 //!   record, and may link it again.
-//! * The value of a slot is loaded after its word said LIVE or PENDING, and not followed otherwise: its record may be gone.
+//! * The value of a slot is followed only if its word said LIVE or PENDING in the same pin: otherwise its record may be gone.
 //! * An update or a remove retires the record that it has replaced when the exchange is durable.
 //! * A change copies references, and no records. What is LIVE in a frozen block belongs to the blocks that replace it from S5
 //!   on; no walk follows the slots of a signpost.
