@@ -16,7 +16,7 @@ fn every_set_of_keys_is_measured_beside_lmdb() {
     };
     let text = of(&[]);
     assert!(text.contains("urls, values of 8 bytes, 1,000 entries, page-cache"), "{text}");
-    assert_eq!(text.lines().filter(|line| line.trim_start().starts_with("LMDB ")).count(), 16);
+    assert_eq!(text.lines().filter(|line| line.trim_start().starts_with("LMDB ")).count(), 18);
     let none = bench(dir.path(), &["which", "--entries", "0"]);
     assert_eq!(none.status.code(), Some(2));
     let text = of(&["--media", "adr", "--keys", "u64,paths", "--json"]);
