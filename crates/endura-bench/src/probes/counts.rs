@@ -217,7 +217,9 @@ mod tests {
         let rows = of_shape(Kind::NbTree, Domain::Adr, Shape::STRINGS);
         let (get, update, insert) = (row(&rows, "get"), row(&rows, "update"), row(&rows, "insert"));
         assert_eq!((get.line_flushes, get.fences, get.stores), (0.0, 0.0, 0.0));
-        assert_eq!((update.line_flushes, update.fences), (4.0, 2.0));
+        // The first record in a part of a span flushes the header of the span.
+        assert!((4.0..4.01).contains(&update.line_flushes), "{update:?}");
+        assert!((2.0..2.01).contains(&update.fences), "{update:?}");
         assert!((4.0..5.2).contains(&insert.line_flushes), "{insert:?}");
         assert!((2.0..2.2).contains(&insert.fences), "{insert:?}");
     }
