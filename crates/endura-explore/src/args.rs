@@ -46,6 +46,13 @@ pub(crate) enum Index {
     /// NBTrees of three to seven slots a block
     #[value(name = "nbtree", alias = "nb-tree")]
     NbTree,
+    /// FAST & FAIR trees of byte strings, of four to seven entries a node
+    FastFairStrings,
+    /// FAST & FAIR trees of integers with records
+    FastFairRecords,
+    /// NBTrees of integers with records
+    #[value(name = "nbtree-records", alias = "nb-tree-records")]
+    NbTreeRecords,
 }
 
 /// The persistency models as arguments.

@@ -9,6 +9,7 @@ use endura_engine::media::{Domain, Heap};
 use endura_engine::tree::fast_fair::LineBinary;
 use endura_engine::tree::roart;
 use endura_variants::fast_fair::Paper;
+use endura_variants::fast_fair_bytes::Pointers;
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::media::{Counting, Counts};
 use endura_variants::sessions;
@@ -47,7 +48,8 @@ pub struct PerOperation {
 pub enum NodeSizes {
     /// As in a pool: what was chosen, or else as the domain wants it.
     Pool(Option<NodeLayout>),
-    /// As in the paper: no map of a pool has them.
+    /// As in the paper: no map of a pool has them. Of byte strings: nodes of the sizes of a pool, with a pointer in the place
+    /// of each key.
     Paper,
 }
 
@@ -90,10 +92,16 @@ pub fn counts(counted: CountSetup) -> Result<Vec<PerOperation>> {
             let map = ByteMap::over(roart::Tree::<Counting<Heap>>::open(&space, "counts")?);
             count.rows(&mut ByteTreeClient::new(map, shape))
         }
-        Kind::FastFair if shape != Shape::WORDS => {
-            let map = ByteMap::over(FairBytes::open(&space, "counts")?);
-            count.rows(&mut ByteTreeClient::new(map, shape))
-        }
+        Kind::FastFair if shape != Shape::WORDS => match counted.nodes {
+            NodeSizes::Pool(_) => {
+                let map = ByteMap::over(FairBytes::open(&space, "counts")?);
+                count.rows(&mut ByteTreeClient::new(map, shape))
+            }
+            NodeSizes::Paper => {
+                let map = ByteMap::over(Pointers::open(&space, "counts")?);
+                count.rows(&mut ByteTreeClient::new(map, shape))
+            }
+        },
         Kind::FastFair => match counted.nodes {
             NodeSizes::Pool(layout) => {
                 match layout.unwrap_or_else(|| default_layout(space.media())) {

@@ -15,6 +15,7 @@ mod every_operation;
 #[path = "../support/killed_file.rs"]
 mod killed_file;
 mod maps;
+mod tiny_records;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +30,7 @@ use checkpoints::torn::damaged_checkpoint;
 use endura::Kind;
 use endura_variants::random::mix;
 use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
+use tiny_records::{TinyFairRecords, TinyNbRecords, TinyStrings};
 
 /// Bytes that once led to a panic or a hang, in hexadecimal.
 const KNOWN: [&str; 4] = [
@@ -158,6 +160,9 @@ fn what_was_found_once_stays_fixed() {
     }
     replay(&on_heap::<TinyFastFair>);
     replay(&on_heap::<TinyNbTree>);
+    replay(&on_heap::<TinyStrings>);
+    replay(&on_heap::<TinyFairRecords>);
+    replay(&on_heap::<TinyNbRecords>);
     let kinds = [Kind::FastFair, Kind::NbTree].map(Files::of);
     for files in kinds.into_iter().chain([maps::files()]) {
         replay(&|bytes| files.on_file(bytes));
@@ -199,6 +204,17 @@ fn a_damaged_nbtree_on_the_heap_answers_or_fails() {
 fn a_damaged_nbtree_file_answers_or_fails() {
     let files = Files::of(Kind::NbTree);
     fuzz(&|bytes| files.on_file(bytes));
+}
+
+#[test]
+fn damaged_strings_on_the_heap_answer_or_fail() {
+    fuzz(&on_heap::<TinyStrings>);
+}
+
+#[test]
+fn damaged_integers_with_records_on_the_heap_answer_or_fail() {
+    fuzz_for(2, &on_heap::<TinyFairRecords>);
+    fuzz_for(2, &on_heap::<TinyNbRecords>);
 }
 
 #[test]

@@ -52,8 +52,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K> Clone for Tree<M, INNER
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER, LEAF, K> {
-    /// The node sizes, and that keys are byte strings, as the directory records them.
-    pub(crate) const PARAMETERS: u64 = 1 << 33 | (INNER as u64) << 16 | LEAF as u64;
+    /// The node sizes, and that keys are byte strings, as the directory records them. Words and references of another form
+    /// than a pool has are recorded as well: otherwise the library would misread a map of the lab.
+    pub(crate) const PARAMETERS: u64 = {
+        let other_form = (Seven::BYTES - K::BYTES) as u64 | (!K::USES_UPPER_BITS as u64) << 3;
+        other_form << 34 | 1 << 33 | (INNER as u64) << 16 | LEAF as u64
+    };
 
     /// Opens the map `name` of a pool; creates it if there is none.
     ///
