@@ -48,6 +48,9 @@ pub(crate) enum Index {
     NbTree,
     /// FAST & FAIR trees of byte strings, of four to seven entries a node
     FastFairStrings,
+    /// NBTrees of byte strings, of four to eight slots a block
+    #[value(name = "nbtree-strings", alias = "nb-tree-strings")]
+    NbTreeStrings,
     /// FAST & FAIR trees of integers with records
     FastFairRecords,
     /// NBTrees of integers with records

@@ -10,7 +10,9 @@ use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
 use endura_sim::subject::Subject;
-use endura_sim::subjects::{FairBytes, FairRecords, FastFair, LIMIT, MapOp, NbRecords, NbTree};
+use endura_sim::subjects::{
+    FairBytes, FairRecords, FastFair, LIMIT, MapOp, NbBytes, NbRecords, NbTree,
+};
 use endura_sim::tally::{Effort, Tally};
 use endura_sim::workload::Workload;
 
@@ -74,6 +76,7 @@ impl Campaign {
             Index::FastFair => FAST_FAIR,
             Index::NbTree => NBTREE,
             Index::FastFairStrings => FAIR_BYTES,
+            Index::NbTreeStrings => NB_BYTES,
             Index::FastFairRecords => FAIR_RECORDS,
             Index::NbTreeRecords => NB_RECORDS,
         };
@@ -143,6 +146,10 @@ const FAIR_BYTES: &[Explore] = &[
     fair_bytes::<24, 30, One>,
 ];
 
+/// NBTrees of byte strings of four and eight slots in a block, with the same words.
+const NB_BYTES: &[Explore] =
+    &[nb_bytes::<16, One>, nb_bytes::<16, Seven>, nb_bytes::<16, OneAndTwo>, nb_bytes::<24, One>];
+
 /// Trees with records of three and six entries a node.
 const FAIR_RECORDS: &[Explore] = &[fair_records::<14>, fair_records::<20>];
 
@@ -173,6 +180,14 @@ fn fair_bytes<const I: usize, const L: usize, K: KeyWord>(
         "a tree of {inner} and {leaf} strings a node, with {bytes} bytes of each in a word"
     );
     explored(campaign, history, &shape, 3 * leaf as u64 + 2, FairBytes::<I, L, K>::about)
+}
+
+/// Explores one history of NBTrees of byte strings, with blocks of `W` words.
+fn nb_bytes<const W: usize, K: KeyWord>(campaign: &Campaign, history: u64) -> Option<String> {
+    let (slots, bytes) = ((W as u64 - 8) / 2, K::BYTES);
+    let shape =
+        format!("an NBTree of {slots} strings a block, with {bytes} bytes of each in a word");
+    explored(campaign, history, &shape, 3 * slots + 2, NbBytes::<W, 4, K>::about)
 }
 
 /// Explores one history of trees with records, of nodes of `W` words.

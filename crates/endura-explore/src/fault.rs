@@ -8,7 +8,9 @@ use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
-use endura_sim::subjects::{FairBytes, FairRecords, FastFair, LIMIT, MapOp, NbRecords, NbTree};
+use endura_sim::subjects::{
+    FairBytes, FairRecords, FastFair, LIMIT, MapOp, NbBytes, NbRecords, NbTree,
+};
 use endura_sim::workload::Workload;
 
 use crate::args::Index;
@@ -25,6 +27,7 @@ pub(crate) fn without(index: Index, place: &str) -> Result<Mutant> {
         Index::FastFair => calls(&FastFair::<14, 20>::about(keys))?,
         Index::NbTree => calls(&NbTree::<8, 4>::about(keys))?,
         Index::FastFairStrings => calls(&FairBytes::<24, 24, One>::about(keys))?,
+        Index::NbTreeStrings => calls(&NbBytes::<16, 4, One>::about(keys))?,
         Index::FastFairRecords => calls(&FairRecords::<14, 14>::about(keys))?,
         Index::NbTreeRecords => calls(&NbRecords::<8, 4>::about(keys))?,
     };

@@ -58,6 +58,14 @@ impl KeyWord for One {
     const USES_UPPER_BITS: bool = false;
 }
 
+/// What the directory records of a map of byte strings whose nodes have these sizes: the sizes, that keys are byte strings,
+/// and which words and references there are if they are not those of a pool. Otherwise the library would misread a map of
+/// the lab.
+pub(crate) const fn parameters<K: KeyWord>(sizes: u64) -> u64 {
+    let other_form = (Seven::BYTES - K::BYTES) as u64 | (!K::USES_UPPER_BITS as u64) << 3;
+    other_form << 34 | 1 << 33 | sizes
+}
+
 /// Eight bytes of `key` from `from` on, as a number that sorts as they do; bytes behind the end count as 0.
 #[inline(always)]
 pub(crate) fn eight_bytes(key: &[u8], from: usize) -> u64 {

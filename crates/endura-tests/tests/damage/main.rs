@@ -30,7 +30,7 @@ use checkpoints::torn::damaged_checkpoint;
 use endura::Kind;
 use endura_variants::random::mix;
 use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
-use tiny_records::{TinyFairRecords, TinyNbRecords, TinyStrings};
+use tiny_records::{TinyFairRecords, TinyFairStrings, TinyNbRecords, TinyNbStrings};
 
 /// Bytes that once led to a panic or a hang, in hexadecimal.
 const KNOWN: [&str; 4] = [
@@ -160,7 +160,8 @@ fn what_was_found_once_stays_fixed() {
     }
     replay(&on_heap::<TinyFastFair>);
     replay(&on_heap::<TinyNbTree>);
-    replay(&on_heap::<TinyStrings>);
+    replay(&on_heap::<TinyFairStrings>);
+    replay(&on_heap::<TinyNbStrings>);
     replay(&on_heap::<TinyFairRecords>);
     replay(&on_heap::<TinyNbRecords>);
     let kinds = [Kind::FastFair, Kind::NbTree].map(Files::of);
@@ -208,7 +209,12 @@ fn a_damaged_nbtree_file_answers_or_fails() {
 
 #[test]
 fn damaged_strings_on_the_heap_answer_or_fail() {
-    fuzz(&on_heap::<TinyStrings>);
+    fuzz(&on_heap::<TinyFairStrings>);
+}
+
+#[test]
+fn damaged_strings_of_an_nbtree_on_the_heap_answer_or_fail() {
+    fuzz(&on_heap::<TinyNbStrings>);
 }
 
 #[test]

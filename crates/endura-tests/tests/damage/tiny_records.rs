@@ -7,13 +7,14 @@ use endura::Result;
 use endura_engine::media::Heap;
 use endura_engine::tree::key_word::One;
 use endura_engine::tree::record_tree::RecordTree;
-use endura_engine::tree::{ByteIndex, fast_fair_bytes};
+use endura_engine::tree::{ByteIndex, fast_fair_bytes, nbtree};
 use endura_variants::handles::ByteMap;
 
 use crate::choices::Choices;
 use crate::every_operation::{Damaged, Image, ROOM, STEP, Tiny, TinyFastFair, TinyNbTree};
 
-pub(crate) type TinyStrings = fast_fair_bytes::Tree<Arc<Heap>, 24, 30, One>;
+pub(crate) type TinyFairStrings = fast_fair_bytes::Tree<Arc<Heap>, 24, 30, One>;
+pub(crate) type TinyNbStrings = nbtree::ByteTree<Arc<Heap>, 24, 4, One>;
 pub(crate) type TinyFairRecords = RecordTree<TinyFastFair>;
 pub(crate) type TinyNbRecords = RecordTree<TinyNbTree>;
 
@@ -35,10 +36,10 @@ fn integer(n: u64) -> Vec<u8> {
 }
 
 macro_rules! tiny {
-    ($($tree:ty, $key:ident;)*) => { $(
+    ($($tree:ty, $open:ident, $key:ident;)*) => { $(
         impl Tiny for $tree {
             fn open(space: &Damaged, name: &str) -> Result<Self> {
-                Self::open(space, name)
+                Self::$open(space, name)
             }
 
             fn fill(&self) {
@@ -108,7 +109,8 @@ fn scans_end<I: ByteIndex>(map: &ByteMap<I>) {
 }
 
 tiny! {
-    TinyStrings, string;
-    TinyFairRecords, integer;
-    TinyNbRecords, integer;
+    TinyFairStrings, open, string;
+    TinyNbStrings, open_strings, string;
+    TinyFairRecords, open, integer;
+    TinyNbRecords, open, integer;
 }

@@ -1,5 +1,5 @@
-//! Maps with records beside those of a [`World`](crate::World): FAST & FAIR of byte strings, and integers in both trees of
-//! numbers.
+//! Maps with records beside those of a [`World`](crate::World): byte strings and integers, each in a FAST & FAIR tree and in
+//! an NBTree.
 
 use std::sync::Arc;
 
@@ -7,16 +7,18 @@ use endura_engine::media::Heap;
 use endura_engine::space::{LeakWalk, Space};
 use endura_engine::tree::key_word::One;
 use endura_engine::tree::record_tree::RecordTree;
-use endura_engine::tree::{ByteIndex, fast_fair_bytes};
+use endura_engine::tree::{ByteIndex, fast_fair_bytes, nbtree};
 use endura_variants::handles::{ByteEntry, ByteMap};
 
 use crate::{FastFair, NbTree, name};
 
 /// With words of one byte leaves are replaced more often than they are split.
-type Strings = fast_fair_bytes::Tree<Arc<Heap>, 24, 24, One>;
+type FairStrings = fast_fair_bytes::Tree<Arc<Heap>, 24, 24, One>;
+type NbStrings = nbtree::ByteTree<Arc<Heap>, 16, 4, One>;
 
 pub(crate) struct Records {
-    strings: Strings,
+    fair_strings: FairStrings,
+    nb_strings: NbStrings,
     fast_fair: RecordTree<FastFair>,
     nbtree: RecordTree<NbTree>,
 }
@@ -24,14 +26,16 @@ pub(crate) struct Records {
 impl Records {
     pub(crate) fn open(space: &Arc<Space<Arc<Heap>>>) -> Self {
         Self {
-            strings: Strings::open(space, "strings").unwrap(),
+            fair_strings: FairStrings::open(space, "fast_fair strings").unwrap(),
+            nb_strings: NbStrings::open_strings(space, "nbtree strings").unwrap(),
             fast_fair: RecordTree::open(space, "fast_fair records").unwrap(),
             nbtree: RecordTree::open(space, "nbtree records").unwrap(),
         }
     }
 
     pub(crate) fn walks(&self) -> Vec<Box<dyn LeakWalk<Arc<Heap>>>> {
-        let mut walks = self.strings.marking();
+        let mut walks = self.fair_strings.marking();
+        walks.extend(self.nb_strings.marking_strings());
         walks.extend([self.fast_fair.numbers().marking(), self.fast_fair.marking()]);
         walks.extend(self.nbtree.numbers().marking());
         walks.push(self.nbtree.marking());
@@ -40,15 +44,17 @@ impl Records {
 
     /// Checks the trees, and passes the offset and the bytes of every chunk to `note`.
     pub(crate) fn check(&self, note: &mut dyn FnMut(u64, u64)) {
-        self.strings.check(note).unwrap();
+        self.fair_strings.check(note).unwrap();
+        self.nb_strings.check(note).unwrap();
         self.fast_fair.check(note).unwrap();
         self.nbtree.check(note).unwrap();
     }
 
-    pub(crate) fn maps(&self) -> [Box<dyn Values>; 3] {
+    pub(crate) fn maps(&self) -> [Box<dyn Values>; 4] {
         let integer = |key: u64| key.to_be_bytes().to_vec();
         [
-            Box::new(Spelled(ByteMap::over(self.strings.clone()), name)),
+            Box::new(Spelled(ByteMap::over(self.fair_strings.clone()), name)),
+            Box::new(Spelled(ByteMap::over(self.nb_strings.clone()), name)),
             Box::new(Spelled(ByteMap::over(self.fast_fair.clone()), integer)),
             Box::new(Spelled(ByteMap::over(self.nbtree.clone()), integer)),
         ]

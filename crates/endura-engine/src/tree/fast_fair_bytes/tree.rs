@@ -11,7 +11,7 @@ use crate::tree::fast_fair::path::root::Root;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, DEAD};
 use crate::tree::fast_fair_bytes::nodes::texts::Texts;
 use crate::tree::fast_fair_bytes::nodes::whole::Init;
-use crate::tree::key_word::{KeyWord, Seven};
+use crate::tree::key_word::{KeyWord, Seven, parameters};
 use crate::tree::records::fresh::Fresh;
 use crate::tree::wrong_kind::wrong_kind;
 use crate::types::Types;
@@ -52,12 +52,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K> Clone for Tree<M, INNER
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER, LEAF, K> {
-    /// The node sizes, and that keys are byte strings, as the directory records them. Words and references of another form
-    /// than a pool has are recorded as well: otherwise the library would misread a map of the lab.
-    pub(crate) const PARAMETERS: u64 = {
-        let other_form = (Seven::BYTES - K::BYTES) as u64 | (!K::USES_UPPER_BITS as u64) << 3;
-        other_form << 34 | 1 << 33 | (INNER as u64) << 16 | LEAF as u64
-    };
+    /// The node sizes, and that keys are byte strings, as the directory records them.
+    pub(crate) const PARAMETERS: u64 = parameters::<K>((INNER as u64) << 16 | LEAF as u64);
 
     /// Opens the map `name` of a pool; creates it if there is none.
     ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::Result;
 use crate::media::Media;
 use crate::space::{MapState, OpenMap, Space};
-use crate::tree::key_word::{KeyWord, Seven};
+use crate::tree::key_word::{KeyWord, Seven, parameters};
 use crate::types::Types;
 
 use crate::tree::nbtree::design::Strings;
@@ -37,7 +37,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, K: KeyWord> ByteTree<M, W, F
     /// The block size, and that keys are byte strings, as the directory records them.
     pub(crate) const PARAMETERS: u64 = {
         assert!(W >= 16, "a block has room for entries behind its header");
-        1 << 33 | W as u64
+        parameters::<K>(W as u64)
     };
 
     /// Opens the map `name` of a pool; creates it if there is none.
