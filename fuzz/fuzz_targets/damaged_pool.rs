@@ -21,7 +21,7 @@ mod tiny_records;
 use std::sync::LazyLock;
 
 use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
-use tiny_records::{TinyFairRecords, TinyFairStrings, TinyNbRecords, TinyNbStrings};
+use tiny_records::{TinyFairRecords, TinyFairStrings, TinyNbRecords, TinyNbStrings, TinyRoart};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     static MAPS: LazyLock<Files> = LazyLock::new(maps::files);
@@ -30,6 +30,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     on_heap::<TinyNbTree>(bytes);
     on_heap::<TinyFairStrings>(bytes);
     on_heap::<TinyNbStrings>(bytes);
+    on_heap::<TinyRoart>(bytes);
     on_heap::<TinyFairRecords>(bytes);
     on_heap::<TinyNbRecords>(bytes);
     MAPS.on_file(bytes);

@@ -51,6 +51,8 @@ pub(crate) enum Index {
     /// NBTrees of byte strings, of four to eight slots a block
     #[value(name = "nbtree-strings", alias = "nb-tree-strings")]
     NbTreeStrings,
+    /// ROART trees with leaf arrays of four records, and without arrays
+    Roart,
     /// FAST & FAIR trees of integers with records
     FastFairRecords,
     /// NBTrees of integers with records

@@ -6,15 +6,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use endura_engine::tree::key_word::{KeyWord, One, OneAndTwo, Seven};
+use endura_engine::tree::roart::Techniques;
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{
-    FairBytes, FairRecords, FastFair, LIMIT, MapOp, NbBytes, NbRecords, NbTree,
+    FairBytes, FairRecords, FastFair, LIMIT, MapOp, NbBytes, NbRecords, NbTree, RoartBytes,
 };
 use endura_sim::tally::{Effort, Tally};
 use endura_sim::workload::Workload;
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::args::Index;
 
@@ -77,6 +79,7 @@ impl Campaign {
             Index::NbTree => NBTREE,
             Index::FastFairStrings => FAIR_BYTES,
             Index::NbTreeStrings => NB_BYTES,
+            Index::Roart => ROART,
             Index::FastFairRecords => FAIR_RECORDS,
             Index::NbTreeRecords => NB_RECORDS,
         };
@@ -150,6 +153,9 @@ const FAIR_BYTES: &[Explore] = &[
 const NB_BYTES: &[Explore] =
     &[nb_bytes::<16, One>, nb_bytes::<16, Seven>, nb_bytes::<16, OneAndTwo>, nb_bytes::<24, One>];
 
+/// Trees of nodes and leaf arrays, and of nodes alone.
+const ROART: &[Explore] = &[roart::<Tiny>, roart::<WithoutArrays>];
+
 /// Trees with records of three and six entries a node.
 const FAIR_RECORDS: &[Explore] = &[fair_records::<14>, fair_records::<20>];
 
@@ -188,6 +194,12 @@ fn nb_bytes<const W: usize, K: KeyWord>(campaign: &Campaign, history: u64) -> Op
     let shape =
         format!("an NBTree of {slots} strings a block, with {bytes} bytes of each in a word");
     explored(campaign, history, &shape, 3 * slots + 2, NbBytes::<W, 4, K>::about)
+}
+
+/// Explores one history of ROART trees.
+fn roart<T: Techniques>(campaign: &Campaign, history: u64) -> Option<String> {
+    let shape = format!("a ROART tree with leaf arrays of {} records", T::LARGEST_ARRAY);
+    explored(campaign, history, &shape, 14, RoartBytes::<T>::about)
 }
 
 /// Explores one history of trees with records, of nodes of `W` words.

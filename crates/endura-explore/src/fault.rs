@@ -9,9 +9,10 @@ use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{
-    FairBytes, FairRecords, FastFair, LIMIT, MapOp, NbBytes, NbRecords, NbTree,
+    FairBytes, FairRecords, FastFair, LIMIT, MapOp, NbBytes, NbRecords, NbTree, RoartBytes,
 };
 use endura_sim::workload::Workload;
+use endura_variants::roart::Tiny;
 
 use crate::args::Index;
 use endura_console::outcome::{Failure, Result};
@@ -28,6 +29,7 @@ pub(crate) fn without(index: Index, place: &str) -> Result<Mutant> {
         Index::NbTree => calls(&NbTree::<8, 4>::about(keys))?,
         Index::FastFairStrings => calls(&FairBytes::<24, 24, One>::about(keys))?,
         Index::NbTreeStrings => calls(&NbBytes::<16, 4, One>::about(keys))?,
+        Index::Roart => calls(&RoartBytes::<Tiny>::about(keys))?,
         Index::FastFairRecords => calls(&FairRecords::<14, 14>::about(keys))?,
         Index::NbTreeRecords => calls(&NbRecords::<8, 4>::about(keys))?,
     };

@@ -22,9 +22,14 @@ fn it_finds_nothing_where_nothing_is_left_out() {
     assert_eq!(sound["found"], Value::Null);
     assert!(sound["images"].as_u64().is_some_and(|images| images > 0), "{sound}");
 
-    for index in
-        ["nbtree", "fast-fair-strings", "nbtree-strings", "fast-fair-records", "nbtree-records"]
-    {
+    for index in [
+        "nbtree",
+        "fast-fair-strings",
+        "nbtree-strings",
+        "roart",
+        "fast-fair-records",
+        "nbtree-records",
+    ] {
         let sound = explore(&[index, "--seconds", "1", "--seed", "1", "--json"]);
         assert_eq!(sound.status.code(), Some(0), "{sound:?}");
         assert!(json(&sound)["images"].as_u64().is_some_and(|images| images > 0), "{sound:?}");
@@ -36,6 +41,7 @@ fn it_finds_a_flush_that_is_left_out() {
     finds_a_flush_left_out_of("fast-fair", "fast_fair/write/split.rs");
     finds_a_flush_left_out_of("fast-fair-strings", "fast_fair_bytes/write/replace.rs");
     finds_a_flush_left_out_of("nbtree-strings", "nbtree/write/insert.rs");
+    finds_a_flush_left_out_of("roart", "records/record.rs");
     finds_a_flush_left_out_of("fast-fair-records", "records/record.rs");
 }
 

@@ -30,7 +30,7 @@ use checkpoints::torn::damaged_checkpoint;
 use endura::Kind;
 use endura_variants::random::mix;
 use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
-use tiny_records::{TinyFairRecords, TinyFairStrings, TinyNbRecords, TinyNbStrings};
+use tiny_records::{TinyFairRecords, TinyFairStrings, TinyNbRecords, TinyNbStrings, TinyRoart};
 
 /// Bytes that once led to a panic or a hang, in hexadecimal.
 const KNOWN: [&str; 4] = [
@@ -162,6 +162,7 @@ fn what_was_found_once_stays_fixed() {
     replay(&on_heap::<TinyNbTree>);
     replay(&on_heap::<TinyFairStrings>);
     replay(&on_heap::<TinyNbStrings>);
+    replay(&on_heap::<TinyRoart>);
     replay(&on_heap::<TinyFairRecords>);
     replay(&on_heap::<TinyNbRecords>);
     let kinds = [Kind::FastFair, Kind::NbTree].map(Files::of);
@@ -215,6 +216,11 @@ fn damaged_strings_on_the_heap_answer_or_fail() {
 #[test]
 fn damaged_strings_of_an_nbtree_on_the_heap_answer_or_fail() {
     fuzz(&on_heap::<TinyNbStrings>);
+}
+
+#[test]
+fn a_damaged_roart_tree_on_the_heap_answers_or_fails() {
+    fuzz(&on_heap::<TinyRoart>);
 }
 
 #[test]

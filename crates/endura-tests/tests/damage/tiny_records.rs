@@ -7,14 +7,16 @@ use endura::Result;
 use endura_engine::media::Heap;
 use endura_engine::tree::key_word::One;
 use endura_engine::tree::record_tree::RecordTree;
-use endura_engine::tree::{ByteIndex, fast_fair_bytes, nbtree};
+use endura_engine::tree::{ByteIndex, fast_fair_bytes, nbtree, roart};
 use endura_variants::handles::ByteMap;
+use endura_variants::roart::Tiny as SmallArrays;
 
 use crate::choices::Choices;
 use crate::every_operation::{Damaged, Image, ROOM, STEP, Tiny, TinyFastFair, TinyNbTree};
 
 pub(crate) type TinyFairStrings = fast_fair_bytes::Tree<Arc<Heap>, 24, 30, One>;
 pub(crate) type TinyNbStrings = nbtree::ByteTree<Arc<Heap>, 24, 4, One>;
+pub(crate) type TinyRoart = roart::Tree<Arc<Heap>, SmallArrays>;
 pub(crate) type TinyFairRecords = RecordTree<TinyFastFair>;
 pub(crate) type TinyNbRecords = RecordTree<TinyNbTree>;
 
@@ -111,6 +113,7 @@ fn scans_end<I: ByteIndex>(map: &ByteMap<I>) {
 tiny! {
     TinyFairStrings, open, string;
     TinyNbStrings, open_strings, string;
+    TinyRoart, open, string;
     TinyFairRecords, open, integer;
     TinyNbRecords, open, integer;
 }
