@@ -64,7 +64,7 @@ fn maps_of_all_kinds_are_copied_as_they_are() {
             let to = folder.path().join(format!("copy {read_only}"));
             let new = Pool::options().create_new(&to).unwrap();
             let names: Vec<_> = old.maps().unwrap().into_iter().map(|map| map.name).collect();
-            assert_eq!(names.len(), 10);
+            assert_eq!(names.len(), 11);
             for name in &names {
                 let copied = old.copy_map(name, &new).unwrap();
                 let (info, entries) = facts(&old, name);

@@ -68,24 +68,31 @@ impl<M: Media, const W: usize, K: KeyForm> Block<'_, M, W, K> {
     }
 
     /// Puts slots with equal images in the order of their keys.
+    ///
+    /// By insertion, because a sort of the standard library may panic where comparisons contradict each other. Those of
+    /// a damaged pool may, and each can also fail.
     fn order_ties(&self, distances: &[u64; MOST], slots: &mut [u8]) -> Result<()> {
         let distance = |slot: u8| distances[usize::from(slot)];
         for tied in slots.chunk_by_mut(|&a, &b| distance(a) == distance(b)) {
-            if tied.len() == 1 {
-                continue;
+            for place in 1..tied.len() {
+                let (mut low, mut high) = (0, place);
+                while low < high {
+                    let middle = low.midpoint(high);
+                    match self.compare_keys(tied[middle], tied[place])? {
+                        Ordering::Greater => high = middle,
+                        Ordering::Less | Ordering::Equal => low = middle + 1,
+                    }
+                }
+                tied[low..=place].rotate_right(1);
             }
-            let mut failed = None;
-            // The values are loaded after the words said LIVE, so that their records are protected by the pin.
-            tied.sort_by(|&a, &b| {
-                let values = [a, b].map(|slot| self.value(slot.into()));
-                K::compare(self.media(), values).unwrap_or_else(|error| {
-                    failed = Some(error);
-                    Ordering::Equal
-                })
-            });
-            failed.map_or(Ok(()), Err)?;
         }
         Ok(())
+    }
+
+    /// Compares the keys of two entries that were LIVE in this pin. (Their values are loaded after the words said LIVE,
+    /// so that the pin protects the records.)
+    fn compare_keys(&self, a: u8, b: u8) -> Result<Ordering> {
+        K::compare(self.media(), [a, b].map(|slot| self.value(slot.into())))
     }
 }
 
