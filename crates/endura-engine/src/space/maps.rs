@@ -79,9 +79,9 @@ impl<M: Media> Space<M> {
         let at = registry.vacant(&self.media, &self.allocator)?;
         let entry = MapEntry::new(&self.media, at)?;
         write(entry, name, kind, parameters, types);
-        if !registry.free.contains(&at) {
+        if !registry.free.contains(at) {
             registry.next += ENTRY;
-            registry.free.insert(at);
+            registry.free.insert(at, ());
         }
         let root = init(&guard, at).inspect_err(|_| {
             // Another thread may use the entry next, and the span in which the entry may lie. These stores must not
@@ -99,7 +99,7 @@ impl<M: Media> Space<M> {
         self.media.mark(Mark::Step("pool.create.live"));
         // Before the caller knows that the map exists.
         self.media.drain();
-        registry.free.remove(&at);
+        registry.free.remove(at);
         let facts = MapFacts { kind, parameters, types: types.clone(), entry: at };
         let map = Arc::new(MapState::new(name.to_owned(), facts, Some(0)));
         registry.maps.insert(name.to_owned(), Arc::clone(&map));
