@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::media::Media;
+use crate::runtime::threads;
 use crate::space::{Counted, MapState, OpenMap};
 use crate::sync;
 use crate::tree::index::Len;
@@ -35,13 +36,12 @@ pub(crate) fn len<M: Media, T: Clone + Send + 'static>(
     }
     if map.claim_background_count() {
         let (tree_of_thread, open_of_thread) = (tree.clone(), open.clone());
-        let thread = std::thread::Builder::new().name("endura-count".to_owned());
-        let count = move || {
+        let count = Box::new(move || {
             let _claim = Claim(open_of_thread.map());
             // An error ends the count. A caller of `exact_len` then counts itself, and gets the error.
             open_of_thread.space().note_result(count_all(&tree_of_thread));
-        };
-        if thread.spawn(count).is_err() {
+        });
+        if threads::start("endura-count", count).is_err() {
             let _claim = Claim(map);
             count_all(tree).map_err(|error| open.space().noted(error))?;
             return Ok(Len::Exact(map.sum()));
