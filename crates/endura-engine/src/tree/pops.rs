@@ -26,6 +26,9 @@ pub enum Popped {
 /// pin, and chooses again.
 const DECISIONS: u32 = 64;
 
+/// Removes the entry of a pop if the closure that it receives returns true; returns whether it has removed the entry.
+type TakeIf<'t> = &'t dyn Fn(&Turn<'_>, &dyn Fn() -> bool) -> Result<bool>;
+
 /// Removes the entry at one end of the map if it is still the entry that the caller knows.
 ///
 /// `announce` announces the key of the entry to inserts, so that the pop is linearizable. `choice` checks that the
@@ -36,7 +39,7 @@ pub(crate) fn pop<M: Media>(
     open: &OpenMap<M>,
     announce: &dyn Fn(&Turn<'_>),
     choice: &dyn Fn() -> Result<Choice>,
-    take: &dyn Fn(&Turn<'_>, &dyn Fn() -> bool) -> Result<bool>,
+    take: TakeIf<'_>,
 ) -> Result<Popped> {
     // A pop that waits for free space does not hold the turn.
     open.space().with_room(|| {
