@@ -96,6 +96,12 @@ impl<T> Numbered<T> {
         self.places.first_key_value().map(|(&number, _)| number)
     }
 
+    /// The highest number that is at most `number`, with its value.
+    pub(crate) fn at_most(&self, number: u64) -> Option<(u64, &T)> {
+        let (&number, &place) = self.places.range(..=number).next_back()?;
+        Some((number, self.value(place)?))
+    }
+
     /// The numbers of a range with their values, ascending.
     pub(crate) fn range(
         &self,
@@ -145,7 +151,7 @@ mod tests {
             let of_own = |(number, value): (u64, &u64)| (number, *value);
             assert!(own.iter().map(of_own).eq(plain.iter().map(of_plain)));
             assert!(own.range(9..40).map(of_own).eq(plain.range(9..40).map(of_plain)));
-            let last = own.range(..=number).next_back().map(of_own);
+            let last = own.at_most(number).map(of_own);
             assert_eq!(last, plain.range(..=number).next_back().map(of_plain));
         }
         assert!(own.values.len() <= 64);

@@ -422,7 +422,7 @@ impl ClassSpans {
     /// The first unit of the span that has a chunk at `at`. Adds the span if this session has not met it yet.
     fn meet<M: Media>(&mut self, media: &M, pages: &Pages, class: Class, at: u64) -> Result<u64> {
         let unit = at / UNIT;
-        if let Some((first, slab)) = self.slabs.range(..=unit).next_back()
+        if let Some((first, slab)) = self.slabs.at_most(unit)
             && unit < first + slab.units
         {
             return Ok(first);

@@ -57,8 +57,8 @@ impl Units {
 pub(crate) struct FreeUnits {
     /// The pages that have free units.
     pages: Numbered<Units>,
-    /// The same pages: at each index, those whose longest run of free units has this length.
-    by_longest: Vec<Numbers>,
+    /// The same pages by the length of their longest run of free units.
+    by_longest: Numbered<Numbers>,
     /// Free units of all pages together.
     count: u64,
 }
@@ -94,7 +94,7 @@ impl FreeUnits {
     /// The lowest run of at least `count` free units in the lowest page that has one; returns the start of the run.
     /// O(512).
     pub(crate) fn fit(&self, count: u64) -> Option<u64> {
-        let pages = self.by_longest.get(count as usize..)?.iter().filter_map(Numbers::first);
+        let pages = self.by_longest.range(count..).filter_map(|(_, pages)| pages.first());
         let page = pages.min()?;
         let mut runs = self.pages.get(page)?.runs();
         runs.find(|(first, end)| end - first >= count).map(|(first, _)| page * UNITS + first)
@@ -120,9 +120,8 @@ impl FreeUnits {
         self.forget(page);
         units.set(first % UNITS, first % UNITS + (end - first), is_free);
         if units.count() > 0 {
-            let longest = units.longest() as usize;
-            self.by_longest.resize_with(self.by_longest.len().max(longest + 1), Numbers::default);
-            self.by_longest[longest].insert(page, ());
+            let same = self.by_longest.get_or_insert_with(units.longest(), Numbers::default);
+            same.insert(page, ());
             self.count += units.count();
             self.pages.insert(page, units);
         }
@@ -132,8 +131,12 @@ impl FreeUnits {
     pub(crate) fn forget(&mut self, page: u64) {
         let Some(units) = self.pages.remove(page) else { return };
         self.count -= units.count();
-        if let Some(pages) = self.by_longest.get_mut(units.longest() as usize) {
+        let longest = units.longest();
+        if let Some(pages) = self.by_longest.get_mut(longest) {
             pages.remove(page);
+            if pages.is_empty() {
+                self.by_longest.remove(longest);
+            }
         }
     }
 }
@@ -166,7 +169,7 @@ mod tests {
         assert!(free.runs().eq([runs[1]]) && free.fit(60) == Some(7 * 512 + 1));
         free.forget(7);
         assert_eq!((free.fit(1), free.count()), (None, 0));
-        assert!(free.by_longest.iter().all(Numbers::is_empty));
+        assert!(free.by_longest.is_empty());
     }
 
     /// The runs are compared with those of a list of booleans.
