@@ -2,12 +2,11 @@
 //! Otherwise each part of the layer is made when it is first needed
 //! ([`restart`](crate::tree::nbtree::restart::partition)).
 
-use std::sync::atomic::AtomicUsize;
-
 use crate::Result;
 use crate::media::Media;
+use crate::runtime::threads;
 use crate::space::Counted;
-use crate::sync::Ordering;
+use crate::sync::{OnceLock, Ordering};
 
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::keys::form::KeyForm;
@@ -69,12 +68,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ///
     /// Those of [`get`](crate::tree::Index::get).
     pub fn rebuild(&self, threads: usize) -> Result<()> {
-        share(threads, D::Keys::PARTITIONS, |partition| self.prepare(partition))?;
+        share(threads, D::Keys::PARTITIONS, &|partition| self.prepare(partition))?;
         let mut parts = Vec::new();
         for partition in 0..D::Keys::PARTITIONS {
             self.divide(partition, &mut parts)?;
         }
-        share(threads, parts.len(), |part| self.read_part(&parts[part]))?;
+        share(threads, parts.len(), &|part| self.read_part(&parts[part]))?;
         self.open.map().set_counted(Counted::All);
         Ok(())
     }
@@ -107,26 +106,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 }
 
-/// Calls `work` with each number below `count`, in `threads` threads; returns the error of the first thread that has
-/// one.
-fn share(threads: usize, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let turn = || -> Result<()> {
-        loop {
-            // Relaxed: a number orders nothing.
-            match next.fetch_add(1, Ordering::Relaxed) {
-                number if number < count => work(number)?,
-                _ => return Ok(()),
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, turn).ok();
-        // If a thread cannot be started, the others do its work.
-        let others: Vec<_> = (1..threads).map_while(spawn).collect();
-        others.into_iter().fold(turn(), |outcome, other| match other.join() {
-            Ok(theirs) => outcome.and(theirs),
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
-    })
+/// Calls `work` with each number below `count`, in `threads` threads; returns the first error.
+fn share(threads: usize, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    let failure = OnceLock::new();
+    let others = threads.saturating_sub(1) as u32;
+    threads::share(others, count as u32, &|number| {
+        work(number as usize).map_err(|error| failure.set(error)).is_ok()
+    });
+    failure.into_inner().map_or(Ok(()), Err)
 }

@@ -48,6 +48,18 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(answer)
     }
 
+    /// Does what [`write`](Self::write) does. It is compiled once for all closures, so it is for those that are not on
+    /// the path of an insert or a remove.
+    #[inline(never)]
+    pub(crate) fn write_dyn(
+        &self,
+        key: (usize, Sought<'_, D>),
+        turn: Option<&Turn<'_>>,
+        decide: &mut dyn FnMut(Option<u64>) -> Option<Change>,
+    ) -> Result<Option<u64>> {
+        self.write(key, turn, &mut |old| decide(old))
+    }
+
     /// Makes the second and later attempts. This is a separate function, because in one loop the first attempt would
     /// have to preserve its state for the next one. Other operations may win any number of times, so a pin ends after
     /// [`ATTEMPTS`] attempts.

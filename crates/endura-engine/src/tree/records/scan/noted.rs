@@ -50,6 +50,33 @@ impl<M, F: FnMut(&Record<'_, M>) -> ControlFlow<()>> Visitor<M> for F {
     }
 }
 
+/// A [visitor](Visitor) of the runs of a [batch](Batch). A scan calls it as a `dyn`: only the loop over the records of a
+/// run is compiled for each visitor, and the rest of the scan once.
+pub(crate) trait RunVisitor<M, V, H> {
+    /// Does what [`Batch::show_run`] does.
+    fn show_run(
+        &mut self,
+        batch: &mut Batch<V>,
+        tree: &H,
+        holder: (Region<'_, M>, V),
+        until: usize,
+        are_new: bool,
+    ) -> Result<BatchShown>;
+}
+
+impl<M: Media, V: Copy, H: Holds<M, V>, S: Visitor<M>> RunVisitor<M, V, H> for S {
+    fn show_run(
+        &mut self,
+        batch: &mut Batch<V>,
+        tree: &H,
+        holder: (Region<'_, M>, V),
+        until: usize,
+        are_new: bool,
+    ) -> Result<BatchShown> {
+        batch.show_run(tree, holder, until, are_new, self)
+    }
+}
+
 /// The result of showing the next records.
 pub(crate) enum BatchShown {
     /// There are no more noted records.
@@ -202,12 +229,12 @@ impl<V: Copy> Batch<V> {
     /// Shows the next records to `visitor`, up to index `until` of all, as long as the holder of each has not changed
     /// since the record was noted. If the records `are_new`, the first one is shown in any case: so a scan makes
     /// progress whatever writers do. Each time, the record that is [`DISTANCE`] later is prefetched.
-    pub(crate) fn show_runs<M: Media>(
+    pub(crate) fn show_runs<M: Media, H: Holds<M, V>>(
         &mut self,
-        (tree, media): (&impl Holds<M, V>, &M),
+        (tree, media): (&H, &M),
         until: usize,
         mut are_new: bool,
-        visitor: &mut impl Visitor<M>,
+        visitor: &mut dyn RunVisitor<M, V, H>,
     ) -> Result<BatchShown> {
         let until = until.min(self.records.len());
         if self.is_spent() {
@@ -215,7 +242,7 @@ impl<V: Copy> Batch<V> {
         }
         while let Some(&Run { holder, version, end }) = self.runs.get(self.passed_runs) {
             let holder = Region::new(media, holder, 1)?;
-            match self.show_run(tree, (holder, version), end.min(until), are_new, visitor)? {
+            match visitor.show_run(self, tree, (holder, version), end.min(until), are_new)? {
                 BatchShown::All if self.passed == end => self.passed_runs += 1,
                 BatchShown::All => break,
                 shown => return Ok(shown),

@@ -16,7 +16,7 @@ use crate::media::Media;
 use crate::space::{Guard, OpenMap, Seat};
 use crate::tree::records::bound::is_within;
 use crate::tree::records::record::Record;
-use crate::tree::records::scan::noted::{Batch, BatchShown, Holds, Visitor};
+use crate::tree::records::scan::noted::{Batch, BatchShown, Holds, RunVisitor};
 use crate::{Error, Result};
 
 /// The least number of entries noted at a time. (A holder is always noted whole.)
@@ -92,12 +92,15 @@ enum Shown<'g, M> {
     Moved,
 }
 
+/// What sees the records of a scan of the tree.
+type Visits<'v, T> = &'v mut dyn RunVisitor<<T as Walked>::Medium, <T as Walked>::Version, T>;
+
 /// Shows the entries within the bound at which the scan starts, in order, until `visitor` breaks.
 pub(crate) fn scan<T: Walked, const UP: bool>(
     tree: &T,
     cursor: &mut Cursor<T::Version>,
     first: Bound<&[u8]>,
-    visitor: &mut impl Visitor<T::Medium>,
+    visitor: Visits<'_, T>,
 ) -> Result<()> {
     let mut key = Vec::new();
     let mut has_shown = false;
@@ -142,7 +145,7 @@ fn show_in_pin<'g, T: Walked, const UP: bool>(
     guard: &'g Guard<'g, T::Medium>,
     cursor: &mut Cursor<T::Version>,
     first: Bound<&[u8]>,
-    visitor: &mut impl Visitor<T::Medium>,
+    visitor: Visits<'_, T>,
 ) -> Result<Shown<'g, T::Medium>> {
     let media = guard.media();
     let Cursor { batch, noted, goes_on } = cursor;
