@@ -15,16 +15,24 @@ mod every_operation;
 mod killed_file;
 #[path = "../../crates/endura-tests/tests/damage/maps.rs"]
 mod maps;
+#[path = "../../crates/endura-tests/tests/damage/tiny_records.rs"]
+mod tiny_records;
 
 use std::sync::LazyLock;
 
 use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
+use tiny_records::{TinyFairRecords, TinyFairStrings, TinyNbRecords, TinyNbStrings, TinyRoart};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     static MAPS: LazyLock<Files> = LazyLock::new(maps::files);
     // The same bytes for all: what is common to them is found in a part of the time.
     on_heap::<TinyFastFair>(bytes);
     on_heap::<TinyNbTree>(bytes);
+    on_heap::<TinyFairStrings>(bytes);
+    on_heap::<TinyNbStrings>(bytes);
+    on_heap::<TinyRoart>(bytes);
+    on_heap::<TinyFairRecords>(bytes);
+    on_heap::<TinyNbRecords>(bytes);
     MAPS.on_file(bytes);
     MAPS.on_killed_file(bytes);
 });

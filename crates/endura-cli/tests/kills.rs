@@ -68,6 +68,7 @@ fn a_short_torture_of_byte_strings_loses_nothing() {
     // Fewer: a thread's first operations take pages for each size of record.
     short_torture("roart", 50, &[]);
     short_torture("fast-fair", 50, &["--strings"]);
+    short_torture("nbtree", 50, &["--strings"]);
 }
 
 fn short_torture(kind: &str, least: u64, more: &[&str]) {

@@ -13,9 +13,9 @@ pub enum Kind {
     /// A FAST & FAIR B+-tree, for keys and values of any type. Keys and values of at most 8 bytes lie in its nodes, others in
     /// records. It is entirely in the pool, restarts in microseconds, and scans numbers fastest.
     FastFair,
-    /// An NBTree, for keys of at most 8 bytes. Values of more lie in records. Its writers never wait, except that pops take
-    /// turns and an insert may wait for a pop. An insert, update or remove writes one cache line, besides the record. Its
-    /// inner nodes are in DRAM, and are rebuilt as they are needed after an open.
+    /// An NBTree, for keys and values of any type. Keys and values of at most 8 bytes lie in its blocks, others in records. Its
+    /// writers never wait, except that pops take turns and an insert may wait for a pop. An insert, update or remove writes one
+    /// cache line, besides the record. Its inner nodes are in DRAM, and are rebuilt as they are needed after an open.
     NbTree,
     /// A ROART radix tree, for keys and values of any type. It is entirely in the pool, and restarts in microseconds.
     Roart,

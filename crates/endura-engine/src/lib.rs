@@ -24,6 +24,7 @@ mod error;
 pub mod index;
 mod kind;
 pub mod media;
+mod numbered;
 pub mod os;
 pub mod runtime;
 pub mod session;

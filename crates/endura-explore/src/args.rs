@@ -46,6 +46,18 @@ pub(crate) enum Index {
     /// NBTrees of three to seven slots a block
     #[value(name = "nbtree", alias = "nb-tree")]
     NbTree,
+    /// FAST & FAIR trees of byte strings, of four to seven entries a node
+    FastFairStrings,
+    /// NBTrees of byte strings, of four to eight slots a block
+    #[value(name = "nbtree-strings", alias = "nb-tree-strings")]
+    NbTreeStrings,
+    /// ROART trees with leaf arrays of four records, and without arrays
+    Roart,
+    /// FAST & FAIR trees of integers with records
+    FastFairRecords,
+    /// NBTrees of integers with records
+    #[value(name = "nbtree-records", alias = "nb-tree-records")]
+    NbTreeRecords,
 }
 
 /// The persistency models as arguments.

@@ -5,13 +5,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use endura_engine::tree::key_word::{KeyWord, One, OneAndTwo, Seven};
+use endura_engine::tree::roart::Techniques;
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
 use endura_sim::subject::Subject;
-use endura_sim::subjects::{FastFair, LIMIT, MapOp, NbTree};
+use endura_sim::subjects::{
+    FairBytes, FairRecords, FastFair, LIMIT, MapOp, NbBytes, NbRecords, NbTree, RoartBytes,
+};
 use endura_sim::tally::{Effort, Tally};
 use endura_sim::workload::Workload;
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::args::Index;
 
@@ -72,6 +77,11 @@ impl Campaign {
         let shapes = match index {
             Index::FastFair => FAST_FAIR,
             Index::NbTree => NBTREE,
+            Index::FastFairStrings => FAIR_BYTES,
+            Index::NbTreeStrings => NB_BYTES,
+            Index::Roart => ROART,
+            Index::FastFairRecords => FAIR_RECORDS,
+            Index::NbTreeRecords => NB_RECORDS,
         };
         let (next, begin, sum) = (AtomicU64::new(first), Instant::now(), Mutex::default());
         Self { shapes, model, mutant, next, begin, budget, sum }
@@ -129,6 +139,29 @@ const FAST_FAIR: &[Explore] = &[
 /// NBTrees of three, seven and eleven slots in a block, four children in an inner node.
 const NBTREE: &[Explore] = &[nbtree::<8>, nbtree::<16>, nbtree::<24>];
 
+/// Trees of byte strings of four, six and seven entries a node. With words of one byte equal words are the rule; with the two
+/// bytes that a reference has, and with words of seven bytes, they are seldom.
+const FAIR_BYTES: &[Explore] = &[
+    fair_bytes::<24, 24, One>,
+    fair_bytes::<28, 28, One>,
+    fair_bytes::<24, 24, Seven>,
+    fair_bytes::<24, 24, OneAndTwo>,
+    fair_bytes::<24, 30, One>,
+];
+
+/// NBTrees of byte strings of four and eight slots in a block, with the same words.
+const NB_BYTES: &[Explore] =
+    &[nb_bytes::<16, One>, nb_bytes::<16, Seven>, nb_bytes::<16, OneAndTwo>, nb_bytes::<24, One>];
+
+/// Trees of nodes and leaf arrays, and of nodes alone.
+const ROART: &[Explore] = &[roart::<Tiny>, roart::<WithoutArrays>];
+
+/// Trees with records of three and six entries a node.
+const FAIR_RECORDS: &[Explore] = &[fair_records::<14>, fair_records::<20>];
+
+/// NBTrees with records of three and seven slots in a block.
+const NB_RECORDS: &[Explore] = &[nb_records::<8>, nb_records::<16>];
+
 /// Explores one history of trees of inner nodes of `I` words and leaves of `L`.
 fn fast_fair<const I: usize, const L: usize>(campaign: &Campaign, history: u64) -> Option<String> {
     let shape = format!("a tree of {} and {} entries a node", (I - 8) / 2, (L - 8) / 2);
@@ -141,6 +174,46 @@ fn nbtree<const W: usize>(campaign: &Campaign, history: u64) -> Option<String> {
     let shape = format!("an NBTree of {} slots a block", (W - 2) / 2);
     let keys = 3 * (W as u64 - 2) / 2 + 5;
     explored(campaign, history, &shape, keys, NbTree::<W, 4>::about)
+}
+
+/// Explores one history of trees of byte strings, of inner nodes of `I` words and leaves of `L`.
+fn fair_bytes<const I: usize, const L: usize, K: KeyWord>(
+    campaign: &Campaign,
+    history: u64,
+) -> Option<String> {
+    let (inner, leaf, bytes) = ((I - 16) / 2, (L - 16) / 2, K::BYTES);
+    let shape = format!(
+        "a tree of {inner} and {leaf} strings a node, with {bytes} bytes of each in a word"
+    );
+    explored(campaign, history, &shape, 3 * leaf as u64 + 2, FairBytes::<I, L, K>::about)
+}
+
+/// Explores one history of NBTrees of byte strings, with blocks of `W` words.
+fn nb_bytes<const W: usize, K: KeyWord>(campaign: &Campaign, history: u64) -> Option<String> {
+    let (slots, bytes) = ((W as u64 - 8) / 2, K::BYTES);
+    let shape =
+        format!("an NBTree of {slots} strings a block, with {bytes} bytes of each in a word");
+    explored(campaign, history, &shape, 3 * slots + 2, NbBytes::<W, 4, K>::about)
+}
+
+/// Explores one history of ROART trees.
+fn roart<T: Techniques>(campaign: &Campaign, history: u64) -> Option<String> {
+    let shape = format!("a ROART tree with leaf arrays of {} records", T::LARGEST_ARRAY);
+    explored(campaign, history, &shape, 14, RoartBytes::<T>::about)
+}
+
+/// Explores one history of trees with records, of nodes of `W` words.
+fn fair_records<const W: usize>(campaign: &Campaign, history: u64) -> Option<String> {
+    let shape = format!("a tree with records, of {} entries a node", (W - 8) / 2);
+    let keys = 3 * (W as u64 - 8) / 2 + 2;
+    explored(campaign, history, &shape, keys, FairRecords::<W, W>::about)
+}
+
+/// Explores one history of NBTrees with records, with blocks of `W` words.
+fn nb_records<const W: usize>(campaign: &Campaign, history: u64) -> Option<String> {
+    let shape = format!("an NBTree with records, of {} slots a block", (W - 2) / 2);
+    let keys = 3 * (W as u64 - 2) / 2 + 5;
+    explored(campaign, history, &shape, keys, NbRecords::<W, 4>::about)
 }
 
 /// Explores one history, about `keys` keys, operation by operation as long as the campaign goes on.

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use endura_engine::tree::key_word::One;
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
-use endura_sim::subjects::{FastFair, LIMIT, MapOp, NbTree};
+use endura_sim::subjects::{
+    FairBytes, FairRecords, FastFair, LIMIT, MapOp, NbBytes, NbRecords, NbTree, RoartBytes,
+};
 use endura_sim::workload::Workload;
+use endura_variants::roart::Tiny;
 
 use crate::args::Index;
 use endura_console::outcome::{Failure, Result};
@@ -19,9 +23,15 @@ const OPS: usize = 2_000;
 
 /// The program of an index without the call at `place`.
 pub(crate) fn without(index: Index, place: &str) -> Result<Mutant> {
+    let keys = Workload::new(0, 20, 0).keys;
     let calls = match index {
-        Index::FastFair => calls(&FastFair::<14, 20>::about(Workload::new(0, 20, 0).keys))?,
-        Index::NbTree => calls(&NbTree::<8, 4>::about(Workload::new(0, 20, 0).keys))?,
+        Index::FastFair => calls(&FastFair::<14, 20>::about(keys))?,
+        Index::NbTree => calls(&NbTree::<8, 4>::about(keys))?,
+        Index::FastFairStrings => calls(&FairBytes::<24, 24, One>::about(keys))?,
+        Index::NbTreeStrings => calls(&NbBytes::<16, 4, One>::about(keys))?,
+        Index::Roart => calls(&RoartBytes::<Tiny>::about(keys))?,
+        Index::FastFairRecords => calls(&FairRecords::<14, 14>::about(keys))?,
+        Index::NbTreeRecords => calls(&NbRecords::<8, 4>::about(keys))?,
     };
     let changes = |call: &Call| call.what != Use::Load;
     if let Some(&call) = calls.keys().find(|call| changes(call) && call.site.to_string() == place) {

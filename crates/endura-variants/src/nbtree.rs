@@ -9,7 +9,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use endura_engine::tree::nbtree::Design;
+use endura_engine::tree::nbtree::{Design, NumberKeys};
 
 /// What the tree announces with [`Mark::Step`](endura_engine::media::Mark::Step), in the order of the alphabet; the
 /// documentation of the modules says what each is. Tests stop threads there, and crash.
@@ -56,6 +56,7 @@ fn place(leaf: u32) -> usize {
 pub struct SingleLayer;
 
 impl Design for SingleLayer {
+    type Keys = NumberKeys;
     const HAS_TAGS: bool = false;
     type Held = ();
 
@@ -71,6 +72,7 @@ impl Design for SingleLayer {
 pub struct LockedWriters;
 
 impl Design for LockedWriters {
+    type Keys = NumberKeys;
     type Held = Option<MutexGuard<'static, ()>>;
 
     #[inline]
@@ -98,6 +100,7 @@ pub enum Lock {
 }
 
 impl Design for LockedReaders {
+    type Keys = NumberKeys;
     type Held = Lock;
 
     #[inline]
@@ -125,13 +128,13 @@ mod tests {
     use crate::sessions;
 
     /// A map with so few entries in a node that all changes of shape happen soon.
-    fn tiny<D: Design>() -> WordMap<Tree<Heap, 8, 4, D>> {
+    fn tiny<D: Design<Keys = NumberKeys>>() -> WordMap<Tree<Heap, 8, 4, D>> {
         let space = sessions::first(Heap::new(32 << 20)).expect("a pool");
         WordMap::over(Tree::open_as(&space, "ablation").expect("a map"))
     }
 
     /// One thread does what is done to a model.
-    fn is_a_map<D: Design>() {
+    fn is_a_map<D: Design<Keys = NumberKeys>>() {
         let (map, mut model) = (tiny::<D>(), BTreeMap::new());
         let mut random = fastrand::Rng::with_seed(7);
         for n in 0..20_000 {
@@ -151,7 +154,7 @@ mod tests {
     }
 
     /// Threads that enter, count up, read and remove in the same leaves: nothing is lost.
-    fn is_shared<D: Design>() {
+    fn is_shared<D: Design<Keys = NumberKeys>>() {
         const THREADS: u64 = 4;
         const ROUNDS: u64 = 3_000;
         let map = tiny::<D>();

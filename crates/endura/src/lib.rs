@@ -38,7 +38,7 @@
 //! | kind | the first answer, 1,000,000 integers on ext4 | grows with |
 //! | --- | --- | --- |
 //! | [`FastFair`](Kind::FastFair), [`Roart`](Kind::Roart) | after 1.1 ms | the file: an open reads a header in each 2 MiB of it |
-//! | [`NbTree`](Kind::NbTree) | after 3.2 ms | the map: inner nodes are in DRAM, and the first operation on each eighth of the keys rebuilds those of that eighth |
+//! | [`NbTree`](Kind::NbTree) | after 3.2 ms | the map: inner nodes are in DRAM, and the first operation on each eighth of the keys rebuilds those of that eighth (of strings, the first one rebuilds all) |
 //!
 //! `endura bench readme` prints these times. `docs/benchmarks.md` has other sizes and file systems. If the file is not in the
 //! page cache, the reads from the disk are added. What an update writes to a disk is in [`PoolOptions::read_mostly`].

@@ -1,9 +1,10 @@
-//! Who takes part: endura's indexes, the stores that people would use instead, maps in DRAM. All that is known of
-//! a store stands in one list.
+//! Who takes part: endura's indexes, the stores that people would use instead, maps in DRAM; and variants of our indexes,
+//! for those who name them. All that is known of a store stands in one list.
 
 use std::path::Path;
 
 use endura::Kind;
+use endura_variants::fast_fair_bytes::Pointers;
 
 use super::entrant::{Entrant, Maps};
 use crate::results::{Promise, Role, StoreInfo};
@@ -46,6 +47,10 @@ impl Listing {
         Self { role: Role::Ours, kind: Some(kind), ..Self::peer(name, argument, colour) }
     }
 
+    const fn variant(name: &'static str, argument: &'static str, colour: usize) -> Self {
+        Self { role: Role::Variant, ..Self::peer(name, argument, colour) }
+    }
+
     const fn bound(name: &'static str, argument: &'static str, colour: usize) -> Self {
         let (role, promise) = (Role::VolatileBound, Promise::Volatile);
         Self { role, promise, ..Self::peer(name, argument, colour) }
@@ -76,7 +81,7 @@ macro_rules! contenders {
         }
 
         impl Contender {
-            /// All of them: ours, peers, bounds.
+            /// All of them: ours, peers, bounds, variants.
             pub const ALL: [Self; [$(stringify!($name)),*].len()] = [$(Self::$name),*];
 
             const fn row(self) -> Listing {
@@ -96,11 +101,11 @@ contenders! {
             false => it.strings(Kind::FastFair, options),
         }),
     /// endura's NBTree.
-    NbTree = Listing {
-        only_words: true,
-        ..Listing::ours("NbTree", "nbtree", Kind::NbTree, 1)
-            .always(|it, options| it.words(Kind::NbTree, options))
-    },
+    NbTree = Listing::ours("NbTree", "nbtree", Kind::NbTree, 1)
+        .always(|it, options| match options.shape == Shape::WORDS {
+            true => it.words(Kind::NbTree, options),
+            false => it.strings(Kind::NbTree, options),
+        }),
     /// endura's ROART.
     Roart = Listing::ours("Roart", "roart", Kind::Roart, 2)
         .always(|it, options| it.strings(Kind::Roart, options)),
@@ -140,6 +145,9 @@ contenders! {
         Listing { only_words: true, ..Listing::bound("congee", "congee", 8) },
         |it, options| it.volatile(options, crate::store::CongeeStore::default)
     ),
+    /// FAST & FAIR of byte strings with a pointer in the place of each key, as in its paper.
+    Pointers = Listing::variant("FastFairPointers", "fast-fair-pointers", 9)
+        .always(|it, options| it.pool(EnduraStore::trees(it.name(), options, Pointers::open)?)),
 }
 
 impl Contender {
@@ -181,6 +189,11 @@ impl Contender {
     /// Which of a report's colours it has.
     pub(crate) const fn colour(self) -> usize {
         self.row().colour
+    }
+
+    /// Those that take part where nobody is named: all that this build has but variants.
+    pub fn usual() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|it| it.is_built() && it.role() != Role::Variant)
     }
 
     /// endura's indexes.

@@ -11,7 +11,7 @@ use endura::{Kind, Map, MapOptions, MediaChoice};
 use endura_engine::index::NbTree;
 use endura_engine::media::Media;
 use endura_engine::space::Space;
-use endura_engine::tree::nbtree::{Design, TwoLayers};
+use endura_engine::tree::nbtree::{Design, NumberKeys, TwoLayers};
 use endura_engine::tree::roart::Techniques;
 use endura_engine::tree::{Index, fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
@@ -104,7 +104,7 @@ impl Subject {
     }
 
     /// An NBTree of another design.
-    pub fn nbtree_of<M: Media, D: Design>(medium: M) -> Result<Self> {
+    pub fn nbtree_of<M: Media, D: Design<Keys = NumberKeys>>(medium: M) -> Result<Self> {
         let space = sessions::first(medium)?;
         let map = WordMap::over(nbtree::Tree::<_, 128, 64, D>::open_as(&space, "subject")?);
         let tree = map.clone();

@@ -10,6 +10,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use endura::Checkpoints;
+use endura_engine::index::FairBytes;
+use endura_engine::tree::ByteIndex;
+use endura_variants::fast_fair_bytes::Pointers;
+use endura_variants::handles::ByteMap;
 use nix::errno::Errno;
 use nix::sys::personality::{self, Persona};
 use nix::sys::ptrace::{self, Options};
@@ -19,10 +23,10 @@ use nix::unistd::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::Serialize;
 
-use crate::contender::{Contender, Entrant};
+use crate::contender::Contender;
 use crate::keys::{key, value};
 use crate::probes::string_scans::{self, ENTRIES, SCANS};
-use crate::store::{Client, Shape, StoreOptions, temporary};
+use crate::store::{ByteTreeClient, Client, Shape, StoreOptions, temporary};
 use crate::workload::plain::Sizes;
 use crate::{Error, Result};
 
@@ -60,6 +64,9 @@ pub enum Counted {
     NotedWords,
     /// Those of scans of strings, an entry, of ours and of LMDB's.
     StringScans,
+    /// Those of all operations on strings, in FAST & FAIR with key words and with pointers alone. Both are trees by
+    /// themselves, without what a map adds.
+    KeyWords,
 }
 
 impl Counted {
@@ -67,13 +74,14 @@ impl Counted {
         match self {
             Self::Words | Self::NotedWords => Contender::ours().collect(),
             Self::StringScans => vec![Contender::Roart, Contender::Lmdb],
+            Self::KeyWords => vec![Contender::FastFair, Contender::Pointers],
         }
     }
 
     /// What is counted, by name, and how many times it is done for each operation of the extent.
     fn operations(self) -> Vec<(&'static str, u64)> {
         match self {
-            Self::Words | Self::NotedWords => {
+            Self::Words | Self::NotedWords | Self::KeyWords => {
                 OPERATIONS.iter().map(|&(name, _)| (name, 1)).collect()
             }
             Self::StringScans => SCANS.map(|name| (name, ENTRIES as u64)).to_vec(),
@@ -126,7 +134,10 @@ pub fn count(
 /// What a counted child does: loads, then stops between the operations, first around none at all.
 pub fn work(counted: Counted, contender: Contender, sizes: Sizes, dir: &Path) -> Result<()> {
     let folder = temporary(dir)?;
-    let shape = if counted == Counted::StringScans { Shape::STRINGS } else { Shape::WORDS };
+    let shape = match counted {
+        Counted::Words | Counted::NotedWords => Shape::WORDS,
+        Counted::StringScans | Counted::KeyWords => Shape::STRINGS,
+    };
     let mut options = StoreOptions::new(folder.path().to_path_buf(), shape, 2 * sizes.keys);
     if counted == Counted::NotedWords {
         options.pool = options.pool.checkpoints(Checkpoints::on_demand());
@@ -135,22 +146,34 @@ pub fn work(counted: Counted, contender: Contender, sizes: Sizes, dir: &Path) ->
     if counted == Counted::StringScans {
         return string_scans::work(contender, &options, sizes.operations, ask_to_be_traced, stop);
     }
-    perform(contender.open(&options)?.as_ref(), sizes, ask_to_be_traced, stop)
+    if counted == Counted::KeyWords {
+        let pool = options.open_pool()?;
+        let mut client = match contender {
+            Contender::Pointers => tree(Pointers::open(pool.space(), "counts")?),
+            _ => tree(FairBytes::open(pool.space(), "counts")?),
+        };
+        return perform(&mut *client, sizes, ask_to_be_traced, stop);
+    }
+    let store = contender.open(&options)?;
+    perform(&mut *store.client()?, sizes, ask_to_be_traced, stop)
+}
+
+fn tree(index: impl ByteIndex + 'static) -> Box<dyn Client> {
+    Box::new(ByteTreeClient::new(ByteMap::over(index), Shape::STRINGS))
 }
 
 fn perform(
-    store: &dyn Entrant,
+    client: &mut dyn Client,
     sizes: Sizes,
     begin: impl FnOnce() -> Result<()>,
     stop: impl Fn() -> Result<()>,
 ) -> Result<()> {
-    let mut client = store.client()?;
     (0..sizes.keys).try_for_each(|i| client.insert(key(i), value(i)))?;
     begin()?;
     stop()?;
     stop()?;
     OPERATIONS.into_iter().try_for_each(|(_, perform)| {
-        (0..sizes.operations).try_for_each(|i| perform(&mut *client, i, sizes))?;
+        (0..sizes.operations).try_for_each(|i| perform(client, i, sizes))?;
         stop()
     })
 }
@@ -298,9 +321,9 @@ mod tests {
             stops.set(stops.get() + 1);
             Ok(())
         };
-        perform(store.as_ref(), sizes, || Ok(()), stop).expect("the work");
-        assert_eq!(stops.get(), OPERATIONS.len() + 2);
         let mut client = store.client().expect("a client");
+        perform(&mut *client, sizes, || Ok(()), stop).expect("the work");
+        assert_eq!(stops.get(), OPERATIONS.len() + 2);
         let is_there = |n| client.get(key(n)).expect("a lookup").is_some();
         let there: Vec<bool> = [59, 60, 100, 159, 160].map(is_there).to_vec();
         assert_eq!(there, [false, true, true, true, false]);

@@ -19,7 +19,7 @@ pub fn version(contender: Contender) -> String {
         Contender::Redb | Contender::Fjall | Contender::Congee => {
             format!("{} {}", contender.name(), locked(contender.name()))
         }
-        Contender::BTreeMap => contender.name().into(),
+        Contender::BTreeMap | Contender::Pointers => contender.name().into(),
     }
 }
 

@@ -65,8 +65,7 @@ pub(super) fn workloads(
 
 impl Extent {
     fn settings(&self, shape: Shape) -> Settings {
-        let takes_part = |c: &Contender| c.is_built() && c.takes(shape);
-        let contenders = Contender::ALL.into_iter().filter(takes_part).collect();
+        let contenders = Contender::usual().filter(|c| c.takes(shape)).collect();
         Settings {
             threads: self.threads.clone(),
             rounds: self.rounds,

@@ -25,6 +25,8 @@ pub enum Role {
     Peer,
     /// A map in DRAM: what a persistent one can hope for.
     VolatileBound,
+    /// An index of endura's lab, that shows what one choice of the product is worth.
+    Variant,
 }
 
 /// What a write that returned survives.

@@ -79,7 +79,7 @@ pub(crate) struct NewMapArgs {
     /// The name of the map in the pool; the first entry creates it
     #[arg(long, default_value = DEFAULT_MAP, value_parser = parse_name)]
     pub(crate) map: String,
-    /// The index of a new map; nbtree takes keys of at most 8 bytes [default: fast-fair for those, else roart]
+    /// The index of a new map [default: fast-fair for keys of at most 8 bytes, else roart]
     #[arg(long, value_enum)]
     kind: Option<KindName>,
     /// The type of the keys of a new map: u64, i64, f64, str, bytes, "(u32, str)" ... [default: that of the first]

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     pub(crate) json: bool,
     #[command(flatten)]
     kind: KindArgs,
-    /// Byte strings as keys and values (nbtree has none; those of roart always are)
+    /// Byte strings as keys and values (those of roart always are)
     #[arg(long)]
     strings: bool,
     #[command(flatten)]

@@ -11,10 +11,11 @@ pub(super) struct Maps {
     roart: Map<[u8], [u8]>,
     records: Map<u64, [u8]>,
     strings: Map<[u8], [u8]>,
+    blocks: Map<[u8], [u8]>,
 }
 
 /// The number of maps.
-const MAPS: u32 = 5;
+const MAPS: u32 = 6;
 /// The most that a value in a record repeats its number.
 const REPEATS: u32 = 40;
 
@@ -27,6 +28,7 @@ impl Maps {
             roart: pool.map_with("roart", kind(Kind::Roart))?,
             records: pool.map_with("records", kind(Kind::FastFair))?,
             strings: pool.map_with("strings", kind(Kind::FastFair))?,
+            blocks: pool.map_with("blocks", kind(Kind::NbTree))?,
         })
     }
 
@@ -37,7 +39,8 @@ impl Maps {
             1 => self.nbtree.put(key, value).map(drop),
             2 => self.roart.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
             3 => self.records.put(key, &repeated(step, value)).map(drop),
-            _ => self.strings.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
+            4 => self.strings.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
+            _ => self.blocks.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
         }
     }
 
@@ -48,7 +51,8 @@ impl Maps {
             1 => self.nbtree.delete(key).map(drop),
             2 => self.roart.delete(&key.to_be_bytes()).map(drop),
             3 => self.records.delete(key).map(drop),
-            _ => self.strings.delete(&key.to_be_bytes()).map(drop),
+            4 => self.strings.delete(&key.to_be_bytes()).map(drop),
+            _ => self.blocks.delete(&key.to_be_bytes()).map(drop),
         }
     }
 
@@ -79,7 +83,7 @@ impl Maps {
                 false => Err(format!("{step:?} has a torn value")),
             }
         };
-        for (map, tree) in [(2, &self.roart), (4, &self.strings)] {
+        for (map, tree) in [(2, &self.roart), (4, &self.strings), (5, &self.blocks)] {
             for entry in tree {
                 let (key, value) = entry.map_err(|error| error.to_string())?;
                 add_record(map, number(&key), value)?;

@@ -17,6 +17,7 @@ use crate::checkpoint::restore;
 use crate::checkpoint::why;
 use crate::media::{Mapped, Media};
 use crate::os::fork::ForkGuard;
+use crate::runtime::threads;
 use crate::space::{Blocks, BlocksWatch, OwnPath, PoolFile, Schedule, Space, Superblock};
 use crate::sync::Mutex;
 use crate::{CheckpointProblem, Error, Result};
@@ -108,8 +109,8 @@ impl Keeper {
         if every.is_some() || after_bytes.is_some() {
             let (sender, end) = sync_channel(1);
             let shared = Arc::clone(&self.shared);
-            let thread = std::thread::Builder::new().name("endura-checkpoint".to_owned());
-            let thread = match thread.spawn(move || shared.run(&end)) {
+            let rounds = Box::new(move || shared.run(&end));
+            let thread = match threads::start("endura-checkpoint", rounds) {
                 Ok(handle) => Some(Thread { end: sender, handle }),
                 Err(error) => {
                     self.has_no_thread = true;

@@ -9,20 +9,23 @@ use crate::checkpoint::file::failure::Failure;
 /// The number of threads: more than a small machine has cores, because some of them wait for the disk.
 const THREADS: u32 = 4;
 
-/// Calls `work` with each number below `count` in a few threads, and `done` with each outcome in the calling thread, in
-/// any order. After the first error no further piece is begun.
+/// Finds the pages of interest in a piece of the file.
+type Work<'w> = &'w (dyn Fn(u32) -> Result<Vec<u32>, Failure> + Sync);
+
+/// Calls `work` with each number below `count` in a few threads, and `done` with the pages that each call has found, in the
+/// calling thread, in any order. After the first error no further piece is begun.
 ///
 /// # Errors
 ///
 /// The first error of `work` or `done`.
-pub(super) fn each_piece<T: Send>(
+pub(super) fn each_piece(
     count: u32,
-    work: impl Fn(u32) -> Result<T, Failure> + Sync,
-    mut done: impl FnMut(T) -> Result<(), Failure>,
+    work: Work<'_>,
+    done: &mut dyn FnMut(Vec<u32>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let next = AtomicU32::new(0);
     let (send, outcomes) = mpsc::channel();
-    let turn = |send: mpsc::Sender<Result<T, Failure>>| {
+    let turn = |send: mpsc::Sender<Result<Vec<u32>, Failure>>| {
         loop {
             // Relaxed: a number orders nothing.
             let piece = next.fetch_add(1, Ordering::Relaxed);
@@ -62,11 +65,11 @@ mod tests {
     fn each_piece_is_worked_on_once() {
         for count in [0, 1, 3, 1_000] {
             let mut seen = vec![0; count as usize];
-            let note = |piece: u32| {
-                seen[piece as usize] += 1;
+            let mut note = |pieces: Vec<u32>| {
+                pieces.into_iter().for_each(|piece| seen[piece as usize] += 1);
                 Ok(())
             };
-            each_piece(count, Ok, note).unwrap();
+            each_piece(count, &|piece| Ok(vec![piece]), &mut note).unwrap();
             assert!(seen.iter().all(|&times| times == 1), "{count}: {seen:?}");
         }
     }
@@ -77,11 +80,12 @@ mod tests {
         let work = |piece| {
             begun.fetch_add(1, Ordering::Relaxed);
             thread::sleep(std::time::Duration::from_millis(1));
-            if piece == 3 { Err(Failure::TooLarge) } else { Ok(()) }
+            if piece == 3 { Err(Failure::TooLarge) } else { Ok(Vec::new()) }
         };
-        assert!(matches!(each_piece(10_000, work, Ok), Err(Failure::TooLarge)));
+        assert!(matches!(each_piece(10_000, &work, &mut |_| Ok(())), Err(Failure::TooLarge)));
         assert!(begun.load(Ordering::Relaxed) < 1_000);
-        let refuse = |()| Err(Failure::TooLarge);
-        assert!(matches!(each_piece(10_000, |_| Ok(()), refuse), Err(Failure::TooLarge)));
+        let mut refuse = |_| Err(Failure::TooLarge);
+        let nothing = |_| Ok(Vec::new());
+        assert!(matches!(each_piece(10_000, &nothing, &mut refuse), Err(Failure::TooLarge)));
     }
 }

@@ -65,13 +65,15 @@ pub(crate) fn differs<F: DiskFile>(file: &File, from: &CheckpointFile<F>) -> Res
     let mut differs = false;
     each_piece(
         all.div_ceil(PIECE),
-        |piece| {
+        &|piece| {
             let pages = piece * PIECE..all.min((piece + 1) * PIECE);
             let bytes = read_pages(file, pages.clone())?;
-            Ok(pages.zip(&bytes).any(|(page, bytes)| page >= FIRST && !from.has(page, bytes)))
+            let mut pages = pages.zip(&bytes);
+            let first = pages.find(|&(page, bytes)| page >= FIRST && !from.has(page, bytes));
+            Ok(first.map(|(page, _)| page).into_iter().collect())
         },
-        |found| {
-            differs |= found;
+        &mut |found| {
+            differs |= !found.is_empty();
             Ok(())
         },
     )?;
@@ -104,11 +106,11 @@ pub fn restore<F: DiskFile>(
     let (mut differing, mut looked_at) = (Vec::new(), 0);
     each_piece(
         pieces,
-        |piece| {
+        &|piece| {
             let pages = piece * PIECE..pages.min((piece + 1) * PIECE);
             pages_to_write(file, from, pages, writes)
         },
-        |found| {
+        &mut |found| {
             looked_at += u64::from(PIECE) * SLOT as u64;
             if !found.is_empty() {
                 differing.push(found);
@@ -123,8 +125,11 @@ pub fn restore<F: DiskFile>(
     }
     disk::refuse_beyond_limit(length).map_err(Failure::Pool)?;
     let (written, count) = (AtomicU64::new(0), differing.len() as u32);
-    let write = |piece: u32| write_pages(file, from, &differing[piece as usize], &written);
-    each_piece(count, write, Ok)?;
+    let write = |piece: u32| {
+        write_pages(file, from, &differing[piece as usize], &written)?;
+        Ok(Vec::new())
+    };
+    each_piece(count, &write, &mut |_| Ok(()))?;
     if have > length {
         file.set_len(length).map_err(Failure::Pool)?;
     }

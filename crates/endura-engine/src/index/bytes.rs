@@ -4,7 +4,7 @@
 use std::io;
 use std::ops::Bound;
 
-use super::sizes::{FairBytes, NarrowLeaves, NbTree, Wide};
+use super::sizes::{FairBytes, NarrowLeaves, NbBytes, NbTree, Wide};
 use crate::media::{Mapped, Media};
 use crate::space::Guard;
 use crate::tree::byte_range::ByteRange;
@@ -22,6 +22,8 @@ pub enum ByteTree<M: Media> {
     Roart(roart::Tree<M>),
     /// FAST & FAIR of byte strings.
     FairBytes(FairBytes<M>),
+    /// NBTree of byte strings.
+    NbBytes(NbBytes<M>),
     /// FAST & FAIR of numbers, with records.
     Wide(RecordTree<Wide<M>>),
     /// FAST & FAIR of numbers with smaller leaves, with records.
@@ -36,6 +38,7 @@ macro_rules! on_tree {
         match $any {
             ByteTree::Roart($tree) => $body,
             ByteTree::FairBytes($tree) => $body,
+            ByteTree::NbBytes($tree) => $body,
             ByteTree::Wide($tree) => $body,
             ByteTree::NarrowLeaves($tree) => $body,
             ByteTree::NbTree($tree) => $body,
@@ -149,6 +152,7 @@ impl ByteTree<Mapped> {
         match self {
             Self::Roart(_) => Strings::Roart(ByteRange::new(from, to)),
             Self::FairBytes(_) => Strings::FairBytes(ByteRange::new(from, to)),
+            Self::NbBytes(_) => Strings::NbBytes(ByteRange::new(from, to)),
             Self::Wide(_) | Self::NarrowLeaves(_) => Strings::FastFair(ByteRange::new(from, to)),
             Self::NbTree(_) => Strings::NbTree(ByteRange::new(from, to)),
         }
@@ -161,6 +165,8 @@ pub enum Strings {
     Roart(ByteRange<roart::Cursor>),
     /// A range of FAST & FAIR of byte strings.
     FairBytes(ByteRange<fast_fair_bytes::Cursor>),
+    /// A range of NBTree of byte strings.
+    NbBytes(ByteRange<nbtree::ByteCursor>),
     /// A range of FAST & FAIR of numbers, with records.
     FastFair(ByteRange<record_tree::Cursor<fast_fair::Cursor>>),
     /// A range of NBTree of numbers, with records.
@@ -173,6 +179,7 @@ macro_rules! on_range {
         match ($any, $range) {
             (ByteTree::Roart($tree), Strings::Roart($keys)) => $body,
             (ByteTree::FairBytes($tree), Strings::FairBytes($keys)) => $body,
+            (ByteTree::NbBytes($tree), Strings::NbBytes($keys)) => $body,
             (ByteTree::Wide($tree), Strings::FastFair($keys)) => $body,
             (ByteTree::NarrowLeaves($tree), Strings::FastFair($keys)) => $body,
             (ByteTree::NbTree($tree), Strings::NbTree($keys)) => $body,
@@ -192,6 +199,7 @@ impl Strings {
         match self {
             Self::Roart(keys) => keys.skip_to(from),
             Self::FairBytes(keys) => keys.skip_to(from),
+            Self::NbBytes(keys) => keys.skip_to(from),
             Self::FastFair(keys) => keys.skip_to(from),
             Self::NbTree(keys) => keys.skip_to(from),
         }

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use super::table;
 use crate::Result;
 use crate::media::Media;
+use crate::runtime::threads;
 use crate::space::{LeakRecoverer, Space};
 use crate::sync::Mutex;
 
@@ -46,8 +47,7 @@ impl Background {
         let mut background = Self { recoverer, ..Self::default() };
         let Some(recoverer) = &background.recoverer else { return background };
         let start = |recoverer: Arc<dyn Recovering>| {
-            let thread = std::thread::Builder::new().name("endura-recover".to_owned());
-            thread.spawn(move || recoverer.run()).ok()
+            threads::start("endura-recover", Box::new(move || recoverer.run())).ok()
         };
         let threads = (0..threads).map_while(|_| start(Arc::clone(recoverer))).collect();
         background.threads = Mutex::new(ManuallyDrop::new(threads));

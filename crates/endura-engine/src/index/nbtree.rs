@@ -13,6 +13,7 @@ use crate::Result;
 use crate::kind::Kind;
 use crate::media::Media;
 use crate::space::{Guard, Inventory, LeakWalk, MapState, Space};
+use crate::tree::nbtree::NumberKeys;
 use crate::tree::numbers::Values;
 use crate::tree::record_tree::RecordTree;
 use crate::tree::{TreeCheck, nbtree};
@@ -94,7 +95,7 @@ impl<M: Media> Numbers<M> for Blocks {
     fn inventory_of(&self, values: Values) -> Box<Inventory<M>> {
         let mut inventory = nbtree::Inventory::default();
         Box::new(move |media, map, note, bite| {
-            inventory.step::<M, BLOCK>(media, map, values, note, bite)
+            inventory.step::<M, BLOCK, NumberKeys>(media, map, values, note, bite)
         })
     }
 

@@ -10,9 +10,9 @@ pub(super) const WIDE: (usize, usize) = (256, 128);
 pub(super) const NARROW_LEAVES: (usize, usize) = (128, 64);
 /// Words of an inner node and of a leaf of [`FairBytes`]: 1 KiB each, 56 slots.
 pub(super) const BYTE_NODES: (usize, usize) = (128, 128);
-/// Words of a block of [`NbTree`]: 1 KiB, 63 entries.
+/// Words of a block of [`NbTree`], with 63 entries, and of [`NbBytes`], with 60: 1 KiB.
 pub(super) const BLOCK: usize = 128;
-/// Children of an inner node of [`NbTree`].
+/// Children of an inner node of [`NbTree`] and [`NbBytes`].
 const FANOUT: usize = 64;
 
 // On media that need no flushes, the records of a node are moved line by line and the node is flushed once at the end.
@@ -34,6 +34,8 @@ pub type NarrowLeaves<M> = fast_fair::Tree<M, { NARROW_LEAVES.0 }, { NARROW_LEAV
 pub type FairBytes<M> = fast_fair_bytes::Tree<M, { BYTE_NODES.0 }, { BYTE_NODES.1 }>;
 /// An NBTree.
 pub type NbTree<M> = nbtree::Tree<M, BLOCK, FANOUT>;
+/// An NBTree of byte strings.
+pub type NbBytes<M> = nbtree::ByteTree<M, BLOCK, FANOUT>;
 
 /// The sizes of the nodes of a FAST & FAIR map with keys of at most 8 bytes, recorded when the map is created.
 ///

@@ -4,6 +4,7 @@ use super::fast_fair::{NarrowNodes, Nodes, WideNodes};
 use super::fast_fair_bytes::ByteNodes;
 use super::form::Entries;
 use super::nbtree::Blocks;
+use super::nbtree_bytes::ByteBlocks;
 use super::recorded::Recorded;
 use super::roart::Radix;
 use super::sizes::{NodeLayout, default_layout};
@@ -14,12 +15,23 @@ use crate::space::MapState;
 use crate::{Error, Result};
 
 /// Every structure that this build knows.
-fn all<M: Media>() -> [&'static dyn Structure<M>; 8] {
+fn all<M: Media>() -> [&'static dyn Structure<M>; 9] {
     const WIDE: &WideNodes = &Nodes;
     const NARROW: &NarrowNodes = &Nodes;
     const WIDE_RECORDED: &Recorded<WideNodes> = &Recorded(Nodes);
     const NARROW_RECORDED: &Recorded<NarrowNodes> = &Recorded(Nodes);
-    [WIDE, NARROW, WIDE_RECORDED, NARROW_RECORDED, &ByteNodes, &Blocks, &Recorded(Blocks), &Radix]
+    const RECORDED_BLOCKS: &Recorded<Blocks> = &Recorded(Blocks);
+    [
+        WIDE,
+        NARROW,
+        WIDE_RECORDED,
+        NARROW_RECORDED,
+        &ByteNodes,
+        &Blocks,
+        RECORDED_BLOCKS,
+        &ByteBlocks,
+        &Radix,
+    ]
 }
 
 /// The structure of a map, if this build knows it.

@@ -221,6 +221,9 @@ mod operations {
     use crate::tree::word_range::WordRange;
     use crate::tree::{Change, Index};
 
+    /// A closure that decides about the change of an entry, from its value.
+    type Decide<'d> = &'d mut dyn FnMut(Option<u64>) -> Change;
+
     #[inline(never)]
     pub(super) fn get(tree: &impl Index, key: u64) -> Result<Option<u64>> {
         tree.get(key)
@@ -231,15 +234,16 @@ mod operations {
         tree.apply(key, |_| Change::Put(value))
     }
 
-    #[inline(never)]
+    // This operation and the two below pass their closures as `modify` passes that of a user, so that the write is not
+    // compiled once more for each.
     pub(super) fn insert_if_absent(tree: &impl Index, key: u64, value: u64) -> Result<bool> {
-        let put_new = |old: Option<u64>| old.map_or(Change::Put(value), |_| Change::Keep);
-        Ok(tree.apply(key, put_new)?.is_none())
+        let put_new = &mut |old: Option<u64>| old.map_or(Change::Put(value), |_| Change::Keep);
+        Ok(tree.modify(key, put_new as Decide<'_>)?.is_none())
     }
 
-    #[inline(never)]
     pub(super) fn replace(tree: &impl Index, key: u64, value: u64) -> Result<Option<u64>> {
-        tree.apply(key, |old| old.map_or(Change::Keep, |_| Change::Put(value)))
+        let put = &mut |old: Option<u64>| old.map_or(Change::Keep, |_| Change::Put(value));
+        tree.modify(key, put as Decide<'_>)
     }
 
     #[inline(never)]
@@ -247,18 +251,18 @@ mod operations {
         tree.apply(key, |_| Change::Remove)
     }
 
-    #[inline(never)]
     pub(super) fn compare_exchange(
         tree: &impl Index,
         key: u64,
         expected: Option<u64>,
         new: Option<u64>,
     ) -> Result<Result<(), Option<u64>>> {
-        let found = tree.apply(key, |old| match new {
+        let exchange = &mut |old: Option<u64>| match new {
             _ if old != expected => Change::Keep,
             Some(value) => Change::Put(value),
             None => Change::Remove,
-        })?;
+        };
+        let found = tree.modify(key, exchange as Decide<'_>)?;
         Ok(if found == expected { Ok(()) } else { Err(found) })
     }
 

@@ -15,6 +15,7 @@ pub(crate) mod once_box;
 pub(crate) mod retired;
 pub(crate) mod thread;
 mod thread_numbers;
+pub(crate) mod threads;
 
 #[cfg(all(test, not(loom)))]
 pub(crate) use thread_numbers::MANY;

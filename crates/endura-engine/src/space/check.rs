@@ -1,13 +1,12 @@
 //! The check that every byte of a pool has exactly one owner.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::media::{LINE, Media};
+use crate::numbered::{Numbered, Numbers};
 use crate::space::alloc::bitmap::Bitmap;
 use crate::space::alloc::class::{Class, Room};
 use crate::space::alloc::page::header;
 use crate::space::alloc::page::header::PageKind;
+use crate::space::alloc::page::runs::Runs;
 use crate::space::alloc::page::table;
 use crate::space::alloc::page::table::{FoundSpan, SpanKind};
 use crate::space::directory::registry::directory_spans;
@@ -77,13 +76,13 @@ pub struct Shares {
 pub struct SpaceCheck<'q, M: Media> {
     space: &'q Space<M>,
     /// The spans of chunks, by their first unit.
-    slabs: BTreeMap<u64, Slab>,
+    slabs: Numbered<Slab>,
     /// Chunks with a span or a run of pages of their own, by offset.
-    alone: BTreeMap<u64, Owner>,
-    /// Runs of free pages and of free units, as first unit and end.
-    free: BTreeMap<u64, u64>,
+    alone: Numbered<Owner>,
+    /// The units of free pages, and free units.
+    free: Runs,
     /// The offsets of further spans of the map directory.
-    directory: BTreeSet<u64>,
+    directory: Numbers,
     /// The span that was looked up last. Chunks that are checked in a row mostly lie in one span.
     last: Option<FoundSpan>,
     shares: Shares,
@@ -104,13 +103,16 @@ impl<M: Media> Quiesced<'_, M> {
         let pages = space.allocator.pages();
         let mut check = SpaceCheck {
             space,
-            slabs: BTreeMap::new(),
-            alone: BTreeMap::new(),
-            free: pages.free_pages().into_iter().chain(pages.free_units()).collect(),
+            slabs: Numbered::default(),
+            alone: Numbered::default(),
+            free: Runs::default(),
             directory: directory_spans(&space.media)?,
             last: None,
             shares: Shares::default(),
         };
+        for (first, end) in pages.free_pages().into_iter().chain(pages.free_units()) {
+            check.free.insert(first, end - first);
+        }
         check.add_partial_spans()?;
         let (mut free, mut limbo) = (Vec::new(), Vec::new());
         for slot in space.epochs.slots() {
@@ -152,7 +154,7 @@ impl<M: Media> SpaceCheck<'_, M> {
             self.shares.free += free.free() as u64 * class.size();
             self.slabs.insert(first, Slab::new(class, free.clone()));
         });
-        for (&first, slab) in &self.slabs {
+        for (first, slab) in self.slabs.iter() {
             let found = space.allocator.pages().find_span(&space.media, first)?;
             if found.first != first || found.header.kind != SpanKind::Slab(slab.class) {
                 return damage(first * UNIT, "a chunk in a span that has none of its size");
@@ -205,27 +207,25 @@ impl<M: Media> SpaceCheck<'_, M> {
             return damage(at, "a chunk in use where none was ever handed out");
         }
         let fresh = || Slab::new(class, Bitmap::all_used(chunks));
-        Ok(self.slabs.entry(found.first).or_insert_with(fresh).claim(number, owner))
+        Ok(self.slabs.get_or_insert_with(found.first, fresh).claim(number, owner))
     }
 
     fn claim_alone(&mut self, at: u64, room: Room, owner: Owner) -> Result<Option<Owner>> {
         self.space.allocator.check(&self.space.media, at, room)?;
-        match self.alone.entry(at) {
-            Entry::Occupied(owned) => Ok(Some(*owned.get())),
-            Entry::Vacant(free) => {
-                free.insert(owner);
-                Ok(None)
-            }
+        let before = self.alone.get(at).copied();
+        if before.is_none() {
+            self.alone.insert(at, owner);
         }
+        Ok(before)
     }
 
     fn is_free(&self, unit: u64) -> bool {
-        self.free.range(..=unit).next_back().is_some_and(|(_, &end)| unit < end)
+        self.free.has(unit)
     }
 
     /// Whether any of the units `first..end` is free.
     fn touches_free(&self, first: u64, end: u64) -> bool {
-        self.is_free(first) || self.free.range(first..end).next().is_some()
+        self.free.touches(first, end)
     }
 
     /// Walks all pages and sums up the bytes of each owner.
@@ -265,7 +265,7 @@ impl<M: Media> SpaceCheck<'_, M> {
         if end > next {
             return damage(page * PAGE, "a run of pages that goes beyond the last one");
         }
-        let owned = self.alone.contains_key(&(page * PAGE + LINE));
+        let owned = self.alone.contains(page * PAGE + LINE);
         self.check_sole(page * UNITS, end * UNITS, owned)?;
         if !owned {
             self.shares.leaked += count * PAGE - LINE;
@@ -283,12 +283,12 @@ impl<M: Media> SpaceCheck<'_, M> {
             return damage(first * UNIT, "a span in use where units are free");
         }
         let leaked = match found.header.kind {
-            SpanKind::Slab(class) => match self.slabs.get(&first) {
+            SpanKind::Slab(class) => match self.slabs.get(first) {
                 Some(slab) => slab.leaked(),
                 None => class.chunks(units) as u64 * class.size(),
             },
-            SpanKind::Run if self.alone.contains_key(&(first * UNIT)) => 0,
-            SpanKind::Directory if self.directory.contains(&(first * UNIT)) => 0,
+            SpanKind::Run if self.alone.contains(first * UNIT) => 0,
+            SpanKind::Directory if self.directory.contains(first * UNIT) => 0,
             SpanKind::Run | SpanKind::Directory | SpanKind::Free => units * UNIT,
         };
         self.shares.leaked += leaked;

@@ -15,6 +15,10 @@ use crate::space::space::Space;
 use crate::types::Types;
 use crate::{Error, Result};
 
+/// Makes the first nodes of a new map, whose entry it gets, and returns the root word. It is a `dyn`, so that the
+/// creation of a map is compiled once, and not once for each kind of tree.
+type Init<'i, M> = &'i dyn Fn(&Guard<'_, M>, u64) -> Result<u64>;
+
 impl<M: Media> Space<M> {
     /// Does what [`open_typed_map`](Self::open_typed_map) does, for a map whose types are not recorded.
     ///
@@ -51,6 +55,16 @@ impl<M: Media> Space<M> {
         types: &Types,
         init: impl Fn(&Guard<'_, M>, u64) -> Result<u64>,
     ) -> Result<Arc<MapState>> {
+        self.open_or_make(name, (kind, parameters), types, &init)
+    }
+
+    fn open_or_make(
+        &self,
+        name: &str,
+        form: (u8, u64),
+        types: &Types,
+        init: Init<'_, M>,
+    ) -> Result<Arc<MapState>> {
         check_name(name)?;
         check_types(types)?;
         if let Some(map) = self.find_map(name)? {
@@ -59,16 +73,15 @@ impl<M: Media> Space<M> {
         if self.session.read_only {
             return Err(Error::NoSuchMap { name: name.to_owned() });
         }
-        self.with_room(|| self.make_map(name, kind, parameters, types, &init))
+        self.with_room(|| self.make_map(name, form, types, init))
     }
 
     fn make_map(
         &self,
         name: &str,
-        kind: u8,
-        parameters: u64,
+        (kind, parameters): (u8, u64),
         types: &Types,
-        init: impl Fn(&Guard<'_, M>, u64) -> Result<u64>,
+        init: Init<'_, M>,
     ) -> Result<Arc<MapState>> {
         let guard = self.pin_mut()?;
         let mut registry = self.directory.registry.lock();
@@ -79,9 +92,9 @@ impl<M: Media> Space<M> {
         let at = registry.vacant(&self.media, &self.allocator)?;
         let entry = MapEntry::new(&self.media, at)?;
         write(entry, name, kind, parameters, types);
-        if !registry.free.contains(&at) {
+        if !registry.free.contains(at) {
             registry.next += ENTRY;
-            registry.free.insert(at);
+            registry.free.insert(at, ());
         }
         let root = init(&guard, at).inspect_err(|_| {
             // Another thread may use the entry next, and the span in which the entry may lie. These stores must not
@@ -99,7 +112,7 @@ impl<M: Media> Space<M> {
         self.media.mark(Mark::Step("pool.create.live"));
         // Before the caller knows that the map exists.
         self.media.drain();
-        registry.free.remove(&at);
+        registry.free.remove(at);
         let facts = MapFacts { kind, parameters, types: types.clone(), entry: at };
         let map = Arc::new(MapState::new(name.to_owned(), facts, Some(0)));
         registry.maps.insert(name.to_owned(), Arc::clone(&map));

@@ -47,7 +47,7 @@ pub use alloc::slab::SizeUse;
 pub use check::{Shares, SpaceCheck};
 pub use directory::drops::Inventory;
 pub use directory::map_state::{Counted, MapState};
-pub(crate) use directory::pops::Turn;
+pub(crate) use directory::pops::{NewKey, Pops, Turn};
 pub use file::create::Draft;
 pub(crate) use file::doubt::Doubt;
 pub(crate) use file::newest_number::Newest;

@@ -21,9 +21,10 @@ pub(crate) const ABOVE: u64 = (1 << 60) - 1;
 const DIGIT: u32 = 4;
 
 /// How many bytes of a key a word has. The nodes of a pool have [`Seven`]; tests also use fewer, so that equal words are
-/// the rule.
+/// the rule. The lab has words without bytes, which say only on which side of the prefix a key lies: there a record decides
+/// nearly every comparison, as in the paper.
 pub trait KeyWord: Send + Sync + 'static {
-    /// The number of bytes, from 1 to 7.
+    /// The number of bytes, from 0 to 7.
     const BYTES: usize;
     /// Whether references use their upper bits: those to records for a fingerprint of the key, those to children for the
     /// [`continuation`] of the separator.
@@ -57,6 +58,14 @@ impl KeyWord for One {
     const USES_UPPER_BITS: bool = false;
 }
 
+/// What the directory records of a map of byte strings whose nodes have these sizes: the sizes, that keys are byte strings,
+/// and which words and references there are if they are not those of a pool. Otherwise the library would misread a map of
+/// the lab.
+pub(crate) const fn parameters<K: KeyWord>(sizes: u64) -> u64 {
+    let other_form = (Seven::BYTES - K::BYTES) as u64 | (!K::USES_UPPER_BITS as u64) << 3;
+    other_form << 34 | 1 << 33 | sizes
+}
+
 /// Eight bytes of `key` from `from` on, as a number that sorts as they do; bytes behind the end count as 0.
 #[inline(always)]
 pub(crate) fn eight_bytes(key: &[u8], from: usize) -> u64 {
@@ -81,8 +90,13 @@ fn bytes_of_short_key(key: &[u8], from: usize) -> u64 {
 /// The word of a key that begins with the prefix, and has `left` bytes behind it, of which `eight` are the first.
 #[inline(always)]
 pub(crate) fn word<K: KeyWord>(eight: u64, left: usize) -> u64 {
+    let digit = (1 + left.min(K::BYTES + 1)) as u64;
+    if const { K::BYTES == 0 } {
+        // A shift by all 64 bits is not defined.
+        return digit;
+    }
     let unused = 8 * (8 - K::BYTES as u32);
-    (eight >> unused << (unused - 8)) << DIGIT | (1 + left.min(K::BYTES + 1)) as u64
+    (eight >> unused << (unused - 8)) << DIGIT | digit
 }
 
 /// The two bytes of a key behind those of its word, as a number: of two keys with the same word under a prefix of `prefix`
@@ -160,6 +174,14 @@ mod tests {
 
     use super::*;
 
+    /// Words without bytes.
+    struct Zero;
+
+    impl KeyWord for Zero {
+        const BYTES: usize = 0;
+        const USES_UPPER_BITS: bool = false;
+    }
+
     /// Keys that often agree in many bytes, and in which zeros and ones are common.
     fn key() -> impl Strategy<Value = Vec<u8>> {
         let byte = prop_oneof![4 => Just(0u8), 3 => Just(1u8), 2 => Just(0xFFu8), 1 => any::<u8>()];
@@ -214,8 +236,8 @@ mod tests {
             let (wa, wb) = (word_under::<K>(prefix, a), word_under::<K>(prefix, b));
             assert_eq!(a >= b, wa >= wb, "{a:?} {b:?} behind {prefix:?}");
         }
-        // Any two neighbours can be told apart.
-        if a < b {
+        // Any two neighbours can be told apart, if words have bytes.
+        if a < b && K::BYTES > 0 {
             let (prefix, middle) = (&a[..common(a, b)], shortest_between(a, b));
             assert!(a < middle && middle <= b);
             assert!(word_under::<K>(prefix, a) < word_under::<K>(prefix, b));
@@ -237,6 +259,7 @@ mod tests {
                 properties::<Seven>(&prefix, &a, &b);
                 properties::<One>(&prefix, &a, &b);
                 properties::<OneAndTwo>(&prefix, &a, &b);
+                properties::<Zero>(&prefix, &a, &b);
             }
         }
     }
@@ -256,6 +279,7 @@ mod tests {
             for a in &keys {
                 for b in &keys {
                     properties::<One>(prefix, a, b);
+                    properties::<Zero>(prefix, a, b);
                 }
             }
         }

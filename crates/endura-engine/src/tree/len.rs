@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::media::Media;
+use crate::runtime::threads;
 use crate::space::{Counted, MapState, OpenMap};
 use crate::sync;
 use crate::tree::index::Len;
@@ -28,26 +29,44 @@ pub(crate) fn len<M: Media, T: Clone + Send + 'static>(
     tree: &T,
     count_all: fn(&T) -> Result<()>,
 ) -> Result<Len> {
+    match known_or_claimed(open)? {
+        Some(len) => Ok(len),
+        None => {
+            let (of_thread, open_of_thread) = (tree.clone(), open.clone());
+            let count = Box::new(move || {
+                let _claim = Claim(open_of_thread.map());
+                // An error ends the count. A caller of `exact_len` then counts itself, and gets the error.
+                open_of_thread.space().note_result(count_all(&of_thread));
+            });
+            let has_thread = threads::start("endura-count", count).is_ok();
+            begun(open, has_thread, &|| count_all(tree))
+        }
+    }
+}
+
+/// The number of entries as it is known now. `None` if the caller has claimed the count.
+fn known_or_claimed<M: Media>(open: &OpenMap<M>) -> Result<Option<Len>> {
     drop(open.pin()?);
     let map = open.map();
     if map.counted() == Counted::All {
-        return Ok(Len::Exact(map.sum()));
+        return Ok(Some(Len::Exact(map.sum())));
     }
-    if map.claim_background_count() {
-        let (tree_of_thread, open_of_thread) = (tree.clone(), open.clone());
-        let thread = std::thread::Builder::new().name("endura-count".to_owned());
-        let count = move || {
-            let _claim = Claim(open_of_thread.map());
-            // An error ends the count. A caller of `exact_len` then counts itself, and gets the error.
-            open_of_thread.space().note_result(count_all(&tree_of_thread));
-        };
-        if thread.spawn(count).is_err() {
-            let _claim = Claim(map);
-            count_all(tree).map_err(|error| open.space().noted(error))?;
-            return Ok(Len::Exact(map.sum()));
-        }
+    Ok(if map.claim_background_count() { None } else { Some(Len::AtLeast(map.sum())) })
+}
+
+/// The number of entries after a thread has begun to count them, if it `has_thread`; otherwise the caller counts.
+fn begun<M: Media>(
+    open: &OpenMap<M>,
+    has_thread: bool,
+    count_all: &dyn Fn() -> Result<()>,
+) -> Result<Len> {
+    let map = open.map();
+    if has_thread {
+        return Ok(Len::AtLeast(map.sum()));
     }
-    Ok(Len::AtLeast(map.sum()))
+    let _claim = Claim(map);
+    count_all().map_err(|error| open.space().noted(error))?;
+    Ok(Len::Exact(map.sum()))
 }
 
 /// As [`len`], but if the number is not known, the entries are counted first: O(n), by the caller, unless another
@@ -61,6 +80,10 @@ pub(crate) fn exact_len<M: Media, T>(
     tree: &T,
     count_all: fn(&T) -> Result<()>,
 ) -> Result<u64> {
+    exact_len_dyn(open, &|| count_all(tree))
+}
+
+fn exact_len_dyn<M: Media>(open: &OpenMap<M>, count_all: &dyn Fn() -> Result<()>) -> Result<u64> {
     let map = open.map();
     let mut pause = SHORTEST_PAUSE;
     loop {
@@ -71,7 +94,7 @@ pub(crate) fn exact_len<M: Media, T>(
         }
         if map.claim_count() {
             let _claim = Claim(map);
-            count_all(tree).map_err(|error| open.space().noted(error))?;
+            count_all().map_err(|error| open.space().noted(error))?;
         } else {
             // The counting thread makes progress: it pins for a bounded time, and releases its claim when it fails.
             sync::rest(Some(pause));

@@ -26,6 +26,9 @@ pub enum Popped {
 /// pin, and chooses again.
 const DECISIONS: u32 = 64;
 
+/// Removes the entry of a pop if the closure that it receives returns true; returns whether it has removed the entry.
+type TakeIf<'t> = &'t dyn Fn(&Turn<'_>, &dyn Fn() -> bool) -> Result<bool>;
+
 /// Removes the entry at one end of the map if it is still the entry that the caller knows.
 ///
 /// `announce` announces the key of the entry to inserts, so that the pop is linearizable. `choice` checks that the
@@ -34,9 +37,9 @@ const DECISIONS: u32 = 64;
 /// `take` returns whether it has removed the entry.
 pub(crate) fn pop<M: Media>(
     open: &OpenMap<M>,
-    announce: impl Fn(&Turn<'_>),
-    choice: impl Fn() -> Result<Choice>,
-    take: impl Fn(&Turn<'_>, &dyn Fn() -> bool) -> Result<bool>,
+    announce: &dyn Fn(&Turn<'_>),
+    choice: &dyn Fn() -> Result<Choice>,
+    take: TakeIf<'_>,
 ) -> Result<Popped> {
     // A pop that waits for free space does not hold the turn.
     open.space().with_room(|| {
@@ -78,11 +81,11 @@ pub(crate) fn pop_number<M: Media>(
     open: &OpenMap<M>,
     smallest: bool,
     (key, value): (u64, u64),
-    choice: impl Fn() -> Result<Choice>,
-    write: impl Fn(&Turn<'_>, TakesOut<'_>) -> Result<()>,
+    choice: &dyn Fn() -> Result<Choice>,
+    write: &dyn Fn(&Turn<'_>, TakesOut<'_>) -> Result<()>,
 ) -> Result<Popped> {
     let announce = |turn: &Turn<'_>| turn.announce_number(smallest, key);
-    pop(open, announce, choice, |turn, decide| {
+    pop(open, &announce, choice, &|turn, decide| {
         let mut is_taken = false;
         write(turn, &mut |old| {
             is_taken = old == Some(value) && decide();

@@ -158,9 +158,9 @@ fn a_pop_that_decides_in_vain_chooses_again() {
     let tree = fast_fair::Tree::<_, 62, 62, LineBinary>::open(&space, "map").unwrap();
     let popped = pop(
         &tree.open,
-        |turn| turn.announce_number(true, 7),
-        || Ok(Choice::End),
-        |_, decide| {
+        &|turn| turn.announce_number(true, 7),
+        &|| Ok(Choice::End),
+        &|_, decide| {
             let decisions = (0..1_000_000).take_while(|_| decide()).count();
             assert!((1..1_000).contains(&decisions), "{decisions} decisions in one pin");
             assert!(!decide(), "it goes on");

@@ -2,7 +2,7 @@
 //! or after it, and can be used.
 
 use crate::record_crashes::{killed_before_every_store, stranded_records_are_counted_and_freed};
-use crate::world::{Small, Ties};
+use crate::world::{Paper, Small, Ties};
 
 #[test]
 fn small_nodes_killed_before_every_store() {
@@ -12,6 +12,11 @@ fn small_nodes_killed_before_every_store() {
 #[test]
 fn equal_words_killed_before_every_store() {
     killed_before_every_store::<Ties>();
+}
+
+#[test]
+fn nodes_without_words_killed_before_every_store() {
+    killed_before_every_store::<Paper>();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::byte_model::run;
 use crate::sessions::World;
-use crate::world::{Small, Ties, Whole};
+use crate::world::{Paper, Small, Ties, Whole, WholePaper};
 
 #[test]
 fn equal_words() {
@@ -23,4 +23,12 @@ fn small_nodes_with_flushes() {
 #[test]
 fn the_nodes_of_a_pool() {
     run::<Whole>(30, 1_500, World::new);
+}
+
+/// With pointers alone, as in the paper: the lab's variant.
+#[test]
+fn nodes_without_words() {
+    run::<Paper>(60, 1_500, World::new);
+    run::<Paper>(20, 1_500, World::adr);
+    run::<WholePaper>(15, 1_500, World::new);
 }

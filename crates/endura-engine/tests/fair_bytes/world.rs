@@ -8,6 +8,7 @@ use endura_engine::space::Space;
 use endura_engine::tree::TreeCheck;
 use endura_engine::tree::fast_fair_bytes::Tree;
 use endura_engine::tree::key_word::{One, Seven};
+use endura_variants::fast_fair_bytes::{NoWord, Pointers};
 use endura_variants::handles::ByteMap;
 use proptest::prelude::*;
 
@@ -21,6 +22,10 @@ pub(crate) struct Ties;
 pub(crate) struct Small;
 /// The nodes of a pool.
 pub(crate) struct Whole;
+/// Nodes of four entries without words, as in the paper.
+pub(crate) struct Paper;
+/// The nodes of a pool without words.
+pub(crate) struct WholePaper;
 
 macro_rules! contents {
     ($($name:ident: $tree:ty;)*) => { $(
@@ -61,6 +66,8 @@ contents! {
     Ties: Tree<Medium, 24, 24, One>;
     Small: Tree<Medium, 24, 24, Seven>;
     Whole: Tree<Medium, 128, 128>;
+    Paper: Tree<Medium, 24, 24, NoWord>;
+    WholePaper: Pointers<Medium>;
 }
 
 /// A key that often meets others: short ones of few letters, long ones of few shapes, keys that differ only far behind, and

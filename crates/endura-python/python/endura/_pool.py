@@ -83,7 +83,7 @@ class Pool(_endura.Pool):
         """The map of this name, with keys and values of these types; it is created if it does not exist.
 
         Without types an existing map is opened, with the types that it has. ``kind`` is the index of a new map:
-        ``"FastFair"`` or ``"Roart"`` for any types, ``"NbTree"`` for keys of at most 8 bytes.
+        ``"FastFair"``, ``"NbTree"`` or ``"Roart"``, each for any types.
         """
         if (key is _MISSING) != (value is _MISSING):
             raise TypeError("give both types, or neither to open a map as it is")

@@ -1,5 +1,6 @@
 //! endura's own structures, as subjects.
 
+mod digits;
 mod fast_fair;
 mod first;
 mod leak_recovery;
@@ -18,6 +19,6 @@ pub use leak_recovery::Recovery;
 pub use nbtree::{NbTree, OpenNbTree};
 pub use numbers::{NumberTree, Numbers, OpenNumbers};
 pub use op::{Key, LIMIT, MapOp};
-pub use records::{FairBytes, FairRecords, NbRecords, Spelling, WithRecords};
+pub use records::{FairBytes, FairRecords, NbBytes, NbRecords, RoartBytes, Spelling, WithRecords};
 pub use roart::{ByteModel, ByteOp, OpenRoart, Roart};
 pub use spelled::{SPELLINGS, Spelled, Spellings};

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use endura_engine::Result;
 use endura_engine::space::{LeakWalk, Space};
 use endura_engine::tree::fast_fair::{self, LineBinary};
-use endura_engine::tree::key_word::KeyWord;
 use endura_engine::tree::record_tree::{Cursor, RecordTree};
 use endura_engine::tree::{
-    ByteChange, ByteIndex, Bytes, Change, Entry, Index, Len, Popped, fast_fair_bytes, nbtree,
+    ByteChange, ByteIndex, Bytes, Change, Entry, Index, Len, Popped, fast_fair_bytes, nbtree, roart,
 };
 
-use super::numbers::{NumberTree, Numbers, node_bytes};
+use super::numbers::{NumberTree, Numbers};
 use crate::sim::Sim;
 
 /// A FAST & FAIR tree with records, of inner nodes of `I` words and leaves of `L`.
@@ -29,6 +28,13 @@ pub type NbRecords<const W: usize, const F: usize> =
 pub type FairBytes<const I: usize, const L: usize, K> =
     Numbers<WithRecords<fast_fair_bytes::Tree<Sim, I, L, K>>>;
 
+/// An NBTree of byte strings, of blocks of `W` words under inner nodes of `F` children.
+pub type NbBytes<const W: usize, const F: usize, K> =
+    Numbers<WithRecords<nbtree::ByteTree<Sim, W, F, K>>>;
+
+/// A ROART tree with keys that share most of their bytes.
+pub type RoartBytes<T> = Numbers<WithRecords<roart::Tree<Sim, T>>>;
+
 /// A tree of byte strings that can be explored as a map of numbers.
 pub trait Spelling: ByteIndex + Sized {
     /// As in [`NumberTree`]; so for the others.
@@ -39,6 +45,8 @@ pub trait Spelling: ByteIndex + Sized {
     const CHUNKS: &'static [u64];
     #[allow(missing_docs, reason = "as above")]
     const NOTES_AHEAD: bool = false;
+    #[allow(missing_docs, reason = "as above")]
+    const LEAVES_NOTHING: bool = true;
 
     /// The key for a number. Keys are ordered as their numbers are.
     fn spell(number: u64) -> Vec<u8>;
@@ -196,6 +204,8 @@ impl<T: Spelling> NumberTree for WithRecords<T> {
 
     const NOTES_AHEAD: bool = T::NOTES_AHEAD;
 
+    const LEAVES_NOTHING: bool = T::LEAVES_NOTHING;
+
     fn open(space: &Arc<Space<Sim>>) -> Result<Self> {
         T::open(space).map(Self)
     }
@@ -287,81 +297,4 @@ macro_rules! numbers_with_records {
 numbers_with_records! {
     [const I: usize, const L: usize] fast_fair::Tree<Sim, I, L, LineBinary>, fast_fair::Cursor;
     [const W: usize, const F: usize] nbtree::Tree<Sim, W, F>, nbtree::Cursor;
-}
-
-/// Digits of a key of a tree of byte strings.
-const DIGITS: u32 = 6;
-
-/// A key has the digits of its number in base four, from 0 to 3, so that keys agree in their first bytes as often as not, and
-/// many end in zeros. (Larger numbers are spelled as they are, behind all others.)
-impl<const I: usize, const L: usize, K: KeyWord> Spelling for fast_fair_bytes::Tree<Sim, I, L, K> {
-    const STRUCTURAL: &'static [&'static str] =
-        &["split.", "replace.", "settle.", "merge.", "post.", "root."];
-
-    const STEPS: &'static [&'static str] = &[
-        "fast_delete.commit",
-        "fast_delete.shift",
-        "fast_insert.commit",
-        "fast_insert.empty",
-        "fast_insert.shift",
-        "merge.M1",
-        "merge.M2",
-        "post.P1",
-        "post.P2",
-        "post.prefix",
-        "replace.R1",
-        "replace.R2",
-        "replace.R2.durable",
-        "root.grow",
-        "root.shrink",
-        "settle.R3",
-        "settle.R4",
-        "settle.root",
-        "split.S3.sib",
-        "split.S3.high",
-        "split.S3.tag",
-        "split.S3.durable",
-    ];
-
-    const CHUNKS: &'static [u64] = &[node_bytes(L)];
-
-    const NOTES_AHEAD: bool = true;
-
-    fn spell(number: u64) -> Vec<u8> {
-        if number >> (2 * DIGITS) != 0 {
-            return [&[0xFF][..], &number.to_be_bytes()].concat();
-        }
-        (0..DIGITS).rev().map(|digit| (number >> (2 * digit) & 3) as u8).collect()
-    }
-
-    fn number(key: &[u8]) -> u64 {
-        match key {
-            [0xFF, rest @ ..] => rest.try_into().map_or(u64::MAX, u64::from_be_bytes),
-            digits => digits.iter().fold(0, |number, &digit| number << 2 | u64::from(digit)),
-        }
-    }
-
-    fn open(space: &Arc<Space<Sim>>) -> Result<Self> {
-        Self::open(space, "t")
-    }
-
-    fn walks(&self) -> Vec<Box<dyn LeakWalk<Sim>>> {
-        self.marking()
-    }
-
-    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<u64> {
-        Ok(self.check(visit)?.entries)
-    }
-
-    fn is_volatile(at: u64, line: &[u64; 8]) -> bool {
-        line[4] >> 32 == 0xFA57_FA1B && [0, 5, 6].contains(&(at / 8 % 8))
-    }
-
-    fn count(&self) -> Result<()> {
-        if self.map().claim_count() { self.count_all() } else { Ok(()) }
-    }
-
-    fn counted(&self) -> Result<Len> {
-        self.len()
-    }
 }

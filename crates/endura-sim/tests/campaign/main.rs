@@ -15,6 +15,7 @@ mod jobs;
 mod killed;
 mod kinds;
 mod marked;
+mod nb_bytes;
 mod nbtree;
 mod pool;
 mod radix;

@@ -6,15 +6,18 @@ mod counts;
 mod mutation;
 mod stopped;
 
+use endura_engine::tree::key_word::One;
 use endura_sim::model::Model;
 use endura_sim::schedule::{Campaign, Family, Figures};
-use endura_sim::subjects::{LIMIT, NbTree, NumberTree, Numbers};
+use endura_sim::subjects::{LIMIT, NbBytes, NbTree, NumberTree, Numbers};
 use endura_sim::tally::Tally;
 
 /// Three slots in a block, one line.
 type Slots3 = NbTree<8, 4>;
 /// Seven, two lines.
 type Slots7 = NbTree<16, 4>;
+/// Four byte strings in a block, whose words are mostly equal.
+type Strings4 = NbBytes<16, 4, One>;
 
 fn keys() -> Vec<u64> {
     (1..=10).map(|i| 10 * i).collect()

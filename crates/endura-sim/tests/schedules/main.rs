@@ -4,6 +4,7 @@
 mod directed;
 mod fair_bytes;
 mod families;
+mod nb_bytes;
 mod preemptions;
 mod reuse;
 mod seats;

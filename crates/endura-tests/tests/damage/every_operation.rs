@@ -19,11 +19,17 @@ use endura_variants::sessions;
 use crate::choices::{Choices, EXTREMES};
 use crate::killed_file::leave_as_killed;
 
-type Damaged = Arc<Space<Arc<Heap>>>;
+pub(crate) type Damaged = Arc<Space<Arc<Heap>>>;
 
 /// A tree of small nodes.
-pub(crate) trait Tiny: Index + Clone {
+pub(crate) trait Tiny: Sized {
     fn open(space: &Damaged, name: &str) -> Result<Self>;
+
+    /// Puts enough into it to split often, and takes some out again, which leaves merged nodes and free chunks.
+    fn fill(&self);
+
+    /// Calls every operation. Errors are answers, too: what counts is that there is one.
+    fn use_all(&self, choices: &mut Choices<'_>);
 
     /// Checks all of it.
     fn check(&self) -> Result<()>;
@@ -38,6 +44,14 @@ pub(crate) type TinyNbTree = nbtree::Tree<Arc<Heap>, 16, 4>;
 impl Tiny for TinyFastFair {
     fn open(space: &Damaged, name: &str) -> Result<Self> {
         Self::open(space, name)
+    }
+
+    fn fill(&self) {
+        fill_tree(&WordMap::over(self.clone()));
+    }
+
+    fn use_all(&self, choices: &mut Choices<'_>) {
+        let _ = on_tree(&WordMap::over(self.clone()), choices);
     }
 
     fn check(&self) -> Result<()> {
@@ -55,6 +69,14 @@ impl Tiny for TinyNbTree {
         Self::open(space, name)
     }
 
+    fn fill(&self) {
+        fill_tree(&WordMap::over(self.clone()));
+    }
+
+    fn use_all(&self, choices: &mut Choices<'_>) {
+        let _ = on_tree(&WordMap::over(self.clone()), choices);
+    }
+
     fn check(&self) -> Result<()> {
         self.check(&mut |_, _| ()).map(drop)
     }
@@ -66,9 +88,9 @@ impl Tiny for TinyNbTree {
 }
 
 /// Room that a damaged pool may grow to.
-const ROOM: u64 = 24 * PAGE;
+pub(crate) const ROOM: u64 = 24 * PAGE;
 /// Keys in the sound pool: multiples of this step.
-const STEP: u64 = u64::MAX / 700;
+pub(crate) const STEP: u64 = u64::MAX / 700;
 
 /// The session that meets the damage.
 const GENERATION: u64 = 2;
@@ -77,7 +99,7 @@ const GENERATION: u64 = 2;
 pub(crate) struct Image(Vec<(usize, u64)>);
 
 impl Image {
-    fn of_sessions<T: Tiny>() -> [Self; 2] {
+    pub(crate) fn of_sessions<T: Tiny>() -> [Self; 2] {
         [true, false].map(Self::of_session::<T>)
     }
 
@@ -85,8 +107,9 @@ impl Image {
     fn of_session<T: Tiny>(closed: bool) -> Self {
         let heap = Arc::new(Heap::new(ROOM));
         let space = mounted(Arc::clone(&heap), 1);
-        fill_tree(&WordMap::over(<T as Tiny>::open(&space, "first").unwrap()));
-        fill_tree(&WordMap::over(<T as Tiny>::open(&space, "second").unwrap()));
+        for name in ["first", "second"] {
+            T::open(&space, name).unwrap().fill();
+        }
         if closed {
             space.close().unwrap();
             space.save().unwrap();
@@ -174,9 +197,8 @@ pub(crate) fn on_heap<T: Tiny>(bytes: &[u8]) {
     };
     let Ok(space) = Space::mount(heap, session).map(Arc::new) else { return };
     for name in ["first", "second", "third"] {
-        if let Ok(tree) = <T as Tiny>::open(&space, name) {
-            // Errors are answers, too: what counts is that there is one.
-            let _ = on_tree(&WordMap::over(tree.clone()), &mut choices);
+        if let Ok(tree) = T::open(&space, name) {
+            tree.use_all(&mut choices);
             let _ = tree.check();
         }
     }

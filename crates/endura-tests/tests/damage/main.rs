@@ -15,6 +15,7 @@ mod every_operation;
 #[path = "../support/killed_file.rs"]
 mod killed_file;
 mod maps;
+mod tiny_records;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,13 +30,15 @@ use checkpoints::torn::damaged_checkpoint;
 use endura::Kind;
 use endura_variants::random::mix;
 use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
+use tiny_records::{TinyFairRecords, TinyFairStrings, TinyNbRecords, TinyNbStrings, TinyRoart};
 
 /// Bytes that once led to a panic or a hang, in hexadecimal.
-const KNOWN: [&str; 4] = [
+const KNOWN: [&str; 5] = [
     "610c86c0634de3b787021296180ef32f7b18fee3f4aa06d21a583ae42d8e869ffe27de4b42191934fcd91d8e7c69569e77d713908de89505693c557ab931cf2912298ba2df0d2b53113ac084ca703de1aa4dafa3a9d687e1ce81babb804c1115",
     "d9eef0c3e5b043274e5f7a1796f6df3b509caf49d2fd4c5c97bf5d1f9776cc21cda664470d732cb8022a732a89fb43ec214779de3a262fd3b21cc0ca345f6366f8ef2226baa59f22c11dc20a0a5885dc9bd1c1800c79aa0b26a0d67f18cd6949",
     "5b0f63e7b19493997fdde31cdd4c38400671b7d176a370b2bf30658ad08811a77c5374084992ddabde4907140e76db2a99f10ee9d0dc3ad52fef21ec1a7ee39e4892197ba1ad253cda092268c830195b3a495c50b25d8aa22aee2f3241d84282",
     "d327d8ee6d5f69aeabbb6a8dd8651e69cc92b624390eab763f9fec68e0ec73fc78da8c98c2cc365ed14956f30194379225c552771e92490af4f3b05dd8da43d64b3530e519813e8261e6892ab2fd2e48d6e612d5098407eaa6fd14e79bf1f54f",
+    "8081109de94eaa8443451fc6562bb8e6d12a948a20b2e65b3662e6fa2d2afbfa84f29077c36ed7af34c2d4229b978c0aa66b92a2212edd6c93c196c252c94c60d80080e3304f21580f431762527f9f0ac8f46f88b72afefd229d5758633f873b",
 ];
 
 /// The same of pools with checkpoints.
@@ -158,6 +161,11 @@ fn what_was_found_once_stays_fixed() {
     }
     replay(&on_heap::<TinyFastFair>);
     replay(&on_heap::<TinyNbTree>);
+    replay(&on_heap::<TinyFairStrings>);
+    replay(&on_heap::<TinyNbStrings>);
+    replay(&on_heap::<TinyRoart>);
+    replay(&on_heap::<TinyFairRecords>);
+    replay(&on_heap::<TinyNbRecords>);
     let kinds = [Kind::FastFair, Kind::NbTree].map(Files::of);
     for files in kinds.into_iter().chain([maps::files()]) {
         replay(&|bytes| files.on_file(bytes));
@@ -199,6 +207,27 @@ fn a_damaged_nbtree_on_the_heap_answers_or_fails() {
 fn a_damaged_nbtree_file_answers_or_fails() {
     let files = Files::of(Kind::NbTree);
     fuzz(&|bytes| files.on_file(bytes));
+}
+
+#[test]
+fn damaged_strings_on_the_heap_answer_or_fail() {
+    fuzz(&on_heap::<TinyFairStrings>);
+}
+
+#[test]
+fn damaged_strings_of_an_nbtree_on_the_heap_answer_or_fail() {
+    fuzz(&on_heap::<TinyNbStrings>);
+}
+
+#[test]
+fn a_damaged_roart_tree_on_the_heap_answers_or_fails() {
+    fuzz(&on_heap::<TinyRoart>);
+}
+
+#[test]
+fn damaged_integers_with_records_on_the_heap_answer_or_fail() {
+    fuzz_for(2, &on_heap::<TinyFairRecords>);
+    fuzz_for(2, &on_heap::<TinyNbRecords>);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use crate::World;
 /// of every map stay what they were.
 #[test]
 fn a1_a2_all_that_was_not_linked_is_found() {
-    for bite in [1, 7, 512] {
-        let world = World::new(64);
+    let worlds = [1, 7, 512].map(|bite| (bite, World::new(64)));
+    for (bite, world) in worlds.into_iter().chain([(7, World::with_records(128))]) {
         world.fill(0..3_000, 1);
         world.empty((0..3_000).filter(|key| key % 3 != 0));
         for bytes in [64, 512, 3 * PAGE] {
@@ -40,8 +40,8 @@ fn a1_a2_all_that_was_not_linked_is_found() {
 /// it has not reached yet, and the nodes that are split and merged around it.
 #[test]
 fn a4_a5_writers_between_any_two_steps() {
-    for seed in 0..12_u64 {
-        let world = World::new(64);
+    for seed in 0..18_u64 {
+        let world = if seed < 12 { World::new(64) } else { World::with_records(128) };
         world.fill(0..400, seed);
         world.empty((0..400).filter(|key| key % 4 == seed % 4));
         let world = world.killed();

@@ -9,6 +9,7 @@ mod lifetime;
 mod measure;
 mod nested;
 mod pools;
+mod records;
 mod together;
 
 use std::sync::Arc;
@@ -19,25 +20,33 @@ use endura_engine::tree::{fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::roart::Tiny;
 use endura_variants::sessions;
+use records::{Records, Values};
 
 /// Trees of tiny nodes, so that a few entries make many chunks.
 pub(crate) type FastFair = fast_fair::Tree<Arc<Heap>, 14, 14, fast_fair::LineBinary>;
 pub(crate) type NbTree = nbtree::Tree<Arc<Heap>, 8, 4>;
 pub(crate) type Roart = roart::Tree<Arc<Heap>, Tiny>;
 
-/// A pool with one map of each kind, on a medium that outlives it.
+/// A pool with one map of each kind, and perhaps further ones with records, on a medium that outlives it.
 pub(crate) struct World {
     pub(crate) heap: Arc<Heap>,
     pub(crate) space: Arc<Space<Arc<Heap>>>,
     pub(crate) fast_fair: FastFair,
     pub(crate) nbtree: NbTree,
     pub(crate) roart: Roart,
+    records: Option<Records>,
 }
 
 impl World {
     pub(crate) fn new(pages: u64) -> Self {
         let heap = Arc::new(Heap::new(pages * PAGE));
         Self::of(sessions::first(Arc::clone(&heap)).unwrap(), heap)
+    }
+
+    /// With the maps that have records, too.
+    pub(crate) fn with_records(pages: u64) -> Self {
+        let world = Self::new(pages);
+        Self { records: Some(Records::open(&world.space)), ..world }
     }
 
     pub(crate) fn mounted(heap: Arc<Heap>, generation: u64, clean: bool) -> Self {
@@ -48,13 +57,14 @@ impl World {
         let fast_fair = fast_fair::Tree::open(&space, "fast_fair").unwrap();
         let nbtree = nbtree::Tree::open(&space, "nbtree").unwrap();
         let roart = roart::Tree::open(&space, "roart").unwrap();
-        Self { heap, space, fast_fair, nbtree, roart }
+        Self { heap, space, fast_fair, nbtree, roart, records: None }
     }
 
     /// The next session, as after `kill -9`: what was stored is there, and no more.
     pub(crate) fn killed(self) -> Self {
-        let generation = self.space.generation() + 1;
-        Self::mounted(self.heap, generation, false)
+        let (generation, has_records) = (self.space.generation() + 1, self.records.is_some());
+        let world = Self::mounted(self.heap, generation, false);
+        Self { records: has_records.then(|| Records::open(&world.space)), ..world }
     }
 
     /// The next session after a close.
@@ -67,6 +77,7 @@ impl World {
     pub(crate) fn walks(&self) -> Vec<Box<dyn LeakWalk<Arc<Heap>>>> {
         let mut walks = vec![self.fast_fair.marking(), self.roart.marking()];
         walks.extend(self.nbtree.marking());
+        walks.extend(self.records.iter().flat_map(Records::walks));
         walks
     }
 
@@ -82,6 +93,10 @@ impl World {
         ]
     }
 
+    fn values(&self) -> impl Iterator<Item = Box<dyn Values>> {
+        self.records.iter().flat_map(Records::maps)
+    }
+
     pub(crate) fn bytes(&self) -> ByteMap<Roart> {
         ByteMap::over(self.roart.clone())
     }
@@ -93,6 +108,7 @@ impl World {
         self.fast_fair.check(&mut note).unwrap();
         self.nbtree.check(&mut note).unwrap();
         self.roart.check(&mut note).unwrap();
+        self.records.iter().for_each(|records| records.check(&mut note));
         let quiesced = self.space.quiesce().unwrap();
         let mut check = quiesced.check().unwrap();
         chunks.iter().for_each(|&(at, bytes)| check.reach(at, bytes).unwrap());
@@ -105,8 +121,12 @@ impl World {
         for map in self.numbers() {
             keys.clone().for_each(|key| map.put(key, value));
         }
+        let value = |key: u64| value.to_le_bytes().repeat(1 + key as usize % 9);
+        for map in self.values() {
+            keys.clone().for_each(|key| map.put(key, &value(key)));
+        }
         for key in keys {
-            bytes.insert(name(key), value.to_le_bytes().repeat(1 + key as usize % 9)).unwrap();
+            bytes.insert(name(key), value(key)).unwrap();
         }
     }
 
@@ -114,6 +134,9 @@ impl World {
     pub(crate) fn empty(&self, keys: impl Iterator<Item = u64> + Clone) {
         let bytes = self.bytes();
         for map in self.numbers() {
+            keys.clone().for_each(|key| map.take(key));
+        }
+        for map in self.values() {
             keys.clone().for_each(|key| map.take(key));
         }
         keys.for_each(|key| _ = bytes.remove(name(key)).unwrap());
@@ -128,6 +151,7 @@ impl World {
             }));
         }
         all.extend(self.bytes().range::<Vec<u8>>(..).map(Result::unwrap));
+        all.extend(self.values().flat_map(|map| map.all()));
         all
     }
 }

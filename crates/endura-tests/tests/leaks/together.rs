@@ -9,7 +9,15 @@ use crate::World;
 /// gets to its end or does not.
 #[test]
 fn writers_and_collectors() {
-    let mut world = World::new(256);
+    writers_and_collectors_in(World::new(256));
+}
+
+#[test]
+fn writers_and_collectors_of_records() {
+    writers_and_collectors_in(World::with_records(512));
+}
+
+fn writers_and_collectors_in(mut world: World) {
     world.fill(0..1_000, 1);
     for round in 0..12_u64 {
         world = world.killed();

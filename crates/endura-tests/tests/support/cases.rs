@@ -43,6 +43,7 @@ pub(crate) fn all(visitor: &mut impl Visitor) {
     visitor.visit::<NumbersOfRoart>();
     visitor.visit::<Texts>();
     visitor.visit::<TextsOfFastFair>();
+    visitor.visit::<TextsOfNbTree>();
     visitor.visit::<Blobs>();
     visitor.visit::<Records>();
     visitor.visit::<Pairs>();
@@ -118,6 +119,7 @@ macro_rules! texts {
 texts! {
     Texts, "texts", None;
     TextsOfFastFair, "texts of FastFair", Some(Kind::FastFair);
+    TextsOfNbTree, "texts of NbTree", Some(Kind::NbTree);
 }
 
 pub(crate) struct Blobs;

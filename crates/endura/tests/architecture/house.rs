@@ -14,7 +14,7 @@ use super::rules;
 /// The modules of the library, which are those of two crates, each above those that it may use; what stands in one row may not
 /// use its neighbours.
 pub(super) const LAYERS: [&[&str]; 14] = [
-    &["kind", "settings", "types"],
+    &["kind", "numbered", "settings", "types"],
     &["error"],
     &["sync"],
     &["cpu"],

@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Scans of 100 strings in place of all operations on integers, beside LMDB's; counted in entries
     #[arg(long)]
     strings: bool,
+    /// All operations on strings by FAST & FAIR, with key words and with pointers alone, as in its paper
+    #[arg(long, conflicts_with_all = ["strings", "checkpoints"])]
+    key_words: bool,
     /// In a pool that makes checkpoints: flushes note which pages have changed
     #[arg(long, conflicts_with = "strings")]
     checkpoints: bool,
@@ -42,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let operations = args.operations.min(args.keys);
     let spinner = progress::spinner();
     let sizes = Sizes { keys: args.keys, operations };
-    let counted = counted(args.strings, args.checkpoints);
+    let counted = counted(args.strings, args.checkpoints, args.key_words);
     let counter = count_by_children(counted, args.vectors, sizes, &dir, |what| {
         spinner.set_message(what.to_string());
     });
@@ -78,15 +81,18 @@ pub(crate) struct ChildArgs {
     strings: bool,
     #[arg(long)]
     checkpoints: bool,
+    #[arg(long)]
+    key_words: bool,
     #[arg(long, value_parser = vectors)]
     vectors: Option<Vectors>,
 }
 
-fn counted(strings: bool, checkpoints: bool) -> Counted {
-    match (strings, checkpoints) {
-        (true, _) => Counted::StringScans,
-        (false, true) => Counted::NotedWords,
-        (false, false) => Counted::Words,
+fn counted(strings: bool, checkpoints: bool, key_words: bool) -> Counted {
+    match (strings, checkpoints, key_words) {
+        (true, ..) => Counted::StringScans,
+        (_, true, _) => Counted::NotedWords,
+        (_, _, true) => Counted::KeyWords,
+        _ => Counted::Words,
     }
 }
 
@@ -94,7 +100,7 @@ pub(crate) fn work_stepwise(args: &ChildArgs) -> Result {
     let sizes = Sizes { keys: args.keys, operations: args.operations };
     // Those that the arguments let through are there.
     args.vectors.inspect(|vectors| assert!(vectors.force(), "{vectors} can be forced"));
-    work(counted(args.strings, args.checkpoints), args.store, sizes, &args.dir)?;
+    work(counted(args.strings, args.checkpoints, args.key_words), args.store, sizes, &args.dir)?;
     Ok(Answer::Yes)
 }
 
@@ -126,6 +132,7 @@ fn count_by_children(
             Counted::Words => None,
             Counted::NotedWords => Some("--checkpoints"),
             Counted::StringScans => Some("--strings"),
+            Counted::KeyWords => Some("--key-words"),
         };
         let options = counted.into_iter().chain(vectors);
         let options = options.map(OsString::from);

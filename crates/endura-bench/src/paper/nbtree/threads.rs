@@ -2,7 +2,7 @@
 
 use endura::{Kind, MediaChoice};
 use endura_engine::media::Heap;
-use endura_engine::tree::nbtree::{Design, TwoLayers};
+use endura_engine::tree::nbtree::{Design, NumberKeys, TwoLayers};
 use endura_variants::nbtree::{LockedReaders, LockedWriters, SingleLayer};
 
 use crate::Result;
@@ -18,7 +18,7 @@ use crate::store::Shape;
 use crate::workload::Choice;
 
 /// An NBTree of a design, on plain memory.
-fn design<D: Design>(scale: &PaperScale, name: &str) -> Result<Subject> {
+fn design<D: Design<Keys = NumberKeys>>(scale: &PaperScale, name: &str) -> Result<Subject> {
     let medium = Heap::new(bytes(scale, Shape::WORDS));
     loaded(Subject::nbtree_of::<_, D>(medium)?.named(name), scale)
 }

@@ -57,12 +57,10 @@ impl Candidate {
         }
     }
 
-    /// Those that can hold such keys on such a medium, LMDB first.
-    pub fn all(set: KeySet, medium: Medium) -> Vec<Self> {
+    /// Those that are measured on such a medium, LMDB first.
+    pub fn all(medium: Medium) -> Vec<Self> {
         let lmdb = (medium == Medium::PageCache).then_some(Self::Lmdb);
-        let is_number = set == KeySet::Numbers;
-        let ours = Kind::all().filter(|kind| is_number || *kind != Kind::NbTree);
-        lmdb.into_iter().chain(ours.map(Self::Ours)).collect()
+        lmdb.into_iter().chain(Kind::all().map(Self::Ours)).collect()
     }
 
     /// Does `work` with an empty map in the folder `dir`.

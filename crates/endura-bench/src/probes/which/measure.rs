@@ -159,7 +159,7 @@ pub fn measure(
     if case.entries == 0 {
         return Err(Error::Config("at least one entry"));
     }
-    let (plan, candidates) = (Plan::of(case), Candidate::all(case.set, case.medium));
+    let (plan, candidates) = (Plan::of(case), Candidate::all(case.medium));
     let mut measured: Vec<Vec<Round>> = vec![Vec::new(); candidates.len()];
     for round in 0..rounds {
         let mut order: Vec<usize> = (0..candidates.len()).collect();

@@ -10,9 +10,9 @@ pub(super) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
 pub(super) const MUTED: RGBColor = RGBColor(0x6b, 0x70, 0x80);
 pub(super) const GRID: RGBColor = RGBColor(0xe3, 0xe5, 0xea);
 
-/// What it knows as `--c0` to `--c8`: colours that people who see few of them can tell apart, the last one
-/// pale, for a map in DRAM.
-pub(super) const COLOURS: [RGBColor; 9] = [
+/// What it knows as `--c0` to `--c9`: colours that people who see few of them can tell apart, the last but
+/// one pale, for a map in DRAM.
+pub(super) const COLOURS: [RGBColor; 10] = [
     RGBColor(0x25, 0x63, 0xeb),
     RGBColor(0xd9, 0x77, 0x06),
     RGBColor(0x05, 0x96, 0x69),
@@ -22,6 +22,7 @@ pub(super) const COLOURS: [RGBColor; 9] = [
     RGBColor(0x08, 0x91, 0xb2),
     RGBColor(0x85, 0x4d, 0x0e),
     RGBColor(0x87, 0x95, 0xab),
+    RGBColor(0x4d, 0x7c, 0x0f),
 ];
 
 /// Which colour each series has: a store has one and the same in every plot, others take what is left.

@@ -255,6 +255,7 @@ fn settings(report: &BenchReport) -> String {
         Role::Ours => "ours",
         Role::Peer => "peer",
         Role::VolatileBound => "bound, in DRAM",
+        Role::Variant => "variant of ours",
     };
     let promise = |promise| match promise {
         Promise::Volatile => "nothing",

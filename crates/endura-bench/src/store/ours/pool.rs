@@ -1,11 +1,18 @@
 //! Maps in an endura pool as [`Store`]s.
 
+use std::sync::Arc;
+
 use endura::{Kind, Map, MapOptions, Pool};
+use endura_engine::media::Mapped;
+use endura_engine::space::Space;
+use endura_engine::tree::ByteIndex;
+use endura_variants::handles::ByteMap;
 
 use crate::Result;
 use crate::store::bytes::Numbers;
 use crate::store::contract::{Client, Footprint, Store};
 use crate::store::options::StoreOptions;
+use crate::store::ours::strings::ByteTreeClient;
 
 /// A map in an endura pool, called as those call it who embed it.
 pub struct EnduraStore<C> {
@@ -41,6 +48,25 @@ impl EnduraStore<Numbers<Map<[u8], [u8]>>> {
         let store = |map: String| {
             let client = Numbers::new(pool.map_with(&map, map_options)?, shape);
             Ok(Self { pool: pool.clone(), client, name, about: kind.to_string() })
+        };
+        options.map_names().map(store).collect()
+    }
+}
+
+impl<I: ByteIndex> EnduraStore<ByteTreeClient<I>> {
+    /// The same of byte strings in trees that `open` opens, without what a `Map` adds to a tree.
+    pub fn trees(
+        name: &'static str,
+        options: &StoreOptions,
+        open: fn(&Arc<Space<Mapped>>, &str) -> endura::Result<I>,
+    ) -> Result<Vec<Self>> {
+        let shape = options.shape;
+        shape.check()?;
+        let pool = options.open_pool()?;
+        let store = |map: String| {
+            let tree = ByteMap::over(open(pool.space(), &map)?);
+            let client = ByteTreeClient::new(tree, shape);
+            Ok(Self { pool: pool.clone(), client, name, about: "a tree by itself".into() })
         };
         options.map_names().map(store).collect()
     }

@@ -83,9 +83,15 @@ impl OrderedBytes for Map<[u8], [u8]> {
 }
 
 /// One thread's work with a tree of byte strings over any medium, which looks at keys and values where they lie.
-pub struct ByteTreeClient<I: ByteIndex> {
+pub struct ByteTreeClient<I> {
     map: ByteMap<I>,
     buffers: Buffers,
+}
+
+impl<I> Clone for ByteTreeClient<I> {
+    fn clone(&self) -> Self {
+        Self { map: self.map.clone(), buffers: self.buffers.clone() }
+    }
 }
 
 impl<I: ByteIndex> ByteTreeClient<I> {

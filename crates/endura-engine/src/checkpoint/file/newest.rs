@@ -93,7 +93,7 @@ impl<F: DiskFile> CheckpointFile<F> {
             return damaged("more entries of a checkpoint than its pool has pages");
         }
         // The pages that were seen: one bit for each page, in words.
-        let mut seen: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
         let (table, slots) = (&mut self.table, &mut self.slots);
         for &run in root.runs.iter().rev() {
             let end = u64::from(run.slot) + u64::from(slots_of(run.entries));
@@ -107,7 +107,7 @@ impl<F: DiskFile> CheckpointFile<F> {
                 if page >= pages {
                     return damaged("a page of a checkpoint that the pool does not have");
                 }
-                let (word, bit) = (seen.entry(page / 64).or_default(), 1 << (page % 64));
+                let (word, bit) = (seen.entry(u64::from(page / 64)).or_default(), 1 << (page % 64));
                 let is_seen = *word & bit != 0;
                 *word |= bit;
                 if is_seen || place.is_of_zeros() {

@@ -1,10 +1,9 @@
 //! Where the pages of a checkpoint lie.
 
-use std::collections::BTreeMap;
-
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::checkpoint::file::root::SLOT;
+use crate::numbered::Numbered;
 
 /// Where a page lies. Slot 0 stands for a page of zeros, which has no slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,7 +43,7 @@ const CHUNK: usize = 256;
 /// together, it takes 16 bytes for each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
-    chunks: BTreeMap<u32, Box<[PagePlace; CHUNK]>>,
+    chunks: Numbered<Box<[PagePlace; CHUNK]>>,
     count: u32,
 }
 
@@ -62,17 +61,17 @@ impl Table {
 
     /// Where a page lies.
     pub(crate) fn get(&self, page: u32) -> PagePlace {
-        let chunk = self.chunks.get(&(page / CHUNK as u32));
+        let chunk = self.chunks.get(u64::from(page / CHUNK as u32));
         chunk.map_or(PagePlace::default(), |chunk| chunk[page as usize % CHUNK])
     }
 
     /// Sets where a page lies from now on. Returns where it lay before.
     pub(crate) fn set(&mut self, page: u32, place: PagePlace) -> PagePlace {
-        let number = page / CHUNK as u32;
+        let number = u64::from(page / CHUNK as u32);
         if !place.is_of_zeros() {
-            self.chunks.entry(number).or_insert_with(|| Box::new([PagePlace::default(); CHUNK]));
+            self.chunks.get_or_insert_with(number, || Box::new([PagePlace::default(); CHUNK]));
         }
-        let Some(chunk) = self.chunks.get_mut(&number) else { return PagePlace::default() };
+        let Some(chunk) = self.chunks.get_mut(number) else { return PagePlace::default() };
         let old = std::mem::replace(&mut chunk[page as usize % CHUNK], place);
         self.count += u32::from(!place.is_of_zeros());
         self.count -= u32::from(!old.is_of_zeros());
@@ -81,8 +80,9 @@ impl Table {
 
     /// All pages from `first` on that are not zeros, ascending.
     pub(crate) fn entries_from(&self, first: u32) -> impl Iterator<Item = PageEntry> {
-        let entries = self.chunks.range(first / CHUNK as u32..).flat_map(|(&number, chunk)| {
-            let page = move |i| number * CHUNK as u32 + i;
+        let from = u64::from(first / CHUNK as u32);
+        let entries = self.chunks.range(from..).flat_map(|(number, chunk)| {
+            let page = move |i| number as u32 * CHUNK as u32 + i;
             (0..).zip(chunk.iter()).map(move |(i, &place)| PageEntry { page: page(i), place })
         });
         entries.filter(move |entry| entry.page >= first && !entry.place.is_of_zeros())

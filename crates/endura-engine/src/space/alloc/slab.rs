@@ -12,9 +12,8 @@
 //! holds for every way in which the chunk became free: a new span, the tails of an open after a kill, the list of a
 //! clean close, or a sweep.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::media::Media;
+use crate::numbered::{Numbered, Numbers};
 use crate::space::alloc::bitmap::Bitmap;
 use crate::space::alloc::class::{Class, SMALL, WHOLE};
 use crate::space::alloc::marks::Marks;
@@ -44,9 +43,9 @@ pub(crate) struct Slabs {
 #[derive(Debug, Default)]
 struct ClassSpans {
     /// The spans, by their first unit.
-    slabs: BTreeMap<u64, Slab>,
+    slabs: Numbered<Slab>,
     /// The spans with a free chunk. The lowest is used first, so that the highest become empty.
-    partial: BTreeSet<u64>,
+    partial: Numbers,
     /// How many spans are wholly free.
     empty: usize,
     /// Free chunks in all spans.
@@ -184,7 +183,7 @@ impl Slabs {
         free: Bitmap,
     ) -> bool {
         self.change(pages, class, |own| {
-            let is_new = !own.slabs.contains_key(&found.first);
+            let is_new = !own.slabs.contains(found.first);
             if is_new {
                 own.insert(class, found, free);
             }
@@ -249,9 +248,9 @@ impl Slabs {
     pub(crate) fn for_each_partial(&self, mut look: impl FnMut(Class, u64, u64, &Bitmap)) {
         for class in Class::all() {
             let own = self.classes[class.index()].lock();
-            for first in &own.partial {
+            for (first, ()) in own.partial.iter() {
                 if let Some(slab) = own.slabs.get(first) {
-                    look(class, slab.units, *first, &slab.bitmap);
+                    look(class, slab.units, first, &slab.bitmap);
                 }
             }
         }
@@ -263,7 +262,7 @@ impl ClassSpans {
     fn insert(&mut self, class: Class, found: FoundSpan, bitmap: Bitmap) {
         let tail = class.first_from(found.tail);
         if bitmap.free() > 0 {
-            self.partial.insert(found.first);
+            self.partial.insert(found.first, ());
         }
         self.empty += usize::from(bitmap.is_empty());
         self.free += bitmap.free();
@@ -272,8 +271,8 @@ impl ClassSpans {
     }
 
     fn remove(&mut self, first: u64) -> Option<Slab> {
-        self.partial.remove(&first);
-        let slab = self.slabs.remove(&first)?;
+        self.partial.remove(first);
+        let slab = self.slabs.remove(first)?;
         self.free -= slab.bitmap.free();
         self.chunks -= slab.bitmap.chunks();
         Some(slab)
@@ -337,8 +336,9 @@ impl ClassSpans {
             return Ok(());
         }
         let is_empty =
-            |first: &u64| self.slabs.get(first).is_some_and(|slab| slab.bitmap.is_empty());
-        let empty: Vec<u64> = self.partial.iter().copied().filter(is_empty).collect();
+            |first: &u64| self.slabs.get(*first).is_some_and(|slab| slab.bitmap.is_empty());
+        let empty: Vec<u64> =
+            self.partial.iter().map(|(first, ())| first).filter(is_empty).collect();
         self.empty = 0;
         empty.into_iter().try_for_each(|first| match self.remove(first) {
             Some(slab) => self.give_span(media, pages, class, first, slab.units),
@@ -363,7 +363,7 @@ impl ClassSpans {
             return Ok(0);
         }
         let bytes = unmarked.free() as u64 * class.size();
-        let free = match self.slabs.get(&first) {
+        let free = match self.slabs.get(first) {
             None => unmarked,
             Some(given) => given.bitmap.with(&unmarked).ok_or(Error::Corrupt {
                 offset: first * UNIT,
@@ -390,8 +390,8 @@ impl ClassSpans {
         want: usize,
         out: &mut Vec<u64>,
     ) -> Result<usize> {
-        let Some(&first) = self.partial.first() else { return Ok(0) };
-        let Some(slab) = self.slabs.get_mut(&first) else { return Ok(0) };
+        let Some(first) = self.partial.first() else { return Ok(0) };
+        let Some(slab) = self.slabs.get_mut(first) else { return Ok(0) };
         let (was_empty, before) = (slab.bitmap.is_empty(), out.len());
         while out.len() < before + want
             && let Some(chunk) = slab.bitmap.lowest()
@@ -414,7 +414,7 @@ impl ClassSpans {
         self.free -= taken;
         self.empty -= usize::from(was_empty && taken > 0);
         if slab.bitmap.free() == 0 {
-            self.partial.remove(&first);
+            self.partial.remove(first);
         }
         Ok(taken)
     }
@@ -422,7 +422,7 @@ impl ClassSpans {
     /// The first unit of the span that has a chunk at `at`. Adds the span if this session has not met it yet.
     fn meet<M: Media>(&mut self, media: &M, pages: &Pages, class: Class, at: u64) -> Result<u64> {
         let unit = at / UNIT;
-        if let Some((&first, slab)) = self.slabs.range(..=unit).next_back()
+        if let Some((first, slab)) = self.slabs.at_most(unit)
             && unit < first + slab.units
         {
             return Ok(first);
@@ -439,7 +439,7 @@ impl ClassSpans {
     fn give<M: Media>(&mut self, media: &M, pages: &Pages, class: Class, at: u64) -> Result<()> {
         let damage = |what| Error::Corrupt { offset: at, what };
         let first = self.meet(media, pages, class, at)?;
-        let slab = self.slabs.get_mut(&first).ok_or(damage("a freed chunk without a span"))?;
+        let slab = self.slabs.get_mut(first).ok_or(damage("a freed chunk without a span"))?;
         let chunk = class.number(at - first * UNIT);
         let chunk = chunk.ok_or(damage("a freed chunk that starts nowhere"))?;
         if chunk >= slab.bitmap.chunks() {
@@ -453,7 +453,7 @@ impl ClassSpans {
         }
         self.free += 1;
         if slab.bitmap.free() == 1 {
-            self.partial.insert(first);
+            self.partial.insert(first, ());
         }
         if slab.bitmap.is_empty() {
             let units = slab.units;

@@ -1,7 +1,6 @@
 //! A set of chunks, with one bit for each.
 
-use std::collections::BTreeMap;
-
+use crate::numbered::Numbered;
 use crate::space::alloc::class::{Class, Room};
 use crate::space::layout::UNIT;
 
@@ -11,10 +10,34 @@ const WORDS: usize = 16;
 /// A set of chunks anywhere in the pool. The set takes at most 1/100 of the memory of its chunks.
 #[derive(Default)]
 pub(crate) struct ChunkSet {
-    /// By class, then by the number of the group: one bit for each place at which a chunk of the class can begin.
-    slabs: BTreeMap<(Class, u64), [u64; WORDS]>,
+    /// By class, then by the number of the group.
+    slabs: Numbered<Group>,
     /// Chunks with a span or pages of their own, and their bytes as requested.
-    alone: BTreeMap<u64, u64>,
+    alone: Numbered<u64>,
+}
+
+/// Neighbouring places at which a chunk of the class can begin: one bit for each.
+#[derive(Clone)]
+struct Group {
+    class: Class,
+    number: u64,
+    words: [u64; WORDS],
+}
+
+impl Group {
+    /// The chunks of the group, each with its bytes.
+    fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        let bits = (0..WORDS).flat_map(move |word| {
+            let is_set = move |bit: &u32| self.words[word] >> bit & 1 == 1;
+            (0..64).filter(is_set).map(move |bit| (word, bit))
+        });
+        bits.map(|(word, bit)| (at(self.class, self.number, word, bit), self.class.size()))
+    }
+}
+
+/// The number by which a group is found among those of all classes. Offsets have at most 48 bits.
+fn among_all(class: Class, group: u64) -> u64 {
+    (class.index() as u64) << 48 | group
 }
 
 /// The distance in bytes between places at which chunks of the class can begin: spans begin at units, and the chunks of
@@ -44,7 +67,8 @@ impl ChunkSet {
             return self.alone.insert(at, bytes).is_none();
         };
         let (group, word, bit) = place(class, at);
-        let words = self.slabs.entry((class, group)).or_default();
+        let fresh = || Group { class, number: group, words: [0; WORDS] };
+        let words = &mut self.slabs.get_or_insert_with(among_all(class, group), fresh).words;
         let is_new = words[word] & bit == 0;
         words[word] |= bit;
         is_new
@@ -54,19 +78,21 @@ impl ChunkSet {
     pub(crate) fn take(&mut self, count: usize) -> Vec<(u64, u64)> {
         let mut chunks = Vec::with_capacity(count);
         while chunks.len() < count {
-            if let Some(mut entry) = self.slabs.first_entry() {
-                let (class, group) = *entry.key();
-                let words = entry.get_mut();
+            if let Some(first) = self.slabs.first()
+                && let Some(Group { class, number, words }) = self.slabs.get_mut(first)
+            {
                 match words.iter().position(|&word| word != 0) {
                     Some(word) => {
                         let bit = words[word].trailing_zeros();
                         words[word] &= words[word] - 1;
-                        chunks.push((at(class, group, word, bit), class.size()));
+                        chunks.push((at(*class, *number, word, bit), class.size()));
                     }
-                    None => _ = entry.remove(),
+                    None => _ = self.slabs.remove(first),
                 }
-            } else if let Some(chunk) = self.alone.pop_first() {
-                chunks.push(chunk);
+            } else if let Some(at) = self.alone.first()
+                && let Some(bytes) = self.alone.remove(at)
+            {
+                chunks.push((at, bytes));
             } else {
                 break;
             }
@@ -76,16 +102,8 @@ impl ChunkSet {
 
     /// All chunks, each with its bytes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
-        let in_group = |(&(class, group), words): (&(Class, u64), &[u64; WORDS])| {
-            let words = *words;
-            let bits = (0..WORDS).flat_map(move |word| {
-                let is_set = move |bit: &u32| words[word] >> bit & 1 == 1;
-                (0..64).filter(is_set).map(move |bit| (word, bit))
-            });
-            bits.map(move |(word, bit)| (at(class, group, word, bit), class.size()))
-        };
-        let alone = self.alone.iter().map(|(&at, &bytes)| (at, bytes));
-        self.slabs.iter().flat_map(in_group).chain(alone)
+        let alone = self.alone.iter().map(|(at, &bytes)| (at, bytes));
+        self.slabs.iter().flat_map(|(_, group)| group.iter()).chain(alone)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -1,9 +1,10 @@
 //! The registry of maps: how an open reads it from the directory, and how entries change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::media::{Mark, Media, Ordering, Span};
+use crate::numbered::Numbers;
 use crate::runtime::epoch::before_reuse;
 use crate::space::alloc::allocator::Allocator;
 use crate::space::alloc::page::table::SpanKind;
@@ -32,7 +33,7 @@ pub(crate) struct Directory<M> {
 pub(crate) struct Registry<M> {
     pub(crate) maps: BTreeMap<String, Arc<MapState>>,
     /// Entries that can be used again.
-    pub(crate) free: BTreeSet<u64>,
+    pub(crate) free: Numbers,
     /// The first entry that was never used, and the end of its block.
     pub(crate) next: u64,
     pub(crate) end: u64,
@@ -63,14 +64,14 @@ impl<M: Media> Directory<M> {
     pub(crate) fn load(media: &M, session: Session, pages: &Pages) -> Result<Self> {
         let mut registry = Registry {
             maps: BTreeMap::new(),
-            free: BTreeSet::new(),
+            free: Numbers::default(),
             next: 0,
             end: 0,
             link: 0,
             drops: Drops::default(),
         };
         let mut block = Block::FIRST;
-        let mut seen = BTreeSet::new();
+        let mut seen = Numbers::default();
         loop {
             registry.load_block(media, session, block)?;
             let link = word(media, block.link)?;
@@ -91,7 +92,7 @@ impl<M: Media> Directory<M> {
             if !is_one {
                 return damage("a directory that goes on in a span of another kind");
             }
-            if !seen.insert(at) {
+            if seen.insert(at, ()).is_some() {
                 return damage("a directory that leads back into itself");
             }
             if registry.next != registry.end {
@@ -118,8 +119,8 @@ fn may_be_volatile(session: Session) -> bool {
 }
 
 /// The offsets of the further spans of the directory of an open pool.
-pub(crate) fn directory_spans<M: Media>(media: &M) -> Result<BTreeSet<u64>> {
-    let mut spans = BTreeSet::new();
+pub(crate) fn directory_spans<M: Media>(media: &M) -> Result<Numbers> {
+    let mut spans = Numbers::default();
     let mut link = DIRECTORY_NEXT;
     loop {
         // Acquire: pairs with the Release of the thread that appended the span.
@@ -127,7 +128,7 @@ pub(crate) fn directory_spans<M: Media>(media: &M) -> Result<BTreeSet<u64>> {
         if at == 0 {
             return Ok(spans);
         }
-        if !at.is_multiple_of(UNIT) || !spans.insert(at) {
+        if !at.is_multiple_of(UNIT) || spans.insert(at, ()).is_some() {
             let what = "a directory that leads back into itself";
             return Err(Error::Corrupt { offset: link, what });
         }
@@ -155,14 +156,14 @@ impl<M: Media> Registry<M> {
                 entry.flush(STATE, ROOT + 1);
             }
             match state {
-                FREE => _ = self.free.insert(self.next),
+                FREE => _ = self.free.insert(self.next, ()),
                 LIVE | RENAMED => self.load_map(entry, state, session)?,
                 DROPPING => {
                     if !session.read_only {
                         // The next stores to the entry follow in the same line.
                         set_state(entry, FREE);
                     }
-                    self.free.insert(self.next);
+                    self.free.insert(self.next, ());
                 }
                 _ => return corrupt(entry, "a directory entry in an unknown state"),
             }
@@ -222,13 +223,13 @@ impl<M: Media> Registry<M> {
         // Before LIVE, which another thread may store there next: pairs with that thread's drain. (For an open,
         // DROPPING and FREE are the same.)
         media.drain();
-        self.free.insert(entry);
+        self.free.insert(entry, ());
         Ok(())
     }
 
     /// Returns an entry that can be used.
     pub(crate) fn vacant(&mut self, media: &M, allocator: &Allocator) -> Result<u64> {
-        if let Some(&entry) = self.free.first() {
+        if let Some(entry) = self.free.first() {
             return Ok(entry);
         }
         if self.next == self.end {

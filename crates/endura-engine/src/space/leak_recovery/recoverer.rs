@@ -196,7 +196,7 @@ impl<M: Media> LeakRecoverer<M> {
     fn keep_directory(&self, marks: &Marks, shut_by: u64) -> Result<()> {
         let _guard = self.space.enter(Mode::Reader, shut_by)?;
         let spans = directory_spans(&self.space.media)?;
-        spans.into_iter().for_each(|at| marks.keep_directory(at));
+        spans.iter().for_each(|(at, ())| marks.keep_directory(at));
         Ok(())
     }
 

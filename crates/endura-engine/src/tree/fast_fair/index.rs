@@ -122,7 +122,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
         self.open.space().with_room(|| {
-            self.write(None, key, None, &mut |old| {
+            self.write_dyn(key, None, &mut |old| {
                 let change = decide(old);
                 (!self.open.space().is_elsewhere()).then_some(change)
             })
@@ -179,10 +179,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
 
     fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
         let choice = || map_ends::is_end(self, smallest, |end| end == entry);
-        pops::pop_number(&self.open, smallest, entry, choice, |turn, takes_out| {
-            let decide =
-                &mut |old| Some(if takes_out(old) { Change::Remove } else { Change::Keep });
-            self.write(None, entry.0, Some(turn), decide).map(drop)
+        pops::pop_number(&self.open, smallest, entry, &choice, &|turn, takes_out| {
+            self.write_dyn(entry.0, Some(turn), &mut |old| {
+                Some(if takes_out(old) { Change::Remove } else { Change::Keep })
+            })
+            .map(drop)
         })
     }
 

@@ -11,7 +11,7 @@ use crate::tree::fast_fair::path::root::Root;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, DEAD};
 use crate::tree::fast_fair_bytes::nodes::texts::Texts;
 use crate::tree::fast_fair_bytes::nodes::whole::Init;
-use crate::tree::key_word::{KeyWord, Seven};
+use crate::tree::key_word::{KeyWord, Seven, parameters};
 use crate::tree::records::fresh::Fresh;
 use crate::tree::wrong_kind::wrong_kind;
 use crate::types::Types;
@@ -53,7 +53,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K> Clone for Tree<M, INNER
 
 impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER, LEAF, K> {
     /// The node sizes, and that keys are byte strings, as the directory records them.
-    pub(crate) const PARAMETERS: u64 = 1 << 33 | (INNER as u64) << 16 | LEAF as u64;
+    pub(crate) const PARAMETERS: u64 = parameters::<K>((INNER as u64) << 16 | LEAF as u64);
 
     /// Opens the map `name` of a pool; creates it if there is none.
     ///

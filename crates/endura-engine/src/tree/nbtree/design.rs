@@ -3,8 +3,19 @@
 //! The paper measures its tree with leaves of one layer, and with locks for writers and for readers (figures 6 and 8).
 //! Such trees are not for users; the benchmark crate has them as further designs.
 
-/// The techniques of the paper that a tree uses. [`TwoLayers`] uses all of them.
+use std::marker::PhantomData;
+
+use crate::tree::key_word::{KeyWord, Seven};
+use crate::tree::nbtree::keys::form::KeyForm;
+use crate::tree::nbtree::keys::numbers::NumberKeys;
+use crate::tree::nbtree::keys::strings::ByteKeys;
+
+/// The keys of a tree, and the techniques of the paper that it uses. [`TwoLayers`] uses all of them.
 pub trait Design: Send + Sync + 'static {
+    /// What the keys are.
+    #[expect(private_bounds, reason = "this module has all sorts of keys")]
+    type Keys: KeyForm;
+
     /// Whether a search uses the fingerprints in DRAM to select slots. Otherwise it reads every claimed slot in the
     /// pool, or every slot if the claims are no longer known.
     const HAS_TAGS: bool = true;
@@ -25,6 +36,22 @@ pub trait Design: Send + Sync + 'static {
 pub struct TwoLayers;
 
 impl Design for TwoLayers {
+    type Keys = NumberKeys;
+    type Held = ();
+
+    #[inline(always)]
+    fn before_read(_: u32) {}
+
+    #[inline(always)]
+    fn before_write(_: u32) {}
+}
+
+/// The complete tree, as [`TwoLayers`], for keys and values of any length. `K` says how many bytes of a key a slot has.
+#[derive(Debug, Clone, Copy)]
+pub struct Strings<K = Seven>(PhantomData<K>);
+
+impl<K: KeyWord> Design for Strings<K> {
+    type Keys = ByteKeys<K>;
     type Held = ();
 
     #[inline(always)]

@@ -15,25 +15,24 @@
 //!
 //! A look at a block is repeated only if the slots of the block have changed.
 
-use std::ops::Range;
-
 use crate::Result;
 use crate::media::Media;
 use crate::space::{Guard, MapState, Space};
 use crate::tree::ends::{Leaves, Look as Seen, Trust};
 
-use crate::tree::nbtree::blocks::block::{Block, State};
-use crate::tree::nbtree::blocks::key::{Local, join, split};
+use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::{Extent, KeyForm};
+use crate::tree::nbtree::keys::key::Local;
+use crate::tree::nbtree::keys::word::State;
 use crate::tree::nbtree::metadata::links::Top;
-use crate::tree::nbtree::read::lookup::CurrentLeaf;
-use crate::tree::nbtree::read::scan::beyond;
+use crate::tree::nbtree::read::lookup::{CurrentLeaf, Fence, Sought};
 use crate::tree::nbtree::tree::Tree;
 
 /// The result of a look at the slots of a block.
 #[derive(Clone, Copy)]
 struct Look {
-    /// The slot and the key of the nearest entry.
+    /// The slot and the image of the nearest entry.
     nearest: Option<(usize, Local)>,
     /// Slots that may still become entries, one bit each.
     undecided: u64,
@@ -41,30 +40,51 @@ struct Look {
 }
 
 impl Look {
-    /// Looks for the entry nearest to `key` in the direction `UP`, in a leaf with these `keys`.
-    fn at<const UP: bool, M: Media, const W: usize>(
-        block: &Block<'_, M, W>,
-        keys: Range<Local>,
-        key: Local,
-    ) -> Self {
+    /// Looks for the entry nearest to `key` in the direction `UP`, in a leaf of this extent.
+    fn at<const UP: bool, M: Media, const W: usize, K: KeyForm>(
+        block: &Block<'_, M, W, K>,
+        extent: Extent,
+        key: K::Sought<'_>,
+    ) -> Result<Self> {
         let mut look = Self { nearest: None, undecided: 0, dead: 0 };
-        let comes_before = |a: Local, b: Local| if UP { a < b } else { a > b };
-        for slot in 0..Block::<M, W>::SLOTS {
+        let images = K::images(extent);
+        for slot in Block::<M, W, K>::FIRST..Block::<M, W, K>::SLOTS {
             match block.word(slot).state() {
                 State::Empty | State::Pending(_) => look.undecided |= 1 << slot,
                 State::Dead => look.dead |= 1 << slot,
                 State::Killed => {}
-                // No search finds a key outside of `keys`.
-                State::Live(found) if !keys.contains(&found) => {}
+                // No search finds such a key.
+                State::Live(found) if !images.contains(&found) => {}
                 State::Live(found) => {
-                    let is_nearest = look.nearest.is_none_or(|(_, best)| comes_before(found, best));
-                    if is_nearest && !comes_before(found, key) {
+                    if look.is_nearer::<UP, M, W, K>(block, (slot, found))?
+                        && K::is_ahead::<M, UP>(
+                            block.media(),
+                            extent,
+                            (found, || block.value(slot)),
+                            key,
+                        )?
+                    {
                         look.nearest = Some((slot, found));
                     }
                 }
             }
         }
-        look
+        Ok(look)
+    }
+
+    /// Whether an entry comes before the nearest one so far, in the direction `UP`.
+    fn is_nearer<const UP: bool, M: Media, const W: usize, K: KeyForm>(
+        &self,
+        block: &Block<'_, M, W, K>,
+        (slot, image): (usize, Local),
+    ) -> Result<bool> {
+        let Some((best_slot, best)) = self.nearest else { return Ok(true) };
+        let mut order = image.cmp(&best);
+        if K::TIES && order.is_eq() {
+            // The values are loaded after the words said LIVE, so that the pin protects their records.
+            order = K::compare(block.media(), [slot, best_slot].map(|slot| block.value(slot)))?;
+        }
+        Ok(if UP { order.is_lt() } else { order.is_gt() })
     }
 
     /// Whether no entry nearer than the result of the earlier look existed at any moment since.
@@ -73,13 +93,18 @@ impl Look {
     }
 }
 
-/// A leaf, and the key from which on the look examined it.
-pub(crate) struct Passed {
+/// A leaf, and the fence from which on, or below which, the look examined it.
+pub(crate) struct Passed<F> {
     partition: usize,
-    key: Local,
+    fence: F,
     leaf: u32,
     block: u64,
     look: Look,
+}
+
+/// The first key of a look.
+fn start<K: KeyForm, const UP: bool>(fence: &K::Fence) -> K::Sought<'_> {
+    if UP { K::at(fence) } else { K::below(fence) }
 }
 
 impl<M, const W: usize, const FANOUT: usize, D, const UP: bool> Leaves<UP> for Tree<M, W, FANOUT, D>
@@ -88,12 +113,16 @@ where
     D: Design,
 {
     type Medium = M;
-    type Leaf = Passed;
-    type Key = u64;
-    type Entry = (u64, u64);
+    type Leaf = Passed<Fence<D>>;
+    /// A partition, and the fence at which the look begins, or below which.
+    type Key = (usize, Fence<D>);
+    type Entry = <D::Keys as KeyForm>::Entry;
 
-    fn begin() -> u64 {
-        if UP { 0 } else { u64::MAX }
+    fn begin() -> (usize, Fence<D>) {
+        match UP {
+            true => (0, D::Keys::first()),
+            false => (D::Keys::PARTITIONS - 1, D::Keys::end()),
+        }
     }
 
     fn pin(&self, trust: Trust) -> Result<Guard<'_, M>> {
@@ -112,81 +141,109 @@ where
         self.open.map()
     }
 
-    fn is_prepared(&self, &key: &u64) -> bool {
-        self.meta.roots[split(key).0].load() != Top::NONE
+    fn is_prepared(&self, &(partition, _): &(usize, Fence<D>)) -> bool {
+        self.meta.roots[partition].load() != Top::NONE
     }
 
-    fn prepare(&self, &key: &u64) -> Result<()> {
-        self.prepare(split(key).0)
+    fn prepare(&self, &(partition, _): &(usize, Fence<D>)) -> Result<()> {
+        self.prepare(partition)
     }
 
     fn look(
         &self,
         guard: &Guard<'_, M>,
-        key: u64,
+        (partition, fence): (usize, Fence<D>),
         trust: Trust,
-    ) -> Result<Seen<Passed, u64, (u64, u64)>> {
-        let (partition, local) = split(key);
-        let place = self.place_to_read(guard, partition, local)?;
+    ) -> Result<Seen<Self::Leaf, Self::Key, Self::Entry>> {
+        let key = start::<D::Keys, UP>(&fence);
+        let place = self.place_to_read(guard, partition, key)?;
         if trust == Trust::Quiet {
-            self.decide_inserts(guard, partition, &place);
+            self.decide_inserts(guard, partition, &place)?;
         }
-        let (look, entry) = look_for_end::<UP, M, W, D>(guard, &place, local);
+        let (look, entry) = look_for_end::<UP, M, W, D>(guard, &place, key)?;
+        let beyond = beyond::<D::Keys, UP>(partition, place.fences()?);
         let (leaf, block) = (place.number, place.block.offset());
-        let leaf = Passed { partition, key: local, leaf, block, look };
-        Ok(Seen {
-            entry: entry.map(|(key, value)| (join(partition, key), value)),
-            beyond: beyond::<UP>(partition, place.leaf.low(), place.leaf.high()),
-            leaf,
-            is_quiet: true,
-        })
+        let entry = entry.map(|entry| D::Keys::entry_of(partition, entry));
+        let leaf = Passed { partition, fence, leaf, block, look };
+        Ok(Seen { entry, beyond, leaf, is_quiet: true })
     }
 
-    fn was_empty(&self, passed: &Passed) -> bool {
-        let &Passed { partition, key, leaf: number, block, look } = passed;
+    fn was_empty(&self, passed: &Self::Leaf) -> bool {
+        let &Passed { partition, ref fence, leaf: number, block, look } = passed;
+        let key = start::<D::Keys, UP>(fence);
         let media = self.open.space().media();
         let (Some(leaf), Some(block)) =
-            (self.meta.leaves.get_made(number), Block::<M, W>::within(media, block))
+            (self.meta.leaves.get_made(number), Block::<M, W, D::Keys>::within(media, block))
         else {
             return false;
         };
-        let keys = leaf.low()..leaf.high();
-        let agrees = Look::at::<UP, M, W>(&block, keys, key).agrees_with(&look);
+        let again = Look::at::<UP, M, W, D::Keys>(&block, leaf.extent(), key);
+        let agrees = again.is_ok_and(|again| again.agrees_with(&look));
         // The successor is read after the slots (Acquire): a leaf that has no successor now had none when the slots
         // were read.
         let is_current = || {
             leaf.successor() == 0
-                || self.meta.descend(self.meta.roots[partition].load(), key) == number
+                || self.meta.descend(media, self.meta.roots[partition].load(), key) == number
         };
         agrees && is_current()
     }
 
     /// A search finds every key between a leaf's bounds, and the look considers no other keys. But if two slots have
-    /// the same key, a search may find the other slot.
-    fn is_lost(&self, passed: &Passed, (key, _): (u64, u64)) -> Result<bool> {
-        let block = Block::<M, W>::at(self.open.space().media(), passed.block)?;
-        let (_, key) = split(key);
-        let has_key = |slot: usize| block.word(slot).live_key() == Some(key);
-        let twice = (0..Block::<M, W>::SLOTS).filter(|&slot| has_key(slot)).nth(1);
-        // A slot that was LIVE at the look and is LIVE now was also LIVE when the other slot was read: both were
-        // entries at once.
-        Ok(twice.is_some() && passed.look.nearest.is_some_and(|(slot, _)| has_key(slot)))
+    /// the same key, a search may find the other slot; and it finds no byte string under another fingerprint.
+    fn is_lost(&self, passed: &Self::Leaf, _: Self::Entry) -> Result<bool> {
+        let Some((slot, image)) = passed.look.nearest else { return Ok(false) };
+        let guard = self.open.pin()?;
+        let block = Block::<M, W, D::Keys>::at(guard.media(), passed.block)?;
+        if !D::Keys::TIES {
+            let has_key = |slot: usize| block.word(slot).live_key() == Some(image);
+            let all = 0..Block::<M, W, D::Keys>::SLOTS;
+            let twice = all.filter(|&slot| has_key(slot)).nth(1);
+            // A slot that was LIVE at the look and is LIVE now was also LIVE when the other slot was read: both were
+            // entries at once.
+            return Ok(twice.is_some() && has_key(slot));
+        }
+        let mut buffer = Vec::new();
+        let entry = (image, block.value(slot));
+        let key = D::Keys::key_of(guard.media(), entry, &mut buffer)?;
+        let found = self.place_to_read(&guard, passed.partition, key)?;
+        if found.block.offset() == passed.block && found.probe(key)? == Some(slot) {
+            return Ok(false);
+        }
+        // A leaf that has no successor now was current during the search, and a slot that is LIVE now was LIVE.
+        let is_live = block.word(slot).live_key() == Some(image);
+        Ok(is_live && self.meta.leaves.get(passed.leaf).successor() == 0)
     }
 }
+
+/// The partition and the fence at which a look goes on behind a leaf with these fences.
+fn beyond<K: KeyForm, const UP: bool>(
+    partition: usize,
+    [low, high]: [K::Fence; 2],
+) -> Option<(usize, K::Fence)> {
+    match UP {
+        true if high < K::end() => Some((partition, high)),
+        true => (partition + 1 < K::PARTITIONS).then(|| (partition + 1, K::first())),
+        false if low > K::first() => Some((partition, low)),
+        false => partition.checked_sub(1).map(|before| (before, K::end())),
+    }
+}
+
+/// An image and a value.
+type Entry = (Local, u64);
 
 /// The entry nearest to `key` in a leaf, at one moment, and the last look at it.
 fn look_for_end<const UP: bool, M: Media, const W: usize, D: Design>(
     guard: &Guard<'_, M>,
     place: &CurrentLeaf<'_, '_, M, W, D>,
-    key: Local,
-) -> (Look, Option<(Local, u64)>) {
+    key: Sought<'_, D>,
+) -> Result<(Look, Option<Entry>)> {
     let block = &place.block;
-    let look_again = || Look::at::<UP, M, W>(block, place.leaf.low()..place.leaf.high(), key);
-    let mut look = look_again();
+    let look_again = || Look::at::<UP, M, W, D::Keys>(block, place.leaf.extent(), key);
+    let mut look = look_again()?;
     let mut entry = None;
     while let Some((slot, found)) = look.nearest {
         let value = block.value(slot);
-        let again = look_again();
+        let again = look_again()?;
         let agrees = again.agrees_with(&look);
         look = again;
         if agrees {
@@ -198,5 +255,5 @@ fn look_for_end<const UP: bool, M: Media, const W: usize, D: Design>(
         // The result rests on every slot.
         block.help_flush();
     }
-    (look, entry)
+    Ok((look, entry))
 }

@@ -12,14 +12,17 @@ use crate::tree::{Change, Index, Len, TreeCheck};
 use crate::types::Types;
 use crate::{Error, Result};
 
-use crate::tree::nbtree::blocks::key::split;
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::key::split;
+use crate::tree::nbtree::keys::numbers::NumberKeys;
 use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::read::scan::Cursor;
 use crate::tree::nbtree::tree::Tree;
 use crate::tree::nbtree::upkeep::check::check_tree;
 
-impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design<Keys = NumberKeys>>
+    Tree<M, W, FANOUT, D>
+{
     /// Checks all blocks, and passes the offset and the bytes of each block to `visit`. Exact only while no thread
     /// writes ([`Space::quiesce`](crate::space::Space::quiesce)). O(n).
     ///
@@ -32,7 +35,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize, D: Design> NumberTree
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design<Keys = NumberKeys>> NumberTree
     for Tree<M, W, FANOUT, D>
 {
     type Medium = M;
@@ -76,7 +79,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> NumberTree
         turn: Option<&Turn<'_>>,
         decide: &mut dyn FnMut(Option<u64>) -> Change,
     ) -> Result<Option<Option<u64>>> {
-        self.write_within(guard, key, turn, &mut |old| Some(decide(old)))
+        self.write_within(guard, split(key), turn, &mut |old| Some(decide(old)))
     }
 
     #[inline(always)]
@@ -101,7 +104,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> NumberTree
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M, W, FANOUT, D> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design<Keys = NumberKeys>> Index
+    for Tree<M, W, FANOUT, D>
+{
     type Cursor = Cursor;
 
     fn noted(&self, error: Error) -> Error {
@@ -128,7 +133,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
         self.open.space().with_room(|| {
-            self.write(key, None, &mut |old| {
+            self.write_dyn(split(key), None, &mut |old| {
                 let change = decide(old);
                 (!self.open.space().is_elsewhere()).then_some(change)
             })
@@ -141,7 +146,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
         key: u64,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
-        self.open.space().with_room(|| self.write(key, None, &mut |old| Some(decide(old))))
+        self.open.space().with_room(|| self.write(split(key), None, &mut |old| Some(decide(old))))
     }
 
     #[inline(always)]
@@ -179,10 +184,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
 
     fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
         let choice = || map_ends::is_end(self, smallest, |end| end == entry);
-        pops::pop_number(&self.open, smallest, entry, choice, |turn, takes_out| {
-            let decide =
-                &mut |old| Some(if takes_out(old) { Change::Remove } else { Change::Keep });
-            self.write(entry.0, Some(turn), decide).map(drop)
+        pops::pop_number(&self.open, smallest, entry, &choice, &|turn, takes_out| {
+            self.write_dyn(split(entry.0), Some(turn), &mut |old| {
+                Some(if takes_out(old) { Change::Remove } else { Change::Keep })
+            })
+            .map(drop)
         })
     }
 

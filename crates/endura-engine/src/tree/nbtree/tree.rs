@@ -13,8 +13,10 @@ use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::chunks::RESERVE;
-use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, join};
 use crate::tree::nbtree::design::{Design, TwoLayers};
+use crate::tree::nbtree::keys::form::KeyForm;
+use crate::tree::nbtree::keys::key::PARTITIONS;
+use crate::tree::nbtree::keys::numbers::NumberKeys;
 use crate::tree::nbtree::metadata::body::ROOM;
 use crate::tree::nbtree::metadata::shared::Metadata;
 
@@ -48,13 +50,13 @@ pub(crate) fn head(map: &MapState, partition: usize) -> u64 {
 /// assert_eq!(tree.get(7)?, Some(1));
 /// # Ok::<(), endura_engine::Error>(())
 /// ```
-pub struct Tree<M: Media, const W: usize, const FANOUT: usize, D = TwoLayers> {
+pub struct Tree<M: Media, const W: usize, const FANOUT: usize, D: Design = TwoLayers> {
     pub(crate) open: OpenMap<M>,
-    pub(crate) meta: Arc<Metadata>,
+    pub(crate) meta: Arc<Metadata<D::Keys>>,
     pub(crate) design: PhantomData<D>,
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize, D> Clone for Tree<M, W, FANOUT, D> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Clone for Tree<M, W, FANOUT, D> {
     fn clone(&self) -> Self {
         Self { open: self.open.clone(), meta: Arc::clone(&self.meta), design: PhantomData }
     }
@@ -78,13 +80,13 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    const FITS: () = assert!(FANOUT >= 4 && FANOUT <= ROOM);
-
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design<Keys = NumberKeys>>
+    Tree<M, W, FANOUT, D>
+{
     /// The block size, as the directory records it.
     pub(crate) const PARAMETERS: u64 = W as u64;
 
-    /// As [`open`](Tree::open), for any [`Design`]. All handles of one map must have the same design.
+    /// As [`open`](Tree::open), for any [`Design`] with numbers. All handles of one map must have the same design.
     ///
     /// # Errors
     ///
@@ -103,7 +105,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         types: &Types,
         values: Values,
     ) -> Result<Arc<MapState>> {
-        space.open_typed_map(name, KIND, values.parameters(Self::PARAMETERS), types, Self::create)
+        Self::find_or_create_as(space, name, types, values.parameters(Self::PARAMETERS))
     }
 
     /// Opens the tree of an open map with values of this sort.
@@ -112,12 +114,36 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         map: Arc<MapState>,
         values: Values,
     ) -> Result<Self> {
+        Self::over_as(space, map, values.parameters(Self::PARAMETERS))
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    const FITS: () = assert!(FANOUT >= 4 && FANOUT <= ROOM);
+
+    /// Finds the map `name`, of any kind. If there is none, creates it with these types, and with these parameters in the
+    /// directory.
+    pub(crate) fn find_or_create_as(
+        space: &Arc<Space<M>>,
+        name: &str,
+        types: &Types,
+        parameters: u64,
+    ) -> Result<Arc<MapState>> {
+        space.open_typed_map(name, KIND, parameters, types, Self::create)
+    }
+
+    /// Opens the tree of an open map with these parameters.
+    pub(crate) fn over_as(
+        space: &Arc<Space<M>>,
+        map: Arc<MapState>,
+        parameters: u64,
+    ) -> Result<Self> {
         let () = Self::FITS;
         if !has_pair_exchange() {
             let what = "an NBTree without `cmpxchg16b`: use a FAST & FAIR map on this processor";
             return Err(Error::Unsupported { what });
         }
-        if map.kind() != KIND || map.parameters() != values.parameters(Self::PARAMETERS) {
+        if map.kind() != KIND || map.parameters() != parameters {
             return Err(wrong_kind(&map, Kind::NbTree));
         }
         let meta = map
@@ -131,27 +157,32 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// the call fails, no chunk stays allocated.
     fn create(guard: &Guard<'_, M>, entry: u64) -> Result<u64> {
         let mut blocks = [0; PARTITIONS + RESERVE];
-        for i in 0..blocks.len() {
-            match guard.alloc(Block::<M, W>::BYTES) {
-                Ok(at) => blocks[i] = at,
+        let (of_partitions, of_reserve) = (D::Keys::PARTITIONS, PARTITIONS..PARTITIONS + RESERVE);
+        let mut taken = Vec::with_capacity(blocks.len());
+        for i in (0..of_partitions).chain(of_reserve) {
+            match guard.alloc(Block::<M, W, D::Keys>::BYTES) {
+                Ok(at) => taken.push(at),
                 Err(error) => {
-                    let taken = blocks[..i].iter();
-                    taken.for_each(|&at| guard.discard(at, Block::<M, W>::BYTES));
+                    let taken = taken.into_iter();
+                    taken.for_each(|at| guard.discard(at, Block::<M, W, D::Keys>::BYTES));
                     return Err(error);
                 }
             }
+            blocks[i] = taken[taken.len() - 1];
         }
         let words = Region::new(guard.media(), MapState::spare_of(entry), blocks.len())?;
         for (i, &at) in blocks.iter().enumerate() {
-            if i < PARTITIONS {
-                let block = Block::<M, W>::at(guard.media(), at)?;
-                block.initialise(join(i, Local(0)), 0, &[]);
+            if i < of_partitions {
+                let fences = (&D::Keys::first(), &D::Keys::end());
+                let header = D::Keys::header(guard.media(), i, fences, 0)?;
+                let block = Block::<M, W, D::Keys>::at(guard.media(), at)?;
+                block.initialise(&header, 0, &[]);
             }
             // The store is Relaxed: a thread that finds the map sees LIVE, which the caller stores, or waits for the
             // caller's lock.
             words.store(i, at, Ordering::Relaxed);
         }
-        Ok(PARTITIONS as u64)
+        Ok(of_partitions as u64)
     }
 
     pub(crate) fn head(&self, partition: usize) -> u64 {

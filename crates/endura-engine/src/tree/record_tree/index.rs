@@ -214,9 +214,9 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
         let number = number_of_key(key)?;
         pops::pop(
             self.open_map(),
-            |turn| turn.announce_number(smallest, number),
-            || self.tree.is_end(smallest, number),
-            |turn, decide| {
+            &|turn| turn.announce_number(smallest, number),
+            &|| self.tree.is_end(smallest, number),
+            &|turn, decide| {
                 let mut is_taken = false;
                 // A decision is valid for this record only. The turn may have ended because another operation removed
                 // the record: then no other record in its place may be removed.

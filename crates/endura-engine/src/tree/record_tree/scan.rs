@@ -155,6 +155,18 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         Ok(())
     }
 
+    /// Does what [`scan`](Self::scan) does. It is compiled once for all closures, which see few entries in a call, or need
+    /// not be fast.
+    #[inline(never)]
+    pub(crate) fn scan_dyn<const UP: bool>(
+        &self,
+        cursor: &mut Cursor<T::Cursor>,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        visitor: &mut dyn FnMut(&Record<'_, M>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan::<UP>(cursor, bounds, &mut |record: &Record<'_, M>| visitor(record))
+    }
+
     /// Does what [`scan`](Self::scan) does, with a copy of each entry, for a closure of the user.
     pub(crate) fn copy<const UP: bool>(
         &self,
@@ -261,7 +273,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
             return Ok(is_within);
         }
         let mut is_there = false;
-        self.scan::<UP>(cursor, bounds, &mut |record: &Record<'_, M>| {
+        self.scan_dyn::<UP>(cursor, bounds, &mut |record| {
             record.copy_to(with_value, entry);
             is_there = true;
             ControlFlow::Break(())

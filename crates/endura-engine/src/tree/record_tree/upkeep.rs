@@ -43,7 +43,7 @@ impl<M: Media, T: NumberTree<Medium = M>> RecordTree<T> {
         let (tree, mut cursor) = (self.clone(), Cursor::default());
         let all = (Bound::Unbounded, Bound::Unbounded);
         Box::new(RecordWalk::new(self.open_map(), move |visit| {
-            tree.scan::<true>(&mut cursor, all, &mut |record: &Record<'_, _>| visit(record))
+            tree.scan_dyn::<true>(&mut cursor, all, visit)
         }))
     }
 }

@@ -10,11 +10,13 @@ pub(crate) struct Fresh<'g, M: Media> {
     /// The first chunk is kept apart from the others, because most operations allocate only one.
     first: Option<(u64, u64)>,
     others: Vec<(u64, u64)>,
+    /// Whether other threads may be reading the chunks.
+    are_seen: bool,
 }
 
 impl<'g, M: Media> Fresh<'g, M> {
     pub(crate) fn new(guard: &'g Guard<'g, M>) -> Self {
-        Self { guard, first: None, others: Vec::new() }
+        Self { guard, first: None, others: Vec::new(), are_seen: false }
     }
 
     /// Allocates one more chunk.
@@ -27,8 +29,15 @@ impl<'g, M: Media> Fresh<'g, M> {
         Ok(at)
     }
 
+    /// Other threads may read the chunks from here on, though they are not linked: if they never will be, they are
+    /// retired, and not reused at once.
+    pub(crate) fn seen(&mut self) {
+        self.are_seen = true;
+    }
+
     /// Forgets all chunks, because they are linked now.
     pub(crate) fn linked(&mut self) {
+        self.are_seen = false;
         self.first = None;
         self.others.clear();
     }
@@ -37,7 +46,12 @@ impl<'g, M: Media> Fresh<'g, M> {
     #[cold]
     pub(crate) fn give_back(&mut self) {
         self.keep_first();
-        self.first.take().into_iter().for_each(|(at, bytes)| self.guard.discard(at, bytes));
+        let free = |(at, bytes)| match self.are_seen {
+            true => self.guard.retire(at, bytes),
+            false => self.guard.discard(at, bytes),
+        };
+        self.first.take().into_iter().for_each(free);
+        self.are_seen = false;
     }
 
     /// Frees all chunks except the first.

@@ -29,6 +29,10 @@ pub(crate) trait Linking {
     /// Where a search has ended, for the change that follows it in the same pin.
     type Place: Copy;
 
+    /// Whether other threads may read the record of an insert before it is decided whether the tree leads to it. Then it is
+    /// durable before [`try_link`](Self::try_link), as every record; and if it is not linked, it is retired.
+    const RIVALS_READ_RECORDS: bool = false;
+
     fn open_map(&self) -> &OpenMap<Self::Medium>;
 
     /// Checks a key, and does outside of pins what may take long before the first operation on it.
@@ -215,6 +219,9 @@ fn link<'g, T: Linking>(
     // no mutant of roart: it writes without this function.
     guard.media().fence();
     guard.media().mark(Mark::Step("write.record"));
+    if T::RIVALS_READ_RECORDS && old.is_none() {
+        fresh.seen();
+    }
     let attempt = exchange(tree, guard, key, old, Change::Put(new), None)?;
     if matches!(attempt, Attempt::Done) {
         fresh.linked();

@@ -1,10 +1,11 @@
 //! A walk over all records of a tree for a leak recovery, while other threads change the tree.
 
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 
 use crate::media::Media;
 use crate::space::{Guard, LeakWalk, OpenMap};
 use crate::tree::records::record::Record;
+use crate::tree::records::scan::scan::{Cursor, Walked, scan};
 use crate::{Error, Result};
 
 /// Shows records until it is told to stop.
@@ -26,6 +27,28 @@ impl<M: Media, S: FnMut(Visitor<'_, M>) -> Result<()> + Send> RecordWalk<M, S> {
     pub(crate) fn new(open: &OpenMap<M>, scan: S) -> Self {
         Self { open: open.clone(), scan }
     }
+}
+
+/// A walk over all records of a tree with a [walk](Walked). Each step goes on behind the last key shown.
+pub(crate) fn walk_over_records<T>(tree: &T) -> Box<dyn LeakWalk<T::Medium>>
+where
+    T: Walked + Clone + Send,
+{
+    let (tree, mut cursor, mut last) = (tree.clone(), Cursor::default(), None::<Vec<u8>>);
+    let open = tree.open_map().clone();
+    Box::new(RecordWalk::new(&open, move |visit| {
+        let mut shown = last.clone();
+        let first = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let scanned =
+            scan::<_, true>(&tree, &mut cursor, first, &mut |record: &Record<'_, T::Medium>| {
+                let key = shown.get_or_insert_default();
+                key.clear();
+                record.copy_key(key);
+                visit(record)
+            });
+        last = shown;
+        scanned
+    }))
 }
 
 impl<M: Media, S: FnMut(Visitor<'_, M>) -> Result<()> + Send> LeakWalk<M> for RecordWalk<M, S> {

@@ -157,9 +157,9 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
     fn pop(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped> {
         pops::pop(
             &self.open,
-            |turn| turn.announce_bytes(smallest, key),
-            || self.is_end(smallest, key, value),
-            |turn, decide| {
+            &|turn| turn.announce_bytes(smallest, key),
+            &|| self.is_end(smallest, key, value),
+            &|turn, decide| {
                 let mut is_taken = false;
                 // A decision is valid for this record only. The turn may have ended because another operation removed
                 // the record: then no other record in its place may be removed.

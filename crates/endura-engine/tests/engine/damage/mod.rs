@@ -5,5 +5,6 @@ mod counts;
 mod damage_is_told;
 mod hostile;
 mod lengths;
+mod maps_of_the_lab;
 mod types;
 mod unknown_nodes;

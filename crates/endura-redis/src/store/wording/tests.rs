@@ -67,7 +67,7 @@ fn errors() -> Vec<Error> {
     let pool = Pool::open(folder.path().join("p")).unwrap();
     pool.map::<u64, u64>("numbers").unwrap();
     let types = pool.map::<str, str>("numbers").unwrap_err();
-    let kind = pool.map_with::<str, str>("strings", endura::MapOptions::new().kind(Kind::NbTree));
+    let kind = pool.map_with::<u64, u64>("numbers", endura::MapOptions::new().kind(Kind::NbTree));
     let mut all = vec![
         types,
         kind.unwrap_err(),

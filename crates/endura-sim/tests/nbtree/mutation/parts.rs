@@ -14,7 +14,7 @@ use endura_sim::subjects::{LIMIT, MapOp, NumberTree, Numbers};
 use MapOp::{Put, Remove};
 
 use super::after;
-use crate::{Slots3, Slots7};
+use crate::{Slots3, Slots7, Strings4};
 
 /// Seeds of each family.
 const SCHEDULES: u64 = 1000;
@@ -36,6 +36,8 @@ pub(crate) enum Part {
     Drained,
     /// A thread stands at a step while another one works.
     Stands { duel: usize, step: usize, nth: usize, is_wide: bool },
+    /// The same on a tree of byte strings.
+    StringsStand { duel: usize, step: usize, nth: usize },
     /// One thread stands before its flush, another one in the change of the same leaf; a third comes by.
     Meets { duel: usize, stops: usize, is_wide: bool },
     /// Three inserts of one key: one stands while another enters it, removes it, and then completes the first.
@@ -56,6 +58,11 @@ pub(crate) fn subject() -> Slots3 {
 
 pub(crate) fn wide() -> Slots7 {
     Slots7::about((1..=16).map(|key| 10 * key).collect())
+}
+
+/// A tree of byte strings most of whose words are equal.
+pub(crate) fn strings() -> Strings4 {
+    Strings4::about((1..=16).map(|key| 10 * key).collect())
 }
 
 pub(crate) fn puts(keys: impl IntoIterator<Item = u64>) -> Vec<MapOp> {
@@ -223,6 +230,11 @@ pub(crate) fn all() -> Vec<Part> {
             }
         }
     }
+    for duel in 0..duels().len() {
+        for step in 0..strings().steps().len() {
+            parts.extend([1, 2].map(|nth| Part::StringsStand { duel, step, nth }));
+        }
+    }
     for is_wide in [false, true] {
         for duel in 0..meetings().len() {
             parts.extend((0..STOPS.len()).map(|stops| Part::Meets { duel, stops, is_wide }));
@@ -247,6 +259,7 @@ impl mutate::Part for Part {
             | Self::Stands { is_wide: true, .. }
             | Self::Meets { is_wide: true, .. }
             | Self::Helped => self.run_on(wide(), harness),
+            Self::StringsStand { .. } => self.run_on(strings(), harness),
             _ => self.run_on(subject(), harness),
         }
     }
@@ -279,7 +292,7 @@ impl Part {
                 matches!(event.action, Action::Fresh { .. })
             }),
             Self::Drained => drained(adr, harness),
-            Self::Stands { duel, step, nth, .. } => {
+            Self::Stands { duel, step, nth, .. } | Self::StringsStand { duel, step, nth } => {
                 let (before, stands, comes) = duels().swap_remove(duel);
                 let strategy = Strategy::StopAt { thread: 0, step: subject.steps()[step], nth };
                 let plan = Plan { before, threads: vec![stands, comes], strategy, seed: 1 };

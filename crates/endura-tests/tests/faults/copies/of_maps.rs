@@ -25,10 +25,12 @@ fn filled(path: &Path) -> Pool {
     }
     let words = pool.map::<str, [u8]>("words").unwrap();
     let sorted = pool.map_with::<str, [u8]>("sorted words", kind(Kind::FastFair)).unwrap();
+    let blocks = pool.map_with::<str, [u8]>("blocks of words", kind(Kind::NbTree)).unwrap();
     let few = pool.map::<(i8, u16), bool>("few").unwrap();
     for key in 0..ENTRIES {
         words.put(&format!("{key:b}"), &vec![key as u8; key as usize]).unwrap();
         sorted.put(&format!("{key:b}"), &vec![key as u8; key as usize]).unwrap();
+        blocks.put(&format!("{key:b}"), &vec![key as u8; key as usize]).unwrap();
         few.put((key as i8, key as u16), key % 3 == 0).unwrap();
     }
     pool.map::<u64, u64>("empty").unwrap();
@@ -62,7 +64,7 @@ fn maps_of_all_kinds_are_copied_as_they_are() {
             let to = folder.path().join(format!("copy {read_only}"));
             let new = Pool::options().create_new(&to).unwrap();
             let names: Vec<_> = old.maps().unwrap().into_iter().map(|map| map.name).collect();
-            assert_eq!(names.len(), 10);
+            assert_eq!(names.len(), 11);
             for name in &names {
                 let copied = old.copy_map(name, &new).unwrap();
                 let (info, entries) = facts(&old, name);

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut stores = args.stores.clone();
     if stores.is_empty() {
         let survives = |store: &Contender| store.promise() == Promise::Sigkill;
-        stores = Contender::ALL.into_iter().filter(|s| s.is_built() && survives(s)).collect();
+        stores = Contender::usual().filter(survives).collect();
     }
     let dir = args.dir.path();
     let spinner = progress::spinner();

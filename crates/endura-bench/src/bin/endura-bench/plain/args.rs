@@ -1,5 +1,6 @@
 //! What is measured, how much of it, and where.
 
+use endura::Kind;
 use endura_bench::contender::Contender;
 use endura_bench::probes::counts::{CountSetup, NodeSizes};
 use endura_bench::store::Shape;
@@ -20,7 +21,7 @@ const MANY_STRINGS: u64 = 2_000_000;
 #[derive(clap::Args)]
 #[group(id = "plain")]
 pub(crate) struct Args {
-    /// Keys that are loaded [default: 10000000, 2000000 with --kind roart; 1000000 with --counts]
+    /// Keys that are loaded [default: 10000000, 2000000 of strings; 1000000 with --counts]
     #[arg(long, alias = "entries", value_parser = parse_number)]
     keys: Option<u64>,
     /// Operations of each kind but load and scan (a tenth of it) [default: a fifth of the keys]
@@ -42,12 +43,12 @@ pub(crate) struct Args {
     /// a feature of that name
     #[arg(long, value_parser = contender(), default_value = "lmdb", conflicts_with = "alone")]
     peer: Contender,
-    /// Bytes of a key, with --kind roart
-    #[arg(long, default_value_t = Shape::STRINGS.key_bytes)]
-    key_bytes: usize,
-    /// Bytes of a value, with --kind roart
-    #[arg(long, default_value_t = Shape::STRINGS.value_bytes)]
-    value_bytes: usize,
+    /// Bytes of a key, with --kind roart; with --kind fast-fair strings in place of integers [default: 24]
+    #[arg(long)]
+    key_bytes: Option<usize>,
+    /// Bytes of a value, with --kind roart; with --kind fast-fair strings in place of integers [default: 100]
+    #[arg(long)]
+    value_bytes: Option<usize>,
     /// Count flushes, fences, stores and loads per operation on persistent memory (ADR), exactly, in
     /// place of measuring time
     #[arg(long)]
@@ -60,7 +61,8 @@ pub(crate) struct Args {
     dir: flags::Dir,
     #[command(flatten)]
     layout: flags::Layout,
-    /// Count with the nodes of FAST & FAIR's paper, 512 bytes on all levels, which no pool has
+    /// Count with the nodes of FAST & FAIR's paper, which no pool has: 512 bytes on all levels, and of strings with pointers
+    /// in the place of keys
     #[arg(long, requires = "counts", conflicts_with = "layout")]
     paper_nodes: bool,
     #[command(flatten)]
@@ -95,14 +97,19 @@ impl Args {
     }
 
     fn shape(&self) -> Shape {
-        match self.kind.kind().holds_words() {
-            true => Shape::WORDS,
-            false => Shape::fixed(self.key_bytes, self.value_bytes),
+        let kind = self.kind.kind();
+        let asks = self.key_bytes.is_some() || self.value_bytes.is_some();
+        if kind.holds_words() && !(asks && kind == Kind::FastFair) {
+            return Shape::WORDS;
         }
+        Shape::fixed(
+            self.key_bytes.unwrap_or(Shape::STRINGS.key_bytes),
+            self.value_bytes.unwrap_or(Shape::STRINGS.value_bytes),
+        )
     }
 
     fn keys(&self) -> u64 {
-        self.keys.unwrap_or(if self.kind.kind().holds_words() { MANY } else { MANY_STRINGS })
+        self.keys.unwrap_or(if self.shape() == Shape::WORDS { MANY } else { MANY_STRINGS })
     }
 
     /// What is measured in time, by these vectors.

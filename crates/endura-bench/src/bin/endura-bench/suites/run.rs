@@ -79,7 +79,7 @@ impl RunArgs {
         let takes = |c: &Contender| shapes.iter().any(|&shape| c.takes(shape));
         let mut contenders = self.stores.clone();
         if contenders.is_empty() {
-            contenders = Contender::ALL.into_iter().filter(|c| c.is_built() && takes(c)).collect();
+            contenders = Contender::usual().filter(takes).collect();
         }
         if let Some(&alone) = contenders.iter().find(|c| !takes(c)) {
             let (name, shapes) = (alone.argument(), shapes.iter().map(|shape| shape.name()));

@@ -1,7 +1,6 @@
 //! The free units of pages that are cut.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::numbered::{Numbered, Numbers};
 use crate::space::layout::UNITS;
 
 /// The units of one page: a bit is set where the unit is free.
@@ -57,9 +56,9 @@ impl Units {
 #[derive(Debug, Default)]
 pub(crate) struct FreeUnits {
     /// The pages that have free units.
-    pages: BTreeMap<u64, Units>,
+    pages: Numbered<Units>,
     /// The same pages by the length of their longest run of free units.
-    by_longest: BTreeMap<u64, BTreeSet<u64>>,
+    by_longest: Numbered<Numbers>,
     /// Free units of all pages together.
     count: u64,
 }
@@ -72,23 +71,23 @@ impl FreeUnits {
 
     /// Free units of page `page`.
     pub(crate) fn count_in(&self, page: u64) -> u64 {
-        self.pages.get(&page).map_or(0, Units::count)
+        self.pages.get(page).map_or(0, Units::count)
     }
 
     pub(crate) fn is_free(&self, unit: u64) -> bool {
-        self.pages.get(&(unit / UNITS)).is_some_and(|units| units.is_free(unit % UNITS))
+        self.pages.get(unit / UNITS).is_some_and(|units| units.is_free(unit % UNITS))
     }
 
     /// Whether one of the units `first..end`, which lie in one page, is free.
     pub(crate) fn touches(&self, first: u64, end: u64) -> bool {
-        let units = self.pages.get(&(first / UNITS));
+        let units = self.pages.get(first / UNITS);
         units.is_some_and(|units| units.next(first % UNITS, true) < first % UNITS + (end - first))
     }
 
     /// The end of the run of free units that begins at `first`.
     pub(crate) fn end_of_run(&self, first: u64) -> u64 {
         let page = first / UNITS;
-        let units = self.pages.get(&page);
+        let units = self.pages.get(page);
         units.map_or(first, |units| page * UNITS + units.next(first % UNITS, false))
     }
 
@@ -96,8 +95,8 @@ impl FreeUnits {
     /// O(512).
     pub(crate) fn fit(&self, count: u64) -> Option<u64> {
         let pages = self.by_longest.range(count..).filter_map(|(_, pages)| pages.first());
-        let page = *pages.min()?;
-        let mut runs = self.pages.get(&page)?.runs();
+        let page = pages.min()?;
+        let mut runs = self.pages.get(page)?.runs();
         runs.find(|(first, end)| end - first >= count).map(|(first, _)| page * UNITS + first)
     }
 
@@ -110,18 +109,19 @@ impl FreeUnits {
 
     /// The last run, as first unit and end.
     pub(crate) fn last_run(&self) -> Option<(u64, u64)> {
-        let (page, units) = self.pages.last_key_value()?;
+        let (page, units) = self.pages.iter().next_back()?;
         units.runs().last().map(|(first, end)| (page * UNITS + first, page * UNITS + end))
     }
 
     /// Makes the units `first..end`, which lie in one page, free or not free.
     pub(crate) fn set(&mut self, first: u64, end: u64, is_free: bool) {
         let page = first / UNITS;
-        let mut units = self.pages.get(&page).copied().unwrap_or_default();
+        let mut units = self.pages.get(page).copied().unwrap_or_default();
         self.forget(page);
         units.set(first % UNITS, first % UNITS + (end - first), is_free);
         if units.count() > 0 {
-            self.by_longest.entry(units.longest()).or_default().insert(page);
+            let same = self.by_longest.get_or_insert_with(units.longest(), Numbers::default);
+            same.insert(page, ());
             self.count += units.count();
             self.pages.insert(page, units);
         }
@@ -129,13 +129,13 @@ impl FreeUnits {
 
     /// Forgets the free units of a page.
     pub(crate) fn forget(&mut self, page: u64) {
-        let Some(units) = self.pages.remove(&page) else { return };
+        let Some(units) = self.pages.remove(page) else { return };
         self.count -= units.count();
         let longest = units.longest();
-        if let Some(pages) = self.by_longest.get_mut(&longest) {
-            pages.remove(&page);
+        if let Some(pages) = self.by_longest.get_mut(longest) {
+            pages.remove(page);
             if pages.is_empty() {
-                self.by_longest.remove(&longest);
+                self.by_longest.remove(longest);
             }
         }
     }
@@ -168,7 +168,8 @@ mod tests {
         free.set(3 * 512 + 10, 3 * 512 + 70, false);
         assert!(free.runs().eq([runs[1]]) && free.fit(60) == Some(7 * 512 + 1));
         free.forget(7);
-        assert_eq!((free.fit(1), free.count(), free.by_longest.len()), (None, 0, 0));
+        assert_eq!((free.fit(1), free.count()), (None, 0));
+        assert!(free.by_longest.is_empty());
     }
 
     /// The runs are compared with those of a list of booleans.

@@ -37,6 +37,18 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
+    /// Does what [`write`](Self::write) does. It is compiled once for all closures, so it is for those that are not on
+    /// the path of an insert or a remove.
+    #[inline(never)]
+    pub(crate) fn write_dyn(
+        &self,
+        key: u64,
+        turn: Option<&Turn<'_>>,
+        decide: &mut dyn FnMut(Option<u64>) -> Option<Change>,
+    ) -> Result<Option<u64>> {
+        self.write(None, key, turn, &mut |old| decide(old))
+    }
+
     /// One attempt of [`write`](Self::write). `None` if a pop has to come first; nothing has changed then.
     fn try_write(
         &self,

@@ -18,21 +18,23 @@ use crate::tree::fast_fair_bytes::read::lookup::LeafLookup;
 use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::key_word::KeyWord;
 use crate::tree::records::record::Record;
-use crate::tree::records::scan::noted::{Batch, HolderVersion};
+use crate::tree::records::scan::noted::{Batch, Holds};
 use crate::tree::records::scan::scan::{self, Walk, Walked};
 
 /// The version of a leaf whose records were noted. A leaf in which a writer is at work has none that lasts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LeafVersion(Option<LockWord>);
 
-impl HolderVersion for LeafVersion {
+impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Holds<M, LeafVersion>
+    for Tree<M, INNER, LEAF, K>
+{
     #[inline]
-    fn still_holds<M: Media>(self, holder: &Region<'_, M>) -> bool {
+    fn still_holds(&self, holder: &Region<'_, M>, version: LeafVersion, _: u64) -> bool {
         // The fence orders the loads before it before the load after it. It pairs with the Release of every store of a
         // primitive, as in `LockWord::is_confirmed`.
         fence(Ordering::Acquire);
         let now = LockWord(holder.load(LOCK, Ordering::Relaxed));
-        self.0.is_some_and(|version| version == now.unlocked())
+        version.0.is_some_and(|version| version == now.unlocked())
     }
 }
 

@@ -17,8 +17,6 @@
 //!
 //! The walk flushes the words that it follows, because words that a killed process stored may not be durable.
 
-use std::ops::Bound;
-
 use crate::media::Media;
 use crate::space::{Guard, LeakWalk};
 use crate::tree::fast_fair::path::root::Root;
@@ -26,12 +24,9 @@ use crate::tree::fast_fair::path::trail::Detours;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, Link};
 use crate::tree::fast_fair_bytes::path::aim::Aim;
 use crate::tree::fast_fair_bytes::path::trail::Trail;
-use crate::tree::fast_fair_bytes::read::leaf_walk::Cursor;
 use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::key_word::KeyWord;
-use crate::tree::records::record::Record;
-use crate::tree::records::record_walk::RecordWalk;
-use crate::tree::records::scan::scan::scan;
+use crate::tree::records::record_walk::walk_over_records;
 use crate::{Error, Result};
 
 /// A walk over the nodes of a tree, level by level from the root down.
@@ -46,22 +41,8 @@ struct Marking<M: Media, const INNER: usize, const LEAF: usize, K> {
 impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER, LEAF, K> {
     /// Walks over all nodes and over all records, for a [`LeakRecoverer`](crate::space::LeakRecoverer).
     pub fn marking(&self) -> Vec<Box<dyn LeakWalk<M>>> {
-        let (tree, mut cursor, mut last) = (self.clone(), Cursor::default(), None::<Vec<u8>>);
-        let records = RecordWalk::new(&self.open, move |visit| {
-            let mut shown = last.clone();
-            let first = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-            let scanned =
-                scan::<_, true>(&tree, &mut cursor.0, first, &mut |record: &Record<'_, M>| {
-                    let key = shown.get_or_insert_default();
-                    key.clear();
-                    record.copy_key(key);
-                    visit(record)
-                });
-            last = shown;
-            scanned
-        });
         let nodes = Marking { tree: self.clone(), level: None, last: None };
-        vec![Box::new(nodes), Box::new(records)]
+        vec![Box::new(nodes), walk_over_records(self)]
     }
 }
 

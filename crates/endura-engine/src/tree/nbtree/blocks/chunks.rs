@@ -9,12 +9,15 @@
 //! thread that takes a chunk clears the word, durably, before it uses the chunk; a crash in between strands the chunk.
 //! A thread with an unused chunk stores it in an empty word.
 
+use std::marker::PhantomData;
+
 use crate::media::{Media, Region};
 use crate::space::{Guard, MapState};
 use crate::sync::Ordering;
 use crate::{Error, Result, SpaceLimit};
 
-use crate::tree::nbtree::blocks::key::PARTITIONS;
+use crate::tree::nbtree::keys::form::KeyForm;
+use crate::tree::nbtree::keys::key::PARTITIONS;
 
 /// The number of chunks in reserve.
 pub(crate) const RESERVE: usize = 2;
@@ -136,6 +139,43 @@ impl<M: Media> Drop for Chunks<'_, '_, M> {
             if !self.deposit(at) {
                 self.guard.discard(at, self.bytes);
             }
+        }
+    }
+}
+
+/// The chunk beside a new block whose fences do not fit into its header. It is freed unless the block is written.
+pub(crate) struct BesideChunk<'g, 's, M: Media, K> {
+    guard: &'g Guard<'s, M>,
+    chunk: Option<(u64, u64)>,
+    keys: PhantomData<K>,
+}
+
+impl<'g, 's, M: Media, K: KeyForm> BesideChunk<'g, 's, M, K> {
+    /// Allocates the chunk, if a block with these fences needs one.
+    pub(crate) fn take(
+        guard: &'g Guard<'s, M>,
+        (low, high): (&K::Fence, &K::Fence),
+    ) -> Result<Self> {
+        let take = |bytes| guard.alloc(bytes).map(|at| (at, bytes));
+        let chunk = K::beside_bytes(low, high).map(take).transpose()?;
+        Ok(Self { guard, chunk, keys: PhantomData })
+    }
+
+    /// The offset of the chunk; 0 if there is none.
+    pub(crate) fn at(&self) -> u64 {
+        self.chunk.map_or(0, |(at, _)| at)
+    }
+
+    /// The block has been written: the chunk is its own now.
+    pub(crate) fn linked(mut self) {
+        self.chunk = None;
+    }
+}
+
+impl<M: Media, K> Drop for BesideChunk<'_, '_, M, K> {
+    fn drop(&mut self) {
+        if let Some((at, bytes)) = self.chunk {
+            self.guard.discard(at, bytes);
         }
     }
 }

@@ -3,4 +3,3 @@
 pub(crate) mod block;
 pub(crate) mod chunks;
 pub(crate) mod claims;
-pub(crate) mod key;

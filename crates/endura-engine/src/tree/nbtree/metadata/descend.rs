@@ -27,24 +27,25 @@
 //! The thread that makes an exchange retires what the exchange removes. A thread reads the number of a body or cell and
 //! later exchanges a word that has this number, both in one pin, so that the number cannot have been reused in between.
 
+use crate::Result;
 use crate::cpu::byte_search::{Lanes, Narrow, Wide};
 use crate::media::Media;
 use crate::space::Guard;
 
-use crate::tree::nbtree::blocks::key::Local;
+use crate::tree::nbtree::keys::form::KeyForm;
 use crate::tree::nbtree::metadata::body::{Body, Child};
 use crate::tree::nbtree::metadata::links::{Hold, Top};
 use crate::tree::nbtree::metadata::shared::Metadata;
 
 /// The cell that covers a key, as it was read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Spot {
+#[derive(Debug, Clone)]
+pub(crate) struct Spot<F> {
     pub(crate) top: Top,
     pub(crate) cell: u32,
     /// The keys that the cell covers.
-    pub(crate) low: Local,
+    pub(crate) low: F,
     /// The end of these keys, exclusive.
-    pub(crate) high: Local,
+    pub(crate) high: F,
 }
 
 /// The last step of the path to a leaf: a child of a body of level 1.
@@ -55,24 +56,35 @@ pub(crate) struct Turn {
     slot: usize,
 }
 
-impl Metadata {
+impl<K: KeyForm> Metadata<K> {
     /// The leaf that covers `key`, or covered it when the inner nodes led to the leaf: the leaf may have been replaced
     /// meanwhile.
     #[inline(always)]
-    pub(crate) fn descend(&self, top: Top, key: Local) -> u32 {
-        self.descend_to_block(top, key).0
+    pub(crate) fn descend<M: Media>(&self, media: &M, top: Top, key: K::Sought<'_>) -> u32 {
+        self.descend_to_block(media, top, key).0
     }
 
     /// As [`descend`](Self::descend); returns also the offset of the leaf's block (`Body::leaf`).
     #[inline(always)]
-    pub(crate) fn descend_to_block(&self, top: Top, key: Local) -> (u32, u64) {
-        let (_, body, slot) = self.bottom(top, key);
+    pub(crate) fn descend_to_block<M: Media>(
+        &self,
+        media: &M,
+        top: Top,
+        key: K::Sought<'_>,
+    ) -> (u32, u64) {
+        let (_, body, slot) = self.bottom(media, top, key);
         body.leaf(slot)
     }
 
     /// The last step of the path to the leaf that covers `key`.
-    pub(crate) fn descend_to_turn(&self, partition: usize, top: Top, key: Local) -> Turn {
-        let (body, _, slot) = self.bottom(top, key);
+    pub(crate) fn descend_to_turn<M: Media>(
+        &self,
+        media: &M,
+        partition: usize,
+        top: Top,
+        key: K::Sought<'_>,
+    ) -> Turn {
+        let (body, _, slot) = self.bottom(media, top, key);
         Turn { partition, body, slot }
     }
 
@@ -91,67 +103,94 @@ impl Metadata {
 
     /// The body of level 1 that covers `key`, with its number, and the slot in it.
     #[inline(always)]
-    fn bottom(&self, top: Top, key: Local) -> (u32, &Body, usize) {
+    fn bottom<M: Media>(&self, media: &M, top: Top, key: K::Sought<'_>) -> (u32, &Body<K>, usize) {
         match Wide::detect() {
-            Some(wide) => self.bottom_by(wide, top, key),
-            None => self.bottom_by(Narrow, top, key),
+            Some(wide) => self.bottom_by(media, wide, top, key),
+            None => self.bottom_by(media, Narrow, top, key),
         }
     }
 
     #[inline(always)]
-    fn bottom_by(&self, lanes: impl Lanes, top: Top, key: Local) -> (u32, &Body, usize) {
+    fn bottom_by<M: Media>(
+        &self,
+        media: &M,
+        lanes: impl Lanes,
+        top: Top,
+        key: K::Sought<'_>,
+    ) -> (u32, &Body<K>, usize) {
         let mut body = self.bodies.get(top.body());
-        for _ in 2..top.level() {
+        for passed in 2..top.level() {
             // The upper levels have few bodies, which stay in the caches.
-            body = self.bodies.get(body.child(body.rank(lanes, key)));
+            let level = top.level() + 2 - passed;
+            body = self.bodies.get(body.child(self.rank(media, lanes, (body, level), key)));
         }
-        let cell = self.cells.get(body.child(body.rank(lanes, key)));
+        let cell = self.cells.get(body.child(self.rank(media, lanes, (body, 2), key)));
         let number = cell.load().body();
         let body = self.bodies.get(number);
         if top.level() > 2 {
             // With only two levels the bodies take less than a megabyte and stay in the core's own caches.
             body.prefetch();
         }
-        (number, body, body.rank(lanes, key))
+        (number, body, self.rank(media, lanes, (body, 1), key))
     }
 
     /// The cell that covers `key`.
-    pub(crate) fn spot(&self, top: Top, key: Local) -> Spot {
+    pub(crate) fn spot<M: Media>(
+        &self,
+        media: &M,
+        top: Top,
+        key: K::Sought<'_>,
+    ) -> Result<Spot<K::Fence>> {
         let (mut level, mut at) = (top.level(), top.body());
-        let (mut low, mut high) = (Local(0), Local::END);
+        // The child behind the path, at the lowest level at which there is one.
+        let mut behind = None;
         loop {
             let body = self.bodies.get(at);
-            let slot = body.rank(Narrow, key);
-            low = low.max(body.key(slot));
-            high = body.end(slot).unwrap_or(high);
-            at = body.child(slot);
-            if level == 2 {
-                return Spot { top, cell: at, low, high };
+            let slot = self.rank(media, Narrow, (body, level), key);
+            if slot + 1 < body.count() {
+                behind = Some(((body, level), slot + 1));
             }
+            if level == 2 {
+                let low = self.low_of(media, (body, level), slot)?;
+                let high = behind.map(|(body, slot)| self.low_of(media, body, slot)).transpose()?;
+                let (cell, high) = (body.child(slot), high.unwrap_or_else(K::end));
+                return Ok(Spot { top, cell, low, high });
+            }
+            at = body.child(slot);
             level -= 1;
         }
     }
 
-    /// The leaf that covers the key before `low`; `low` must not be the first key of its partition.
-    pub(crate) fn before(&self, partition: usize, low: Local) -> u32 {
-        self.way_before(partition, low).0
+    /// The leaf before the one that begins at `low`, which must not be the first of its partition.
+    pub(crate) fn before<M: Media>(&self, media: &M, partition: usize, low: &K::Fence) -> u32 {
+        self.way_before(media, partition, low).0
     }
 
     /// As [`before`](Self::before); returns also the offset of the leaf's block (`Body::leaf`).
-    pub(crate) fn way_before(&self, partition: usize, low: Local) -> (u32, u64) {
-        self.descend_to_block(self.roots[partition].load(), Local(low.0 - 1))
+    pub(crate) fn way_before<M: Media>(
+        &self,
+        media: &M,
+        partition: usize,
+        low: &K::Fence,
+    ) -> (u32, u64) {
+        self.descend_to_block(media, self.roots[partition].load(), K::below(low))
     }
 
-    /// A new body of these children.
-    pub(crate) fn new_body<M: Media>(&self, guard: &Guard<'_, M>, children: &[Child]) -> u32 {
+    /// A new body of level `level`, of these children.
+    pub(crate) fn new_body<M: Media>(
+        &self,
+        guard: &Guard<'_, M>,
+        level: u32,
+        children: &[Child],
+    ) -> u32 {
         let number = self.bodies.take(guard.space().now());
-        self.bodies.get(number).fill(children);
+        self.fill(guard.media(), (self.bodies.get(number), level), children);
         number
     }
 
     /// A new cell over a new body of these leaves.
     pub(crate) fn new_cell<M: Media>(&self, guard: &Guard<'_, M>, leaves: &[Child]) -> u32 {
-        let body = self.new_body(guard, leaves);
+        let body = self.new_body(guard, 1, leaves);
         let number = self.cells.take(guard.space().now());
         self.cells.get(number).set(Hold::of(body));
         number

@@ -8,7 +8,7 @@ use crate::cpu::prefetch::prefetch;
 use crate::sync::Ordering;
 
 use crate::tree::nbtree::blocks::claims::{first_slot, slots_of};
-use crate::tree::nbtree::blocks::key::Hash;
+use crate::tree::nbtree::keys::key::Hash;
 
 /// This bit is set if the fingerprints of all entries are present.
 const READ: u64 = 1 << 56;
@@ -72,7 +72,7 @@ impl Fingerprints {
         &self,
         hash: Hash,
         home: usize,
-        find: impl Fn(u64) -> Option<usize>,
+        mut find: impl FnMut(u64) -> Option<usize>,
     ) -> Option<usize> {
         match Wide::detect() {
             Some(wide) => find(self.matching_by(wide, hash, home)),
@@ -86,7 +86,7 @@ impl Fingerprints {
         lanes: impl Lanes,
         hash: Hash,
         home: usize,
-        find: impl Fn(u64) -> Option<usize>,
+        mut find: impl FnMut(u64) -> Option<usize>,
     ) -> Option<usize> {
         find(self.at_home(lanes, hash, home)).or_else(|| find(self.away(lanes, hash)))
     }
@@ -115,13 +115,13 @@ impl Fingerprints {
 mod tests {
     use super::*;
     use crate::tree::nbtree::blocks::claims::{Claims, line, lines};
-    use crate::tree::nbtree::blocks::key::Local;
+    use crate::tree::nbtree::keys::numbers::NumberKeys;
     use crate::tree::nbtree::metadata::leaf::slots;
 
     #[test]
     fn tags_are_found_in_every_slot_and_nowhere_else() {
         for key in 0..300 {
-            let (hash, other) = (Hash::of(Local(key)), Hash::of(Local(key + 1)));
+            let (hash, other) = (Hash::of(key), Hash::of(key + 1));
             let home = hash.home(lines(63));
             for slot in 0..63 {
                 let fingerprints = Fingerprints::default();
@@ -154,12 +154,13 @@ mod tests {
     fn of_lookups_in_a_leaf_of_45_entries_one_in_nineteen_meets_a_wrong_tag() {
         let (mut lookups, mut wrong) = (0, 0);
         for leaf in 0..1000_u64 {
-            let (fingerprints, mut claims) = (Fingerprints::default(), Claims::default());
+            let (fingerprints, mut claims) =
+                (Fingerprints::default(), Claims::none::<NumberKeys>());
             let key = |n: u64| {
                 // The finalizer of splitmix64: keys without order.
                 let x = (leaf << 20 | n).wrapping_mul(0xbf58_476d_1ce4_e5b9);
                 let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                Local((x ^ (x >> 31)) >> 3)
+                (x ^ (x >> 31)) >> 3
             };
             for n in 0..45 {
                 let hash = Hash::of(key(n));

@@ -23,7 +23,7 @@ use crate::cpu::prefetch::prefetch;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 use crate::tree::nbtree::blocks::claims::Claims;
-use crate::tree::nbtree::blocks::key::Local;
+use crate::tree::nbtree::keys::form::{Extent, KeyForm};
 use crate::tree::nbtree::metadata::control::Control;
 use crate::tree::nbtree::metadata::fingerprints::Fingerprints;
 use crate::tree::nbtree::metadata::key_order::KeyOrder;
@@ -31,9 +31,8 @@ use crate::tree::nbtree::metadata::key_order::KeyOrder;
 /// The initial fields of a new leaf.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Birth {
-    pub(crate) low: Local,
-    /// The end of the keys, exclusive.
-    pub(crate) high: Local,
+    /// The keys that the leaf covers.
+    pub(crate) extent: Extent,
     pub(crate) block: u64,
     /// The leaf that this leaf replaces, and the leaf that was absorbed with that one; 0 = none.
     pub(crate) origin: u32,
@@ -50,8 +49,7 @@ const SETTLED: u32 = 2;
 pub(crate) struct Leaf {
     pub(crate) fingerprints: Fingerprints,
     control: AtomicU64,
-    low: AtomicU64,
-    high: AtomicU64,
+    extent: [AtomicU64; 2],
     block: AtomicU64,
     /// The first of the leaves that replace this leaf; 0 = this leaf is current.
     successor: AtomicU32,
@@ -76,8 +74,7 @@ impl Leaf {
     pub(crate) fn begin(&self, birth: Birth) {
         let set = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
         self.fingerprints.clear();
-        set(&self.low, birth.low.0);
-        set(&self.high, birth.high.0);
+        self.extent.iter().zip(birth.extent.0).for_each(|(word, value)| set(word, value));
         set(&self.block, birth.block);
         let set = |word: &AtomicU32, value| word.store(value, Ordering::Relaxed);
         set(&self.successor, 0);
@@ -128,12 +125,9 @@ impl Leaf {
 
     // The three words below are written once, before the leaf is published.
 
-    pub(crate) fn low(&self) -> Local {
-        Local(self.low.load(Ordering::Relaxed))
-    }
-
-    pub(crate) fn high(&self) -> Local {
-        Local(self.high.load(Ordering::Relaxed))
+    #[inline(always)]
+    pub(crate) fn extent(&self) -> Extent {
+        Extent([0, 1].map(|i: usize| self.extent[i].load(Ordering::Relaxed)))
     }
 
     #[inline(always)]
@@ -226,15 +220,15 @@ impl Leaf {
     /// The number of claimed slots, if the leaf's kept order for this number may be used: if the leaf is OPEN by its
     /// control word, and at most an eighth of the claimed slots have no entry.
     #[inline(always)]
-    pub(crate) fn claims_in_order(&self, control: Control) -> Option<usize> {
-        let claimed = control.claims()?.total();
+    pub(crate) fn claims_in_order<K: KeyForm>(&self, control: Control) -> Option<usize> {
+        let claimed = control.claims()?.total::<K>();
         (8 * self.gone.load(Ordering::Relaxed) as usize <= claimed).then_some(claimed)
     }
 
     /// The approximate number of entries, if the leaf is OPEN by its control word. Exact if no thread is writing, and
     /// none was stopped for ever in a write.
-    pub(crate) fn entries(&self, control: Control) -> Option<usize> {
-        let claimed = control.claims()?.total();
+    pub(crate) fn entries<K: KeyForm>(&self, control: Control) -> Option<usize> {
+        let claimed = control.claims()?.total::<K>();
         Some(claimed.saturating_sub(self.gone.load(Ordering::Relaxed) as usize))
     }
 }
@@ -270,10 +264,11 @@ pub(crate) fn slots(mut bits: u64) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::nbtree::keys::numbers::NumberKeys;
     use crate::tree::nbtree::metadata::control::Phase;
 
     const BIRTH: Birth =
-        Birth { low: Local(0), high: Local::END, block: 64, origin: 0, absorbed: 0, twin: 0 };
+        Birth { extent: Extent([0, 1 << 61]), block: 64, origin: 0, absorbed: 0, twin: 0 };
 
     #[test]
     fn the_tags_are_read_from_when_the_leaf_was_opened() {
@@ -282,8 +277,8 @@ mod tests {
             leaf.begin(BIRTH);
             (0..63).for_each(|slot| leaf.fingerprints.set(slot, 0xff));
             assert!(!leaf.fingerprints.are_read());
-            assert!(leaf.open(Claims::default(), 0) && leaf.fingerprints.are_read());
-            assert!(!leaf.open(Claims::default(), 0) && leaf.fingerprints.are_read());
+            assert!(leaf.open(Claims::none::<NumberKeys>(), 0) && leaf.fingerprints.are_read());
+            assert!(!leaf.open(Claims::none::<NumberKeys>(), 0) && leaf.fingerprints.are_read());
         }
     }
 
@@ -291,11 +286,12 @@ mod tests {
     fn a_control_word_keeps_what_it_is_told() {
         let leaf = Leaf::default();
         leaf.begin(BIRTH);
-        let (claims, fewer) = (Claims::up_to(u64::MAX >> 2), Claims::up_to(1));
+        let (claims, fewer) =
+            (Claims::up_to::<NumberKeys>(u64::MAX >> 2), Claims::up_to::<NumberKeys>(1));
         assert!(leaf.control().is_unread() && leaf.open(claims, 2) && !leaf.open(fewer, 0));
         let open = leaf.control();
         assert_eq!(
-            (open.phase(), open.claims(), leaf.entries(open)),
+            (open.phase(), open.claims(), leaf.entries::<NumberKeys>(open)),
             (Phase::Open, Some(claims), Some(60))
         );
         let (full, slot) = open.with_claim(3, 63).unwrap();

@@ -7,5 +7,6 @@ pub(crate) mod fingerprints;
 pub(crate) mod key_order;
 pub(crate) mod leaf;
 pub(crate) mod links;
+pub(crate) mod rank;
 pub(crate) mod reroute;
 pub(crate) mod shared;

@@ -1,10 +1,11 @@
 //! Changes of the inner nodes that replace old leaves by new ones.
 
+use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::Guard;
 
 use crate::cpu::byte_search::Narrow;
-use crate::tree::nbtree::blocks::key::Local;
+use crate::tree::nbtree::keys::form::KeyForm;
 use crate::tree::nbtree::metadata::body::Child;
 use crate::tree::nbtree::metadata::shared::Metadata;
 
@@ -12,15 +13,23 @@ use crate::tree::nbtree::metadata::descend::Spot;
 use crate::tree::nbtree::metadata::links::{Hold, Top};
 
 /// Leaves that replace others.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Exchange<'l> {
+#[derive(Debug)]
+pub(crate) struct Exchange<'l, F> {
     pub(crate) partition: usize,
-    /// The leaf that is removed.
-    pub(crate) old: Child,
-    /// Its right neighbour, if the neighbour is removed as well.
-    pub(crate) absorbed: Option<Child>,
+    /// The leaf that is removed, and the smallest key that it covers.
+    pub(crate) old: (Child, &'l F),
+    /// The same of its right neighbour, if the neighbour is removed as well.
+    pub(crate) absorbed: Option<(Child, &'l F)>,
     pub(crate) new: &'l [Child],
 }
+
+impl<F> Clone for Exchange<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Exchange<'_, F> {}
 
 /// The result of an attempt: `Done` if this or another thread has made the exchange.
 enum Attempt {
@@ -37,7 +46,7 @@ struct Draft {
     old_cells: Vec<u32>,
 }
 
-impl Metadata {
+impl<K: KeyForm> Metadata<K> {
     /// The most children of a new body after a split or a join, so that it has free space.
     fn comfortable(&self) -> usize {
         self.fanout - self.fanout / 4
@@ -49,19 +58,23 @@ impl Metadata {
 
     /// Replaces `exchange.old` with `exchange.new`, unless another thread already has. On return the exchange has been
     /// made.
-    pub(crate) fn reroute<M: Media>(&self, guard: &Guard<'_, M>, exchange: Exchange<'_>) {
+    pub(crate) fn reroute<M: Media>(
+        &self,
+        guard: &Guard<'_, M>,
+        exchange: Exchange<'_, K::Fence>,
+    ) -> Result<()> {
         loop {
             let top = self.roots[exchange.partition].load();
-            let spot = self.spot(top, exchange.old.low);
+            let spot = self.spot(guard.media(), top, K::at(exchange.old.1))?;
             let hold = self.cells.get(spot.cell).load();
-            let reaches_out = exchange.absorbed.is_some_and(|absorbed| absorbed.low >= spot.high);
+            let reaches_out = exchange.absorbed.is_some_and(|(_, low)| *low >= spot.high);
             let outcome = if hold.is_frozen() || reaches_out {
-                self.rebuild(guard, exchange.partition, spot, reaches_out, Some(exchange))
+                self.rebuild(guard, exchange.partition, spot, reaches_out, Some(exchange))?
             } else {
-                self.exchange_in(guard, spot, hold, exchange)
+                self.exchange_in(guard, spot, hold, exchange)?
             };
             if matches!(outcome, Attempt::Done) {
-                return;
+                return Ok(());
             }
         }
     }
@@ -70,30 +83,31 @@ impl Metadata {
     fn exchange_in<M: Media>(
         &self,
         guard: &Guard<'_, M>,
-        spot: Spot,
+        spot: Spot<K::Fence>,
         hold: Hold,
-        exchange: Exchange<'_>,
-    ) -> Attempt {
+        exchange: Exchange<'_, K::Fence>,
+    ) -> Result<Attempt> {
         let Some(leaves) = replaced(self.bodies.get(hold.body()).children(), exchange) else {
             // The cell was current when it was read, and no longer had the old leaf.
-            return Attempt::Done;
+            return Ok(Attempt::Done);
         };
         if leaves.len() > self.fanout {
             return self.rebuild(guard, exchange.partition, spot, false, Some(exchange));
         }
-        let body = self.new_body(guard, &leaves);
+        let body = self.new_body(guard, 1, &leaves);
         guard.media().mark(Mark::Step("reroute.cell"));
         if !self.cells.get(spot.cell).exchange(hold, Hold::of(body)) {
             self.bodies.discard(body);
-            return Attempt::Again;
+            return Ok(Attempt::Again);
         }
         self.retire_body(guard, hold.body());
-        if leaves.len() <= self.sparse() && (spot.low > Local(0) || spot.high < Local::END) {
+        if leaves.len() <= self.sparse() && (spot.low > K::first() || spot.high < K::end()) {
             // This only improves the shape: one attempt is enough.
-            let spot = self.spot(self.roots[exchange.partition].load(), exchange.old.low);
-            self.rebuild(guard, exchange.partition, spot, true, None);
+            let top = self.roots[exchange.partition].load();
+            let spot = self.spot(guard.media(), top, K::at(exchange.old.1))?;
+            self.rebuild(guard, exchange.partition, spot, true, None)?;
         }
-        Attempt::Done
+        Ok(Attempt::Done)
     }
 
     /// Freezes the cell at `spot` and puts new cells in its place. With `with_neighbour`, does the same with one of its
@@ -102,15 +116,20 @@ impl Metadata {
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        spot: Spot,
+        spot: Spot<K::Fence>,
         with_neighbour: bool,
-        exchange: Option<Exchange<'_>>,
-    ) -> Attempt {
-        let mut spots = vec![spot];
-        if with_neighbour && spot.high < Local::END {
-            spots.push(self.spot(spot.top, spot.high));
-        } else if with_neighbour && exchange.is_none() && spot.low > Local(0) {
-            spots.insert(0, self.spot(spot.top, Local(spot.low.0 - 1)));
+        exchange: Option<Exchange<'_, K::Fence>>,
+    ) -> Result<Attempt> {
+        let (media, top) = (guard.media(), spot.top);
+        let mut spots = vec![];
+        if with_neighbour && spot.high < K::end() {
+            spots.push(self.spot(media, top, K::at(&spot.high))?);
+            spots.insert(0, spot);
+        } else if with_neighbour && exchange.is_none() && spot.low > K::first() {
+            spots.push(self.spot(media, top, K::below(&spot.low))?);
+            spots.push(spot);
+        } else {
+            spots.push(spot);
         }
         let mut leaves = Vec::new();
         let mut draft = Draft::default();
@@ -132,22 +151,22 @@ impl Metadata {
                 Child::inner(leaves[0].low, draft.note_cell(self.new_cell(guard, leaves)))
             })
             .collect();
-        let span = (spots[0].low, spots[spots.len() - 1].high);
-        let new = self.rewrite_top(guard, &mut draft, spot.top, span, &cells);
+        let span = (&spots[0].low, &spots[spots.len() - 1].high);
+        let new = self.rewrite_top(guard, &mut draft, top, span, &cells);
         guard.media().mark(Mark::Step("reroute.root"));
-        if !self.roots[partition].exchange(spot.top, new) {
+        if !self.roots[partition].exchange(top, new) {
             draft.discard(self);
-            return Attempt::Again;
+            return Ok(Attempt::Again);
         }
         draft.retire(guard, self);
-        Attempt::Done
+        Ok(Attempt::Done)
     }
 
     /// Divides children into as few parts as possible with free space in each.
     pub(crate) fn divided<'c>(
         &self,
         children: &'c [Child],
-    ) -> impl Iterator<Item = &'c [Child]> + use<'c> {
+    ) -> impl Iterator<Item = &'c [Child]> + use<'c, K> {
         let parts = children.len().div_ceil(self.comfortable()).max(1);
         let count = children.len();
         (0..parts).map(move |part| &children[count * part / parts..count * (part + 1) / parts])
@@ -159,7 +178,7 @@ impl Metadata {
         guard: &Guard<'_, M>,
         draft: &mut Draft,
         top: Top,
-        span: (Local, Local),
+        span: (&K::Fence, &K::Fence),
         cells: &[Child],
     ) -> Top {
         let mut level = top.level();
@@ -176,10 +195,10 @@ impl Metadata {
             level -= 1;
         }
         while children.len() > self.fanout {
-            children = self.bodies_of(guard, draft, &children);
+            children = self.bodies_of(guard, draft, level, &children);
             level += 1;
         }
-        Top::new(level, draft.note_body(self.new_body(guard, &children)))
+        Top::new(level, draft.note_body(self.new_body(guard, level, &children)))
     }
 
     /// The children of body `at`, with `new` in the place of the cells in `span` below it.
@@ -189,14 +208,14 @@ impl Metadata {
         draft: &mut Draft,
         at: u32,
         level: u32,
-        span: (Local, Local),
+        span: (&K::Fence, &K::Fence),
         new: &[Child],
     ) -> Vec<Child> {
         draft.old_bodies.push(at);
         let body = self.bodies.get(at);
         let children = body.children();
-        let (mut from, mut to) =
-            (body.rank(Narrow, span.0), body.rank(Narrow, Local(span.1.0 - 1)));
+        let rank = |key| self.rank(guard.media(), Narrow, (body, level), key);
+        let (mut from, mut to) = (rank(K::at(span.0)), rank(K::below(span.1)));
         if level == 2 {
             return [&children[..from], new, &children[to + 1..]].concat();
         }
@@ -217,18 +236,23 @@ impl Metadata {
                 below.extend(self.bodies.get(children[to].number).children());
             }
         }
-        let bodies = if below.is_empty() { below } else { self.bodies_of(guard, draft, &below) };
+        let bodies =
+            if below.is_empty() { below } else { self.bodies_of(guard, draft, level - 1, &below) };
         [&children[..from], &bodies, &children[to + 1..]].concat()
     }
 
+    /// Bodies of level `level` over these children.
     fn bodies_of<M: Media>(
         &self,
         guard: &Guard<'_, M>,
         draft: &mut Draft,
+        level: u32,
         children: &[Child],
     ) -> Vec<Child> {
         self.divided(children)
-            .map(|part| Child::inner(part[0].low, draft.note_body(self.new_body(guard, part))))
+            .map(|part| {
+                Child::inner(part[0].low, draft.note_body(self.new_body(guard, level, part)))
+            })
             .collect()
     }
 
@@ -239,11 +263,11 @@ impl Metadata {
 }
 
 /// The leaves after the exchange; `None` if the old leaf is not among `leaves`.
-fn replaced(mut leaves: Vec<Child>, exchange: Exchange<'_>) -> Option<Vec<Child>> {
-    let at = leaves.iter().position(|leaf| leaf.number == exchange.old.number)?;
+fn replaced<F>(mut leaves: Vec<Child>, exchange: Exchange<'_, F>) -> Option<Vec<Child>> {
+    let at = leaves.iter().position(|leaf| leaf.number == exchange.old.0.number)?;
     let end = at + 1 + usize::from(exchange.absorbed.is_some());
     debug_assert!(
-        exchange.absorbed.is_none_or(|absorbed| leaves[at + 1].number == absorbed.number)
+        exchange.absorbed.is_none_or(|(absorbed, _)| leaves[at + 1].number == absorbed.number)
     );
     leaves.splice(at..end.min(leaves.len()), exchange.new.iter().copied());
     Some(leaves)
@@ -261,7 +285,7 @@ impl Draft {
     }
 
     /// Frees the new bodies and cells, which no other thread has seen.
-    fn discard(self, meta: &Metadata) {
+    fn discard<K: KeyForm>(self, meta: &Metadata<K>) {
         for cell in self.cells {
             meta.bodies.discard(meta.cells.get(cell).load().body());
             meta.cells.discard(cell);
@@ -270,7 +294,7 @@ impl Draft {
     }
 
     /// Retires the replaced bodies and cells, which no search finds any more.
-    fn retire<M: Media>(self, guard: &Guard<'_, M>, meta: &Metadata) {
+    fn retire<M: Media, K: KeyForm>(self, guard: &Guard<'_, M>, meta: &Metadata<K>) {
         let (tag, now) = (guard.space().tag(), guard.space().now());
         self.old_cells.into_iter().for_each(|cell| meta.cells.retire(tag, now, cell));
         self.old_bodies.into_iter().for_each(|body| meta.bodies.retire(tag, now, body));

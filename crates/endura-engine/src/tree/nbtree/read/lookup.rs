@@ -14,19 +14,28 @@ use crate::media::{Mark, Media};
 use crate::space::Guard;
 use crate::sync::Ordering;
 
-use crate::tree::nbtree::blocks::block::{Block, State, Word};
+use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::claims::Claims;
-use crate::tree::nbtree::blocks::key::{Hash, Local, split};
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::KeyForm;
+use crate::tree::nbtree::keys::key::split;
+use crate::tree::nbtree::keys::numbers::NumberKeys;
+use crate::tree::nbtree::keys::word::State;
 use crate::tree::nbtree::metadata::leaf::{Leaf, slots};
 use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::tree::Tree;
 
+/// A key that an operation on a tree of this design searches for.
+pub(crate) type Sought<'k, D> = <<D as Design>::Keys as KeyForm>::Sought<'k>;
+
+/// A fence of a tree of this design.
+pub(crate) type Fence<D> = <<D as Design>::Keys as KeyForm>::Fence;
+
 /// A leaf that was current when the inner nodes led to it.
-pub(crate) struct CurrentLeaf<'t, 'm, M, const W: usize, D> {
+pub(crate) struct CurrentLeaf<'t, 'm, M, const W: usize, D: Design> {
     pub(crate) number: u32,
     pub(crate) leaf: &'t Leaf,
-    pub(crate) block: Block<'m, M, W>,
+    pub(crate) block: Block<'m, M, W, D::Keys>,
     pub(crate) design: PhantomData<D>,
 }
 
@@ -40,37 +49,69 @@ impl<'t, 'm, M: Media, const W: usize, D: Design> CurrentLeaf<'t, 'm, M, W, D> {
 
     /// The slot of the entry with this key.
     #[inline(always)]
-    pub(crate) fn probe(&self, key: Local) -> Option<usize> {
+    pub(crate) fn probe(&self, key: Sought<'_, D>) -> Result<Option<usize>> {
         if !D::HAS_TAGS {
             return self.find(self.matching(key), key);
         }
-        let hash = Hash::of(key);
-        let home = Block::<M, W>::home(hash);
-        self.leaf.fingerprints.search(hash, home, |matching| self.find(matching, key))
+        let hash = D::Keys::hash(key);
+        let home = Block::<M, W, D::Keys>::home(hash);
+        let fingerprints = &self.leaf.fingerprints;
+        if !D::Keys::TIES {
+            return Ok(fingerprints.search(hash, home, |matching| self.find_live(matching, key)));
+        }
+        let mut failed = None;
+        let found = fingerprints.search(hash, home, |matching| {
+            self.find(matching, key).unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            })
+        });
+        failed.map_or(Ok(found), Err)
     }
 
     /// Finds the slot with this key among the slots of `matching`.
     #[inline(always)]
-    pub(crate) fn find(&self, matching: u64, key: Local) -> Option<usize> {
-        let wanted = Word::live(key);
-        slots(matching).find(|&slot| self.block.word(slot).thawed() == wanted)
+    pub(crate) fn find(&self, matching: u64, key: Sought<'_, D>) -> Result<Option<usize>> {
+        let mut left = matching;
+        while let Some(slot) = self.find_live(left, key) {
+            // The value is loaded after the word said LIVE, so that the pin protects the record to which it leads.
+            let value = || self.block.value(slot);
+            if !D::Keys::TIES || D::Keys::is_key_of(self.block.media(), value, key)? {
+                return Ok(Some(slot));
+            }
+            // The slots behind this one.
+            left &= u64::MAX << 1 << slot;
+        }
+        Ok(None)
+    }
+
+    /// Finds the first slot among those of `matching` that may be the entry of this key.
+    #[inline(always)]
+    fn find_live(&self, matching: u64, key: Sought<'_, D>) -> Option<usize> {
+        slots(matching).find(|&slot| D::Keys::live_word(self.block.word(slot), key).is_some())
+    }
+
+    /// The fences of the leaf.
+    pub(crate) fn fences(&self) -> Result<[Fence<D>; 2]> {
+        let (media, extent, at) = (self.block.media(), self.leaf.extent(), self.block.offset());
+        Ok([D::Keys::low(media, extent, at)?, D::Keys::high(media, extent, at)?])
     }
 
     /// The slots that may have this key.
     #[inline(always)]
-    pub(crate) fn matching(&self, key: Local) -> u64 {
+    pub(crate) fn matching(&self, key: Sought<'_, D>) -> u64 {
         if !D::HAS_TAGS {
-            let all = (1 << Block::<M, W>::SLOTS) - 1;
-            return self.leaf.control().claims().map_or(all, Claims::slots);
+            let all = Block::<M, W, D::Keys>::ALL;
+            return self.leaf.control().claims().map_or(all, Claims::slots::<D::Keys>);
         }
-        let hash = Hash::of(key);
-        self.leaf.fingerprints.matching(hash, Block::<M, W>::home(hash))
+        let hash = D::Keys::hash(key);
+        self.leaf.fingerprints.matching(hash, Block::<M, W, D::Keys>::home(hash))
     }
 
     /// Makes the lines durable on which the result for `key` rests. Called after the words were read, and before the
     /// operation returns.
     #[inline(always)]
-    pub(crate) fn settle_answer(&self, media: &M, key: Local) {
+    pub(crate) fn settle_answer(&self, media: &M, key: Sought<'_, D>) {
         if media.needs_flush() && self.leaf.is_in_flight() {
             slots(self.matching(key)).for_each(|slot| self.block.help_flush_slot(slot));
         }
@@ -103,7 +144,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &'g self,
         guard: &'g Guard<'_, M>,
         partition: usize,
-        key: Local,
+        key: Sought<'_, D>,
     ) -> Result<CurrentLeaf<'g, 'g, M, W, D>> {
         self.place_below(guard, self.top(partition)?, key)
     }
@@ -113,9 +154,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &'g self,
         guard: &'g Guard<'_, M>,
         top: Top,
-        key: Local,
+        key: Sought<'_, D>,
     ) -> Result<CurrentLeaf<'g, 'g, M, W, D>> {
-        let (number, at) = self.meta.descend_to_block(top, key);
+        let (number, at) = self.meta.descend_to_block(guard.media(), top, key);
         let leaf = self.meta.leaves.get(number);
         Self::ask_for(guard, (leaf, at), key, guard.media().needs_flush());
         self.enter_leaf(guard, (number, leaf, at))
@@ -128,19 +169,24 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         (leaf, at): (u32, u64),
-        key: Local,
+        key: Sought<'_, D>,
         all_of_leaf: bool,
     ) {
         Self::ask_for(guard, (self.meta.leaves.get(leaf), at), key, all_of_leaf);
     }
 
     #[inline(always)]
-    fn ask_for(guard: &Guard<'_, M>, (leaf, at): (&Leaf, u64), key: Local, all_of_leaf: bool) {
+    fn ask_for(
+        guard: &Guard<'_, M>,
+        (leaf, at): (&Leaf, u64),
+        key: Sought<'_, D>,
+        all_of_leaf: bool,
+    ) {
         match all_of_leaf {
             true => leaf.prefetch(),
             false => leaf.fingerprints.prefetch(),
         }
-        Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
+        Block::<M, W, D::Keys>::prefetch_home(guard.media(), at, D::Keys::hash(key));
     }
 
     /// The place of a leaf that a lookup or a writer has reached. If the keys of its block are not known, the block is
@@ -177,21 +223,24 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// same keys, because no thread writes to the block before one of them opens the leaf.
     #[cold]
     pub(crate) fn read_block(&self, guard: &Guard<'_, M>, leaf: &Leaf) -> Result<()> {
-        let block = Block::<M, W>::at(guard.media(), leaf.block())?;
+        let block = Block::<M, W, D::Keys>::at(guard.media(), leaf.block())?;
         if !self.open.space().session().clean {
             // A killed process may leave stores that are visible but not durable.
             block.help_flush();
         }
         let (mut used, mut live) = (0_u64, 0);
-        for slot in 0..Block::<M, W>::SLOTS {
+        let images = D::Keys::images(leaf.extent());
+        for slot in Block::<M, W, D::Keys>::FIRST..Block::<M, W, D::Keys>::SLOTS {
             match block.word(slot).state() {
                 State::Empty => continue,
                 // No search would look for this key here.
-                State::Live(key) if !(leaf.low()..leaf.high()).contains(&key) => {
+                State::Live(image) if !images.contains(&image) => {
                     return Err(block.corrupt("a key outside of its block"));
                 }
-                State::Live(key) => {
-                    leaf.fingerprints.set(slot, Block::<M, W>::fingerprint(Hash::of(key), slot));
+                State::Live(image) => {
+                    let hash = D::Keys::hash_of_entry(image, || block.value(slot));
+                    let fingerprint = Block::<M, W, D::Keys>::fingerprint(hash, slot);
+                    leaf.fingerprints.set(slot, fingerprint);
                     live += 1;
                 }
                 // An insert that was not decided does not count. It gets no fingerprint, so that no search meets it.
@@ -200,8 +249,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             used |= 1 << slot;
         }
         guard.media().mark(Mark::Step("read.fingerprints"));
-        let claims = Claims::up_to(used);
-        if leaf.open(claims, claims.total() - live) {
+        let claims = Claims::up_to::<D::Keys>(used);
+        if leaf.open(claims, claims.total::<D::Keys>() - live) {
             self.meta.blocks_read.fetch_add(1, Ordering::Relaxed);
             if self.meta.recount {
                 self.open.map().add(live as i64);
@@ -210,6 +259,24 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(())
     }
 
+    #[inline(always)]
+    fn lookup_below(
+        &self,
+        guard: &Guard<'_, M>,
+        top: Top,
+        key: Sought<'_, D>,
+    ) -> Result<Option<u64>> {
+        let place = self.place_below(guard, top, key)?;
+        let _held = D::before_read(place.number);
+        let value = place.probe(key)?.map(|slot| place.block.value(slot));
+        place.settle_answer(guard.media(), key);
+        Ok(value)
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design<Keys = NumberKeys>>
+    Tree<M, W, FANOUT, D>
+{
     /// The value of `key`.
     #[inline(always)]
     pub(crate) fn lookup(&self, key: u64) -> Result<Option<u64>> {
@@ -227,15 +294,6 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     pub(crate) fn lookup_within(&self, guard: &Guard<'_, M>, key: u64) -> Result<Option<u64>> {
         let (partition, local) = split(key);
         self.lookup_below(guard, self.top(partition)?, local)
-    }
-
-    #[inline(always)]
-    fn lookup_below(&self, guard: &Guard<'_, M>, top: Top, key: Local) -> Result<Option<u64>> {
-        let place = self.place_below(guard, top, key)?;
-        let _held = D::before_read(place.number);
-        let value = place.probe(key).map(|slot| place.block.value(slot));
-        place.settle_answer(guard.media(), key);
-        Ok(value)
     }
 
     #[cold]
@@ -281,7 +339,7 @@ mod tests {
             assert!(known.iter().all(|leaf| *leaf != Child::inner(leaf.low, leaf.number)));
             let unknown: Vec<_> =
                 known.iter().map(|leaf| Child::inner(leaf.low, leaf.number)).collect();
-            assert!(cell.exchange(hold, Hold::of(meta.new_body(&guard, &unknown))));
+            assert!(cell.exchange(hold, Hold::of(meta.new_body(&guard, 1, &unknown))));
         }
         drop(guard);
         assert_eq!(tree.get(7).unwrap(), Some(!7));

@@ -1,12 +1,17 @@
 //! The key order of the entries of a block, which are unsorted.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::Result;
 use crate::cpu::small_sort::{self, MOST, NO_PLACE};
 use crate::media::Media;
 
-use crate::tree::nbtree::blocks::block::{Block, State};
+use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::claims::{line, lines};
-use crate::tree::nbtree::blocks::key::Local;
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::{Extent, KeyForm};
+use crate::tree::nbtree::keys::word::State;
 use crate::tree::nbtree::metadata::control::Control;
 use crate::tree::nbtree::metadata::leaf::slots;
 use crate::tree::nbtree::read::lookup::CurrentLeaf;
@@ -46,16 +51,48 @@ impl Order {
     }
 }
 
-impl<M: Media, const W: usize> Block<'_, M, W> {
-    /// The order of the entries with keys from `low` up to `high`, exclusive. Unless the block is damaged, every LIVE
-    /// slot is in the order. Returns also the slots of the order, one bit each.
-    pub(crate) fn order(&self, low: Local, high: Local) -> (Order, u64) {
+impl<M: Media, const W: usize, K: KeyForm> Block<'_, M, W, K> {
+    /// The order of the entries of a leaf with this extent. Unless the block is damaged, every LIVE slot is in the order.
+    /// Returns also the slots of the order, one bit each.
+    pub(crate) fn order(&self, extent: Extent) -> Result<(Order, u64)> {
+        let Range { start: low, end: high } = K::images(extent);
         let mut distances = [u64::MAX; MOST];
-        for (slot, distance) in distances[..Self::SLOTS].iter_mut().enumerate() {
+        for (slot, distance) in distances[..Self::SLOTS].iter_mut().enumerate().skip(Self::FIRST) {
             *distance = self.word(slot).distance(low);
         }
-        let (slots, bits) = small_sort::order(&distances, high.0 - low.0);
-        (Order(slots), bits)
+        let (mut slots, bits) = small_sort::order(&distances, high.0 - low.0);
+        if K::TIES {
+            self.order_ties(&distances, &mut slots[..bits.count_ones() as usize])?;
+        }
+        Ok((Order(slots), bits))
+    }
+
+    /// Puts slots with equal images in the order of their keys.
+    ///
+    /// By insertion, because a sort of the standard library may panic where comparisons contradict each other. Those of
+    /// a damaged pool may, and each can also fail.
+    fn order_ties(&self, distances: &[u64; MOST], slots: &mut [u8]) -> Result<()> {
+        let distance = |slot: u8| distances[usize::from(slot)];
+        for tied in slots.chunk_by_mut(|&a, &b| distance(a) == distance(b)) {
+            for place in 1..tied.len() {
+                let (mut low, mut high) = (0, place);
+                while low < high {
+                    let middle = low.midpoint(high);
+                    match self.compare_keys(tied[middle], tied[place])? {
+                        Ordering::Greater => high = middle,
+                        Ordering::Less | Ordering::Equal => low = middle + 1,
+                    }
+                }
+                tied[low..=place].rotate_right(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the keys of two entries that were LIVE in this pin. (Their values are loaded after the words said LIVE,
+    /// so that the pin protects the records.)
+    fn compare_keys(&self, a: u8, b: u8) -> Result<Ordering> {
+        K::compare(self.media(), [a, b].map(|slot| self.value(slot.into())))
     }
 }
 
@@ -63,23 +100,25 @@ impl<M: Media, const W: usize, D: Design> CurrentLeaf<'_, '_, M, W, D> {
     /// Stores the order of the leaf's entries in `order`. Returns whether it is valid until the control word changes
     /// from `control`, which the caller has read before.
     #[inline(always)]
-    pub(crate) fn read_order(&self, control: Control, order: &mut Order) -> bool {
-        let claims = self.leaf.claims_in_order(control);
-        claims.is_some_and(|claims| self.leaf.order.recall(claims, &mut order.0))
-            || self.sort(control, order)
+    pub(crate) fn read_order(&self, control: Control, order: &mut Order) -> Result<bool> {
+        let claims = self.leaf.claims_in_order::<D::Keys>(control);
+        match claims.is_some_and(|claims| self.leaf.order.recall(claims, &mut order.0)) {
+            true => Ok(true),
+            false => self.sort(control, order),
+        }
     }
 
     /// As [`read_order`](Self::read_order), for an order that is not known. If the order is valid until the control
     /// word changes, the leaf keeps the order.
     #[inline(never)]
-    fn sort(&self, control: Control, order: &mut Order) -> bool {
+    fn sort(&self, control: Control, order: &mut Order) -> Result<bool> {
         let bits;
-        (*order, bits) = self.block.order(self.leaf.low(), self.leaf.high());
+        (*order, bits) = self.block.order(self.leaf.extent())?;
         let is_decided = self.is_decided(control, bits);
-        if is_decided && let Some(claims) = self.leaf.claims_in_order(control) {
+        if is_decided && let Some(claims) = self.leaf.claims_in_order::<D::Keys>(control) {
             self.leaf.order.keep(claims, &order.0);
         }
-        is_decided
+        Ok(is_decided)
     }
 
     /// Whether no claimed slot outside of `order` can become an entry. `order` has one bit for each slot of an order
@@ -91,8 +130,8 @@ impl<M: Media, const W: usize, D: Design> CurrentLeaf<'_, '_, M, W, D> {
         // `control` was read: the control word has changed, and never changes back.)
         let is_gone = |slot| matches!(self.block.word(slot).state(), State::Dead | State::Killed);
         control.claims().is_some_and(|claims| {
-            claims.total() == order.count_ones() as usize
-                || slots(claims.slots() & !order).all(is_gone)
+            claims.total::<D::Keys>() == order.count_ones() as usize
+                || slots(claims.slots::<D::Keys>() & !order).all(is_gone)
         })
     }
 }

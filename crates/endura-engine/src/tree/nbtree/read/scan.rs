@@ -22,8 +22,10 @@ use crate::tree::index::OUT_OF_ORDER;
 use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::block::Block;
-use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, join, split};
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::{Extent, KeyForm};
+use crate::tree::nbtree::keys::key::{Local, PARTITIONS, join, split};
+use crate::tree::nbtree::keys::numbers::NumberKeys;
 use crate::tree::nbtree::metadata::control::Control;
 use crate::tree::nbtree::metadata::descend::Turn;
 use crate::tree::nbtree::metadata::leaf::Leaf;
@@ -68,7 +70,9 @@ enum ScanStep {
     Beyond(Option<u64>),
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design<Keys = NumberKeys>>
+    Tree<M, W, FANOUT, D>
+{
     /// The next entry in the cursor's order, if the order is valid and no writer is in flight in the leaf. Needs no
     /// pin.
     #[inline(always)]
@@ -77,7 +81,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let seen = cursor.seat.look(self.open.space(), |row| {
             let leaf = self.meta.leaves.get_made(row.leaf)?;
             let media = self.open.space().media();
-            let block = Block::<M, W>::within(media, row.block)?;
+            let block = Block::<M, W, D::Keys>::within(media, row.block)?;
             let (word, value) = (block.word(slot), block.value(slot));
             let key = word.live_key()?;
             // The two words of the leaf are read after the words of the slot, and before the epoch: all these loads are
@@ -96,7 +100,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let at = cursor.passed + entries;
         let slot = if at < MOST { cursor.order.get(at)? } else { return None };
         cursor.seat.look(self.open.space(), |row| {
-            Block::<M, W>::within(self.open.space().media(), row.block)
+            Block::<M, W, D::Keys>::within(self.open.space().media(), row.block)
                 .map(|block| block.value(slot))
         })
     }
@@ -151,7 +155,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             Some((key, value)) => ScanStep::Entry(join(partition, key), value),
             None => {
                 cursor.seat.leave();
-                ScanStep::Beyond(beyond::<UP>(partition, place.leaf.low(), place.leaf.high()))
+                ScanStep::Beyond(beyond::<UP>(partition, place.leaf.extent()))
             }
         })
     }
@@ -174,7 +178,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let counts = row.partition == partition
                 && leaf.control() == row.control
                 && leaf.successor() == 0
-                && (leaf.low()..leaf.high()).contains(&key);
+                && covers(leaf, key);
             counts.then_some(*row)
         });
         let Some(row) = row else { return Ok(None) };
@@ -200,7 +204,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let last = cursor.turn.within(guard).filter(|last| last.partition == partition)?;
         let turn = self.meta.turn_beside::<UP>(*last)?;
         let leaf = self.meta.leaves.get(self.meta.leaf_at(turn).0);
-        let is_it = leaf.successor() == 0 && (leaf.low()..leaf.high()).contains(&key);
+        let is_it = leaf.successor() == 0 && covers(leaf, key);
         cursor.turn = cursor.turn.onward(turn);
         is_it.then_some(turn)
     }
@@ -216,14 +220,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let turn = match self.next_turn::<UP>(guard, cursor, partition, key) {
             Some(turn) => turn,
             None => {
-                let turn = self.meta.descend_to_turn(partition, self.top(partition)?, key);
+                let top = self.top(partition)?;
+                let turn = self.meta.descend_to_turn(guard.media(), partition, top, key);
                 cursor.turn = Seat::take(guard, turn);
                 turn
             }
         };
         let way = self.meta.leaf_at(turn);
         prefetch::<Leaf>(self.meta.leaves.get(way.0));
-        Block::<M, W>::prefetch(guard.media(), way.1);
+        Block::<M, W, D::Keys>::prefetch(guard.media(), way.1);
         let next = self.meta.turn_beside::<UP>(turn).map(|next| self.meta.leaf_at(next));
         if let Some((next, _)) = next {
             prefetch::<Leaf>(self.meta.leaves.get(next));
@@ -231,7 +236,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let place = self.enter(guard, way)?;
         // The control word is read before the words of the slots: a later claim changes the control word.
         let control = place.leaf.control();
-        let is_decided = place.read_order(control, &mut cursor.order);
+        let is_decided = place.read_order(control, &mut cursor.order)?;
         cursor.passed = 0;
         if !UP {
             cursor.order.reverse();
@@ -243,14 +248,21 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         {
             // The next block is prefetched after the lines of this one, because the number of outstanding misses is
             // limited.
-            Block::<M, W>::prefetch(guard.media(), at);
+            Block::<M, W, D::Keys>::prefetch(guard.media(), at);
         }
         Ok(place)
     }
 }
 
+/// Whether a leaf covers a key.
+#[inline(always)]
+fn covers(leaf: &Leaf, key: Local) -> bool {
+    NumberKeys::images(leaf.extent()).contains(&key)
+}
+
 /// The key at which a scan continues after a leaf.
-pub(crate) fn beyond<const UP: bool>(partition: usize, low: Local, high: Local) -> Option<u64> {
+fn beyond<const UP: bool>(partition: usize, extent: Extent) -> Option<u64> {
+    let (low, high) = (extent.low(), extent.high());
     match UP {
         true if high < Local::END => Some(join(partition, high)),
         true => (partition + 1 < PARTITIONS).then(|| join(partition + 1, Local(0))),

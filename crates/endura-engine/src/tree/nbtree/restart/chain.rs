@@ -5,28 +5,37 @@ use crate::media::{Media, Ordering, Region};
 use crate::space::Guard;
 
 use crate::tree::nbtree::blocks::block::Block;
-use crate::tree::nbtree::blocks::key::{Local, split};
+use crate::tree::nbtree::keys::form::{Extent, KeyForm};
 
 /// A block of a chain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChainBlock {
-    pub(crate) low: Local,
+    extent: Extent,
     pub(crate) at: u64,
     /// The signpost that led to this block (the replaced block that it replaces), or 0.
     pub(crate) signpost: u64,
     pub(crate) is_frozen: bool,
 }
 
+impl ChainBlock {
+    /// The offset of the chunk beside the block, if it has one.
+    pub(crate) fn beside<M: Media, K: KeyForm>(&self, media: &M) -> Result<Option<u64>> {
+        Ok(K::beside(media, self.at)?.map(|(at, _)| at))
+    }
+}
+
 /// A chain of blocks that no thread is changing: the part of it that has been read.
-pub(crate) struct Chain {
+pub(crate) struct Chain<F> {
     partition: usize,
+    /// The fences of the block found last; the upper one, if its header has it.
+    last: Option<(F, Option<F>)>,
     pub(crate) found: Vec<ChainBlock>,
     /// The next block, and the signpost that led to it, or 0.
     pub(crate) at: u64,
     pub(crate) signpost: u64,
 }
 
-impl Chain {
+impl<F: Ord> Chain<F> {
     /// The chain of `partition`, which starts in the word at `head`.
     pub(crate) fn begin<M: Media>(
         guard: &Guard<'_, M>,
@@ -38,7 +47,7 @@ impl Chain {
             first.flush(0, 1);
         }
         let at = first.load(0, Ordering::Acquire);
-        Ok(Self { partition, found: Vec::new(), at, signpost: 0 })
+        Ok(Self { partition, last: None, found: Vec::new(), at, signpost: 0 })
     }
 
     /// Reads `bite` more blocks; returns whether the chain has ended.
@@ -47,15 +56,16 @@ impl Chain {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the blocks are not a chain: if they are not in key order, or are
     /// outside of the partition, or if a signpost leads nowhere or to another signpost.
-    pub(crate) fn step<M: Media, const W: usize>(
+    pub(crate) fn step<M: Media, const W: usize, K: KeyForm<Fence = F>>(
         &mut self,
         guard: &Guard<'_, M>,
         bite: usize,
     ) -> Result<bool> {
         let (help, end) = (must_help(guard), self.found.len().saturating_add(bite));
         while self.found.len() < end {
-            self.read::<M, W>(guard.media(), help)?;
+            self.read::<M, W, K>(guard.media(), help)?;
             if self.at == 0 {
+                self.check_end::<M, W, K>(guard.media())?;
                 if help {
                     // The flushed words are durable before any thread writes to the blocks found.
                     guard.media().fence();
@@ -67,18 +77,23 @@ impl Chain {
     }
 
     /// Reads the next block.
-    fn read<M: Media, const W: usize>(&mut self, media: &M, help: bool) -> Result<()> {
+    fn read<M: Media, const W: usize, K: KeyForm<Fence = F>>(
+        &mut self,
+        media: &M,
+        help: bool,
+    ) -> Result<()> {
         let (at, signpost) = (self.at, self.signpost);
-        let block = Block::<M, W>::at(media, at)?;
+        let block = Block::<M, W, K>::at(media, at)?;
         if help {
             block.flush_next();
         }
-        let (next, (place, low)) = (block.next(), split(block.low()));
-        let follows = match self.found.last() {
-            None => low == Local(0),
-            Some(before) => before.low < low,
+        let (next, fences) = (block.next(), K::fences(media, at)?);
+        let follows = match &self.last {
+            None => fences.low == K::first(),
+            Some((low, None)) => *low < fences.low,
+            Some((low, Some(high))) => *low < fences.low && *high == fences.low,
         };
-        if place != self.partition || !follows {
+        if fences.partition != self.partition || !follows {
             return Err(block.corrupt("a block out of key order"));
         }
         if next.is_forward() {
@@ -92,18 +107,40 @@ impl Chain {
                 _ => Ok(()),
             };
         }
-        if signpost != 0 && split(Block::<M, W>::at(media, signpost)?.low()).1 != low {
+        if signpost != 0 && K::fences(media, signpost)?.low != fences.low {
             return Err(block.corrupt("a replacement with another lowest key"));
         }
-        self.found.push(ChainBlock { low, at, signpost, is_frozen: next.is_frozen() });
+        let extent = match &fences.high {
+            Some(high) if *high <= fences.low => {
+                return Err(block.corrupt("a block out of key order"));
+            }
+            high => K::extent(&fences.low, high.as_ref().unwrap_or(&K::end())),
+        };
+        self.last = Some((fences.low, fences.high));
+        self.found.push(ChainBlock { extent, at, signpost, is_frozen: next.is_frozen() });
         (self.at, self.signpost) = (next.at(), 0);
         Ok(())
     }
 
-    /// The blocks found, and the key at which each ends.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = (&ChainBlock, Local)> {
-        let ends = self.found[1..].iter().map(|block| block.low).chain([Local::END]);
-        self.found.iter().zip(ends)
+    /// Checks the end of the chain.
+    fn check_end<M: Media, const W: usize, K: KeyForm<Fence = F>>(&self, media: &M) -> Result<()> {
+        match (&self.last, self.found.last()) {
+            (Some((_, Some(high))), Some(found)) if *high != K::end() => {
+                Err(Block::<M, W, K>::at(media, found.at)?.corrupt("a last block that has an end"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The blocks found, and the extents of their leaves.
+    pub(crate) fn extents<K: KeyForm<Fence = F>>(
+        &self,
+    ) -> impl Iterator<Item = (&ChainBlock, Extent)> {
+        let next = self.found[1..].iter().map(|block| Some(block.extent)).chain([None]);
+        self.found
+            .iter()
+            .zip(next)
+            .map(|(block, next)| (block, K::extent_before(block.extent, next)))
     }
 }
 

@@ -14,8 +14,8 @@ use crate::media::{Media, Ordering};
 use crate::space::Guard;
 
 use crate::tree::nbtree::blocks::block::Block;
-use crate::tree::nbtree::blocks::key::Local;
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::Extent;
 use crate::tree::nbtree::metadata::body::Child;
 use crate::tree::nbtree::metadata::control::Phase;
 use crate::tree::nbtree::metadata::leaf::Birth;
@@ -43,14 +43,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Ok(top);
         }
         let mut chain = Chain::begin(&self.open.pin()?, self.head(partition), partition)?;
-        while !chain.step::<M, W>(&self.open.pin()?, BITE)? {}
+        while !chain.step::<M, W, D::Keys>(&self.open.pin()?, BITE)? {}
         let mut leaves = Vec::with_capacity(chain.found.len());
-        let mut spans = chain.spans();
+        let mut extents = chain.extents::<D::Keys>();
         while leaves.len() < chain.found.len() {
             let guard = self.open.pin()?;
-            leaves.extend(spans.by_ref().take(BITE).map(|(block, high)| {
-                Child::leaf(block.low, self.found_leaf(&guard, block, high), block.at)
-            }));
+            for (block, extent) in extents.by_ref().take(BITE) {
+                let number = self.found_leaf(&guard, block, extent)?;
+                leaves.push(Child::leaf(extent.low(), number, block.at));
+            }
         }
         self.meta.blocks_found.fetch_add(leaves.len() as u64, Ordering::Relaxed);
         let cell = |part: &[Child]| {
@@ -60,26 +61,25 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let mut level = 2;
         while children.len() > self.meta.fanout {
             let body = |part: &[Child]| {
-                Ok(Child::inner(part[0].low, self.meta.new_body(&self.open.pin()?, part)))
+                Ok(Child::inner(part[0].low, self.meta.new_body(&self.open.pin()?, level, part)))
             };
             children = self.meta.divided(&children).map(body).collect::<Result<Vec<Child>>>()?;
             level += 1;
         }
-        let top = Top::new(level, self.meta.new_body(&self.open.pin()?, &children));
+        let top = Top::new(level, self.meta.new_body(&self.open.pin()?, level, &children));
         // No other thread changes the root word, so that the exchange cannot fail.
         self.meta.roots[partition].exchange(Top::NONE, top);
         Ok(top)
     }
 
     /// The leaf of a block of an earlier session.
-    fn found_leaf(&self, guard: &Guard<'_, M>, block: &ChainBlock, high: Local) -> u32 {
+    fn found_leaf(&self, guard: &Guard<'_, M>, block: &ChainBlock, extent: Extent) -> Result<u32> {
         let leaves = &self.meta.leaves;
         let number = leaves.take(guard.space().now());
-        let mut birth =
-            Birth { low: block.low, high, block: block.at, origin: 0, absorbed: 0, twin: 0 };
+        let mut birth = Birth { extent, block: block.at, origin: 0, absorbed: 0, twin: 0 };
         if block.signpost != 0 {
             // The signpost is marked as in use before any link leads past it, as in S5.
-            guard.keep(block.signpost, Block::<M, W>::BYTES);
+            Block::<M, W, D::Keys>::keep(guard, block.signpost)?;
             birth.origin = leaves.take(guard.space().now());
             let origin = leaves.get(birth.origin);
             origin.begin(Birth { block: block.signpost, origin: 0, ..birth });
@@ -89,6 +89,6 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             origin.replace_by(number);
         }
         leaves.get(number).begin(birth);
-        number
+        Ok(number)
     }
 }

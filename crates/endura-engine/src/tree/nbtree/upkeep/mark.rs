@@ -23,9 +23,10 @@ use crate::media::{Media, Ordering, Region};
 use crate::space::{Guard, LeakWalk, Seat};
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
-use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, split};
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::KeyForm;
 use crate::tree::nbtree::metadata::links::Top;
+use crate::tree::nbtree::read::lookup::Fence;
 use crate::tree::nbtree::tree::Tree;
 
 /// The most blocks without new keys that the walk visits in one pin: the one at which it continues, and blocks that
@@ -41,7 +42,7 @@ struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
     /// The offset of this block. It is valid while the partition has no leaves, because no block is removed then.
     unchanged: Option<u64>,
     /// The `low` of the last block met.
-    last: Option<Local>,
+    last: Option<Fence<D>>,
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
@@ -57,7 +58,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 last: None,
             }) as Box<dyn LeakWalk<M>>
         };
-        (0..PARTITIONS).map(walk).collect()
+        (0..D::Keys::PARTITIONS).map(walk).collect()
     }
 }
 
@@ -79,24 +80,28 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> LeakWalk<M>
             words.flush(0, RESERVE);
             for at in (0..RESERVE).map(|i| words.load(i, Ordering::Acquire)) {
                 if at != 0 {
-                    visit(at, Block::<M, W>::BYTES)?;
+                    visit(at, Block::<M, W, D::Keys>::BYTES)?;
                 }
             }
         }
         let mut at = self.place(guard)?;
-        let mut before: Option<(Local, bool)> = None;
+        let mut before: Option<(Fence<D>, bool)> = None;
         let mut again = MOST_AGAIN;
         while at != 0 {
-            let block = Block::<M, W>::at(media, at)?;
-            let (place, low) = split(block.low());
-            let follows = before.is_none_or(|(before, by_forward)| match by_forward {
-                true => low == before,
-                false => low > before,
+            let block = Block::<M, W, D::Keys>::at(media, at)?;
+            let fences = D::Keys::fences(media, at)?;
+            let low = fences.low;
+            let follows = before.as_ref().is_none_or(|(before, by_forward)| match by_forward {
+                true => low == *before,
+                false => low > *before,
             });
-            if place != self.partition || !follows {
+            if fences.partition != self.partition || !follows {
                 return Err(block.corrupt("a block out of key order"));
             }
-            visit(at, Block::<M, W>::BYTES)?;
+            visit(at, Block::<M, W, D::Keys>::BYTES)?;
+            if let Some((beside, bytes)) = D::Keys::beside(media, at)? {
+                visit(beside, bytes)?;
+            }
             if media.needs_flush() {
                 block.flush_next();
             }
@@ -108,9 +113,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> LeakWalk<M>
             if next.is_forward() && next.at() == 0 {
                 return Err(block.corrupt("a replaced block that leads nowhere"));
             }
-            before = Some((low, next.is_forward()));
             at = next.at();
-            if self.last.is_none_or(|last| low > last) {
+            before = Some((low.clone(), next.is_forward()));
+            if self.last.as_ref().is_none_or(|last| low > *last) {
                 self.last = Some(low);
                 bite = bite.saturating_sub(1);
             } else {
@@ -134,7 +139,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Marking<M, W, FAN
 
     /// The block at which to continue.
     fn place(&self, guard: &Guard<'_, M>) -> Result<u64> {
-        let Some(last) = self.last else {
+        let Some(last) = &self.last else {
             let head = Region::new(guard.media(), self.tree.head(self.partition), 1)?;
             head.flush(0, 1);
             return Ok(head.load(0, Ordering::Acquire));
@@ -145,7 +150,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Marking<M, W, FAN
         }
         match (self.unchanged, meta.roots[self.partition].load()) {
             (Some(at), Top::NONE) => Ok(at),
-            (_, top) => Ok(meta.leaves.get(meta.descend(top, last)).block()),
+            (_, top) => {
+                Ok(meta.leaves.get(meta.descend(guard.media(), top, D::Keys::at(last))).block())
+            }
         }
     }
 }

@@ -2,16 +2,16 @@
 //! Otherwise each part of the layer is made when it is first needed
 //! ([`restart`](crate::tree::nbtree::restart::partition)).
 
-use std::sync::atomic::AtomicUsize;
-
 use crate::Result;
 use crate::media::Media;
+use crate::runtime::threads;
 use crate::space::Counted;
-use crate::sync::Ordering;
+use crate::sync::{OnceLock, Ordering};
 
-use crate::tree::nbtree::blocks::key::{Local, PARTITIONS};
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::KeyForm;
 use crate::tree::nbtree::metadata::links::Top;
+use crate::tree::nbtree::read::lookup::Fence;
 use crate::tree::nbtree::tree::Tree;
 
 /// Figures about the part of a tree in DRAM, and the progress of its rebuild in this session.
@@ -20,8 +20,10 @@ use crate::tree::nbtree::tree::Tree;
 pub struct Stats {
     /// Bytes of DRAM in nodes, including retired ones.
     pub metadata_bytes: u64,
-    /// The number of partitions, of 8, whose leaves and inner nodes were made.
+    /// The number of partitions whose leaves and inner nodes were made.
     pub partitions: u64,
+    /// The number of partitions that there are.
+    pub all_partitions: u64,
     /// The number of blocks from earlier sessions that were found in these partitions.
     pub blocks_found: u64,
     /// The number of these blocks whose keys were read.
@@ -31,16 +33,16 @@ pub struct Stats {
 impl Stats {
     /// Whether the rebuild is complete.
     pub fn is_complete(&self) -> bool {
-        self.partitions == PARTITIONS as u64 && self.blocks_read == self.blocks_found
+        self.partitions == self.all_partitions && self.blocks_read == self.blocks_found
     }
 }
 
 /// A range of keys of one partition.
-struct KeyRange {
+struct KeyRange<F> {
     partition: usize,
-    low: Local,
+    low: F,
     /// The end of the range, exclusive.
-    high: Local,
+    high: F,
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
@@ -53,6 +55,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Stats {
             metadata_bytes: self.meta.bytes(),
             partitions: made.count() as u64,
+            all_partitions: D::Keys::PARTITIONS as u64,
             blocks_found: self.meta.blocks_found.load(Ordering::Relaxed),
             blocks_read,
         }
@@ -65,61 +68,50 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ///
     /// Those of [`get`](crate::tree::Index::get).
     pub fn rebuild(&self, threads: usize) -> Result<()> {
-        share(threads, PARTITIONS, |partition| self.prepare(partition))?;
+        share(threads, D::Keys::PARTITIONS, &|partition| self.prepare(partition))?;
         let mut parts = Vec::new();
-        for partition in 0..PARTITIONS {
+        for partition in 0..D::Keys::PARTITIONS {
             self.divide(partition, &mut parts)?;
         }
-        share(threads, parts.len(), |part| self.read_part(&parts[part]))?;
+        share(threads, parts.len(), &|part| self.read_part(&parts[part]))?;
         self.open.map().set_counted(Counted::All);
         Ok(())
     }
 
     /// Divides a partition into one part for each child of its topmost inner node.
-    fn divide(&self, partition: usize, parts: &mut Vec<KeyRange>) -> Result<()> {
-        let _guard = self.open.pin()?;
-        let body = self.meta.bodies.get(self.top(partition)?.body());
-        let lows = (1..body.count()).map(|slot| body.key(slot));
-        let mut low = Local(0);
-        for high in lows.chain([Local::END]) {
-            parts.push(KeyRange { partition, low, high });
+    fn divide(&self, partition: usize, parts: &mut Vec<KeyRange<Fence<D>>>) -> Result<()> {
+        let guard = self.open.pin()?;
+        let top = self.top(partition)?;
+        let body = self.meta.bodies.get(top.body());
+        let mut low = D::Keys::first();
+        for slot in 1..body.count() {
+            let high = self.meta.low_of(guard.media(), (body, top.level()), slot)?;
+            parts.push(KeyRange { partition, low, high: high.clone() });
             low = high;
         }
+        parts.push(KeyRange { partition, low, high: D::Keys::end() });
         Ok(())
     }
 
     /// Reads the blocks of a part.
-    fn read_part(&self, part: &KeyRange) -> Result<()> {
-        let mut low = part.low;
+    fn read_part(&self, part: &KeyRange<Fence<D>>) -> Result<()> {
+        let mut low = part.low.clone();
         while low < part.high {
             // One pin per leaf: the epoch must not wait for a whole part.
             let guard = self.open.pin()?;
-            low = self.place_to_read(&guard, part.partition, low)?.leaf.high();
+            let key = D::Keys::at(&low);
+            [_, low] = self.place_to_read(&guard, part.partition, key)?.fences()?;
         }
         Ok(())
     }
 }
 
-/// Calls `work` with each number below `count`, in `threads` threads; returns the error of the first thread that has
-/// one.
-fn share(threads: usize, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let turn = || -> Result<()> {
-        loop {
-            // Relaxed: a number orders nothing.
-            match next.fetch_add(1, Ordering::Relaxed) {
-                number if number < count => work(number)?,
-                _ => return Ok(()),
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, turn).ok();
-        // If a thread cannot be started, the others do its work.
-        let others: Vec<_> = (1..threads).map_while(spawn).collect();
-        others.into_iter().fold(turn(), |outcome, other| match other.join() {
-            Ok(theirs) => outcome.and(theirs),
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
-    })
+/// Calls `work` with each number below `count`, in `threads` threads; returns the first error.
+fn share(threads: usize, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    let failure = OnceLock::new();
+    let others = threads.saturating_sub(1) as u32;
+    threads::share(others, count as u32, &|number| {
+        work(number as usize).map_err(|error| failure.set(error)).is_ok()
+    });
+    failure.into_inner().map_or(Ok(()), Err)
 }

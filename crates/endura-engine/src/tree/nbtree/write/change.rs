@@ -15,26 +15,32 @@
 //! (`docs/trees.md`). In this tree no thread writes to a leaf that is being copied: a writer helps to copy it, which
 //! takes a few microseconds, and waits for no other thread.
 
+use std::borrow::Cow;
+
 use crate::media::{Mark, Media};
 use crate::space::Guard;
 use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::block::Block;
-use crate::tree::nbtree::blocks::chunks::Chunks;
-use crate::tree::nbtree::blocks::key::{Local, join};
+use crate::tree::nbtree::blocks::chunks::{BesideChunk, Chunks};
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::{Extent, KeyForm};
+use crate::tree::nbtree::keys::key::Local;
 use crate::tree::nbtree::metadata::control::Phase;
 use crate::tree::nbtree::metadata::leaf::{Birth, slots};
+use crate::tree::nbtree::read::lookup::Fence;
 use crate::tree::nbtree::tree::Tree;
 use crate::tree::nbtree::write::settle::Task;
 
 /// The leaves of a change, and their entries.
-struct Frozen {
+struct Frozen<F> {
     left: u32,
     /// The right neighbour, if it is absorbed; otherwise 0.
     absorbed: u32,
-    low: Local,
-    high: Local,
+    low: F,
+    high: F,
+    /// The extent in which the entries have their images: of one leaf.
+    extent: Option<Extent>,
     /// The next block of the chain.
     next: u64,
     /// The entries, in key order.
@@ -69,8 +75,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                     // The chunks are allocated before anything is frozen: if there is no free space, the leaf stays as
                     // it is.
                     if chunks.is_none() {
-                        let entries = leaf.entries(control);
-                        let few = entries.is_some_and(|count| count <= Block::<M, W>::SLOTS / 2);
+                        let entries = leaf.entries::<D::Keys>(control);
+                        let few = entries
+                            .is_some_and(|count| count <= Block::<M, W, D::Keys>::CAPACITY / 2);
                         chunks = Some(self.chunks(guard, few)?);
                     }
                     guard.media().mark(Mark::Step("change.S0"));
@@ -144,7 +151,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let Some(frozen) = self.collect(guard, left, absorbed)? else {
             return Ok(());
         };
-        if frozen.entries.len() > Block::<M, W>::SLOTS {
+        if frozen.entries.len() > Block::<M, W, D::Keys>::CAPACITY {
             // The two leaves fitted into one block when their merge began, but were filled before the right leaf was
             // captured.
             chunks.hold(2)?;
@@ -157,27 +164,40 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
         // Another thread was faster. No other thread has seen the leaves that this thread has made.
         let twin = self.meta.leaves.get(first).twin();
-        [first, twin].into_iter().for_each(|leaf| self.take_back(&mut chunks, leaf));
-        Ok(())
+        self.take_back(guard, &mut chunks, first)?;
+        self.take_back(guard, &mut chunks, twin)
     }
 
     /// Takes back a new leaf (0: none) that no other thread has seen, with its block.
-    fn take_back(&self, chunks: &mut Chunks<'_, '_, M>, leaf: u32) {
+    fn take_back(
+        &self,
+        guard: &Guard<'_, M>,
+        chunks: &mut Chunks<'_, '_, M>,
+        leaf: u32,
+    ) -> Result<()> {
         if leaf != 0 {
-            chunks.put_back(self.meta.leaves.get(leaf).block());
+            let at = self.meta.leaves.get(leaf).block();
+            if let Some((at, bytes)) = D::Keys::beside(guard.media(), at)? {
+                guard.discard(at, bytes);
+            }
+            chunks.put_back(at);
             self.meta.leaves.discard(leaf);
         }
+        Ok(())
     }
 
     /// Prefetches what a change reads: the whole block, so that the cache misses of the exchanges in its lines overlap,
     /// and the leaf and block before it (S7).
     fn ask_for_surroundings(&self, guard: &Guard<'_, M>, partition: usize, number: u32) {
         let leaf = self.meta.leaves.get(number);
-        Block::<M, W>::prefetch(guard.media(), leaf.block());
-        if leaf.low() > Local(0) {
-            let (before, at) = self.meta.way_before(partition, leaf.low());
+        Block::<M, W, D::Keys>::prefetch(guard.media(), leaf.block());
+        // The change itself reports a header that cannot be read.
+        if let Ok(low) = D::Keys::low(guard.media(), leaf.extent(), leaf.block())
+            && low > D::Keys::first()
+        {
+            let (before, at) = self.meta.way_before(guard.media(), partition, &low);
             self.meta.leaves.get(before).prefetch();
-            Block::<M, W>::prefetch_header(guard.media(), at);
+            Block::<M, W, D::Keys>::prefetch_header(guard.media(), at);
         }
     }
 
@@ -187,41 +207,50 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &'g Guard<'s, M>,
         one_block_will_do: bool,
     ) -> Result<Chunks<'g, 's, M>> {
-        Chunks::take(guard, self.open.map(), Block::<M, W>::BYTES, one_block_will_do)
+        Chunks::take(guard, self.open.map(), Block::<M, W, D::Keys>::BYTES, one_block_will_do)
     }
 
     /// S1: freezes the block of a leaf, so that nothing changes in it any more.
     fn freeze(&self, guard: &Guard<'_, M>, number: u32) -> Result<()> {
         let leaf = self.meta.leaves.get(number);
-        let block = Block::<M, W>::at(guard.media(), leaf.block())?;
+        let block = Block::<M, W, D::Keys>::at(guard.media(), leaf.block())?;
         // Empty slots are frozen too: the owner of a claimed slot may still write to it.
-        (0..Block::<M, W>::SLOTS).for_each(|slot| block.freeze(slot));
+        let all = Block::<M, W, D::Keys>::FIRST..Block::<M, W, D::Keys>::SLOTS;
+        all.for_each(|slot| block.freeze(slot));
         block.freeze_next();
         Ok(())
     }
 
     /// Collects the entries of frozen blocks; `None` if the blocks were replaced meanwhile.
-    fn collect(&self, guard: &Guard<'_, M>, left: u32, absorbed: u32) -> Result<Option<Frozen>> {
+    fn collect(
+        &self,
+        guard: &Guard<'_, M>,
+        left: u32,
+        absorbed: u32,
+    ) -> Result<Option<Frozen<Fence<D>>>> {
+        let media = guard.media();
         let leaf = self.meta.leaves.get(left);
+        let last = self.meta.leaves.get(if absorbed == 0 { left } else { absorbed });
         let mut frozen = Frozen {
             left,
             absorbed,
-            low: leaf.low(),
-            high: leaf.high(),
+            low: D::Keys::low(media, leaf.extent(), leaf.block())?,
+            high: D::Keys::high(media, last.extent(), last.block())?,
+            extent: (absorbed == 0).then(|| leaf.extent()),
             next: 0,
-            entries: Vec::with_capacity(2 * Block::<M, W>::SLOTS),
+            entries: Vec::with_capacity(2 * Block::<M, W, D::Keys>::SLOTS),
             ascending: absorbed == 0,
         };
         for number in [left, absorbed].into_iter().filter(|&number| number != 0) {
             let leaf = self.meta.leaves.get(number);
-            let block = Block::<M, W>::at(guard.media(), leaf.block())?;
+            let block = Block::<M, W, D::Keys>::at(media, leaf.block())?;
             let next = block.next();
             if next.is_forward() {
                 return Ok(None);
             }
-            (frozen.next, frozen.high) = (next.at(), leaf.high());
-            let (order, bits) = block.order(leaf.low(), leaf.high());
-            let others = !bits & ((1 << Block::<M, W>::SLOTS) - 1);
+            frozen.next = next.at();
+            let (order, bits) = block.order(leaf.extent())?;
+            let others = !bits & Block::<M, W, D::Keys>::ALL;
             if slots(others).any(|slot| block.word(slot).live_key().is_some()) {
                 return Err(block.corrupt("a key outside of its block"));
             }
@@ -234,8 +263,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             frozen.ascending &= order.ascends_in_lines();
         }
-        if frozen.entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return Err(Error::Corrupt { offset: leaf.block(), what: "a key twice in a block" });
+        if frozen.extent.is_some() {
+            for pair in frozen.entries.windows(2) {
+                let [before, at] = [pair[0], pair[1]];
+                if before.0 == at.0 && D::Keys::compare(media, [before.1, at.1])?.is_eq() {
+                    let what = "a key twice in a block";
+                    return Err(Error::Corrupt { offset: leaf.block(), what });
+                }
+            }
         }
         Ok(Some(frozen))
     }
@@ -246,7 +281,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        frozen: &Frozen,
+        frozen: &Frozen<Fence<D>>,
         chunks: &mut Chunks<'_, '_, M>,
     ) -> Result<u32> {
         let count = frozen.entries.len();
@@ -254,31 +289,28 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             true => count - (count / 8).max(1).min(count),
             false => count / 2,
         };
-        let (mut first, mut twin) = (&frozen.entries[..], None);
-        let is_one_enough = count <= Block::<M, W>::SLOTS && chunks.count() < 2;
-        if count > Block::<M, W>::SLOTS / 2 && half > 0 && !is_one_enough {
+        let (mut first, mut twin, mut low) = (&frozen.entries[..], 0, D::Keys::first());
+        let is_one_enough = count <= Block::<M, W, D::Keys>::CAPACITY && chunks.count() < 2;
+        if count > Block::<M, W, D::Keys>::CAPACITY / 2 && half > 0 && !is_one_enough {
             let second;
             (first, second) = frozen.entries.split_at(half);
+            low = D::Keys::fence_between(guard.media(), first[half - 1], second[0])?;
             let part = NewBlock {
-                low: second[0].0,
-                high: frozen.high,
+                fences: (&low, &frozen.high),
                 next: frozen.next,
                 entries: second,
+                twin: 0,
             };
-            twin = Some(self.new_leaf(guard, partition, frozen, chunks, &part, 0)?);
+            twin = self.new_leaf(guard, partition, frozen, chunks, &part)?;
         }
         let (high, next) = match twin {
-            Some(twin) => {
-                let leaf = self.meta.leaves.get(twin);
-                (leaf.low(), leaf.block())
-            }
-            None => (frozen.high, frozen.next),
+            0 => (&frozen.high, frozen.next),
+            twin => (&low, self.meta.leaves.get(twin).block()),
         };
-        let part = NewBlock { low: frozen.low, high, next, entries: first };
-        let twin = twin.unwrap_or(0);
-        let made = self.new_leaf(guard, partition, frozen, chunks, &part, twin);
+        let part = NewBlock { fences: (&frozen.low, high), next, entries: first, twin };
+        let made = self.new_leaf(guard, partition, frozen, chunks, &part);
         if made.is_err() {
-            self.take_back(chunks, twin);
+            self.take_back(guard, chunks, twin)?;
         }
         // Makes all of the new blocks durable before anything leads to them. It is a drain, not a fence, because the
         // link that leads other threads to them is in DRAM, where no medium sees it.
@@ -291,23 +323,32 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        frozen: &Frozen,
+        frozen: &Frozen<Fence<D>>,
         chunks: &mut Chunks<'_, '_, M>,
-        part: &NewBlock<'_>,
-        twin: u32,
+        part: &NewBlock<'_, Fence<D>>,
     ) -> Result<u32> {
+        let media = guard.media();
+        let extent = D::Keys::extent(part.fences.0, part.fences.1);
+        let mut entries = Cow::Borrowed(part.entries);
+        if D::Keys::TIES && frozen.extent != Some(extent) {
+            for entry in entries.to_mut() {
+                entry.0 = D::Keys::image_in(media, *entry, extent)?;
+            }
+        }
+        let beside = BesideChunk::<M, D::Keys>::take(guard, part.fences)?;
+        let header = D::Keys::header(media, partition, part.fences, beside.at())?;
         let at = chunks.next()?;
-        let block = Block::<M, W>::at(guard.media(), at)?;
-        let digest = block.initialise(join(partition, part.low), part.next, part.entries);
+        let block = Block::<M, W, D::Keys>::at(media, at)?;
+        let digest = block.initialise(&header, part.next, &entries);
+        beside.linked();
         let number = self.meta.leaves.take(guard.space().now());
         let leaf = self.meta.leaves.get(number);
         leaf.begin(Birth {
-            low: part.low,
-            high: part.high,
+            extent,
             block: at,
             origin: frozen.left,
             absorbed: frozen.absorbed,
-            twin,
+            twin: part.twin,
         });
         leaf.fingerprints.set_all(&digest.fingerprints);
         leaf.open(digest.claims, 0);
@@ -316,9 +357,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 }
 
 /// The entries of one new block.
-struct NewBlock<'e> {
-    low: Local,
-    high: Local,
+struct NewBlock<'e, F> {
+    fences: (&'e F, &'e F),
     next: u64,
     entries: &'e [(Local, u64)],
+    /// The second of two leaves, if this is the first of them; otherwise 0.
+    twin: u32,
 }

@@ -18,11 +18,13 @@ use crate::media::{Mark, Media};
 use crate::space::Guard;
 use crate::sync::{Ordering, fence, fence_behind_exchange};
 
-use crate::tree::nbtree::blocks::block::{Block, State, Word};
-use crate::tree::nbtree::blocks::key::{Hash, Local, join};
+use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::KeyForm;
+use crate::tree::nbtree::keys::key::{Hash, Local};
+use crate::tree::nbtree::keys::word::{State, Word};
 use crate::tree::nbtree::metadata::leaf::{Flight, slots};
-use crate::tree::nbtree::read::lookup::CurrentLeaf;
+use crate::tree::nbtree::read::lookup::{CurrentLeaf, Sought};
 use crate::tree::nbtree::tree::Tree;
 
 /// The outcome of an insert.
@@ -46,6 +48,9 @@ fn verdict(word: Word, pending: Word) -> Verdict {
     }
 }
 
+/// A key that is being inserted, and its image in the leaf.
+type Imaged<'k, D> = (Sought<'k, D>, Local);
+
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Inserts a key that was absent. `None` if the caller has to search for the key again.
     #[inline(always)]
@@ -54,32 +59,33 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &Guard<'_, M>,
         partition: usize,
         place: &CurrentLeaf<'_, '_, M, W, D>,
-        key: Local,
+        key: Sought<'_, D>,
         value: u64,
     ) -> Result<Option<Option<u64>>> {
-        let hash = Hash::of(key);
+        let hash = D::Keys::hash(key);
+        let image = D::Keys::image(|| place.leaf.extent(), key);
         let Some(slot) = claim(place, hash) else {
             self.change(guard, partition, place.number)?;
             return Ok(None);
         };
         let (leaf, block) = (place.leaf, place.block);
         guard.media().mark(Mark::Step("insert.I2"));
-        leaf.fingerprints.set(slot, Block::<M, W>::fingerprint(hash, slot));
+        leaf.fingerprints.set(slot, Block::<M, W, D::Keys>::fingerprint(hash, slot));
         // equivalent mutant, relaxed: not seen: pairs with a cursor without a pin that still reads this slot for a leaf
         // of two epochs before, which takes late visibility of the epoch, in DRAM.
         block.set_value(slot, value);
         guard.media().mark(Mark::Step("insert.I3"));
-        let exchanged = block.exchange(slot, Word::EMPTY, Word::pending(key));
+        let exchanged = block.exchange(slot, Word::EMPTY, Word::pending(image));
         guard.media().mark(Mark::Step("insert.pending"));
         let verdict = match exchanged {
             // The slot is PENDING, so that a pop that is announced later finds it. `admit` is called before any thread
             // makes an entry of the slot: a thread that completes it for its owner has seen it PENDING, and calls
             // `admit` as well.
-            Ok(()) if self.open.map().pops().admit(&join(partition, key)) => {
-                self.arbitrate(guard, partition, place, slot, key)
+            Ok(()) if self.open.map().pops().admit(&D::Keys::new_key(partition, key)) => {
+                self.arbitrate(guard, partition, place, slot, (key, image))
             }
             // An announced pop has to come before this insert.
-            Ok(()) => match self.give_up(place, slot, key) {
+            Ok(()) => match self.give_up(place, slot, image) {
                 Verdict::Won => self.counted(self.won(place, slot)),
                 Verdict::Lost | Verdict::Frozen => return Ok(None),
             },
@@ -93,10 +99,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let verdict = match verdict {
             Verdict::Frozen => match self.change(guard, partition, place.number) {
                 // On return the block is frozen: what the slot holds is final.
-                Ok(()) => self.counted(self::verdict(block.word(slot), Word::pending(key))),
+                Ok(()) => self.counted(self::verdict(block.word(slot), Word::pending(image))),
                 // Perhaps only the slot of a rival was frozen. Then a helping thread could still make an entry of the
                 // slot of this insert.
-                Err(error) => match self.give_up(place, slot, key) {
+                Err(error) => match self.give_up(place, slot, image) {
                     Verdict::Won => self.counted(self.won(place, slot)),
                     Verdict::Lost | Verdict::Frozen => return Err(error),
                 },
@@ -125,24 +131,27 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         place: &CurrentLeaf<'_, '_, M, W, D>,
         own: usize,
-        key: Local,
+        (key, image): Imaged<'_, D>,
     ) -> Verdict {
         // This fence follows the exchange that made the word PENDING. It pairs with the same fence of another insert of
         // the key: one of the two inserts sees the other.
         fence_behind_exchange();
         guard.media().mark(Mark::Step("insert.I4"));
-        match self.look_at_rivals(place, own, own, key) {
+        match self.look_at_rivals(place, own, own, (key, image)) {
             Rivals::None { dead } => {
                 // Counted before the exchange, which is the operation's last locked instruction.
                 self.open.map().add(1);
-                let verdict =
-                    verdict(self.commit(guard, place, own, key, dead), Word::pending(key));
+                let word = self.commit(guard, place, own, image, dead);
+                let verdict = verdict(word, Word::pending(image));
                 if verdict != Verdict::Won {
                     self.open.map().add(-1);
                 }
                 verdict
             }
-            found => self.counted(self.arbitrate_among(guard, partition, place, found, own, key)),
+            found => {
+                let key = (key, image);
+                self.counted(self.arbitrate_among(guard, partition, place, found, own, key))
+            }
         }
     }
 
@@ -156,16 +165,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         place: &CurrentLeaf<'_, '_, M, W, D>,
         mut found: Rivals,
         own: usize,
-        key: Local,
+        (key, image): Imaged<'_, D>,
     ) -> Verdict {
-        let (block, pending) = (place.block, Word::pending(key));
+        let (block, pending) = (place.block, Word::pending(image));
         let mut candidate = own;
         loop {
             let dead = match found {
                 Rivals::None { dead } => dead,
                 Rivals::Lower(slot) => {
                     candidate = slot;
-                    found = self.look_at_rivals(place, candidate, own, key);
+                    found = self.look_at_rivals(place, candidate, own, (key, image));
                     continue;
                 }
                 Rivals::Decided(Verdict::Won) => return self.won(place, own),
@@ -174,13 +183,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             // This thread's own insert has been killed in favour of the candidate, so that a pop announced meanwhile
             // may have found neither of the two PENDING. (The load that saw a rival PENDING orders the call of `admit`
             // as an exchange would.)
-            if candidate != own && !self.open.map().pops().admit(&join(partition, key)) {
-                return match self.give_up(place, own, key) {
+            let new_key = D::Keys::new_key(partition, key);
+            if candidate != own && !self.open.map().pops().admit(&new_key) {
+                return match self.give_up(place, own, image) {
                     Verdict::Won => self.won(place, own),
                     verdict => verdict,
                 };
             }
-            let word = self.commit(guard, place, candidate, key, dead);
+            let word = self.commit(guard, place, candidate, image, dead);
             if candidate == own {
                 return verdict(word, pending);
             }
@@ -194,7 +204,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 Verdict::Won => return self.won(place, own),
                 verdict => return verdict,
             }
-            found = self.look_at_rivals(place, candidate, own, key);
+            found = self.look_at_rivals(place, candidate, own, (key, image));
         }
     }
 
@@ -205,22 +215,27 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &Guard<'_, M>,
         partition: usize,
         place: &CurrentLeaf<'_, '_, M, W, D>,
-    ) {
-        let keys = place.leaf.low()..place.leaf.high();
-        for slot in 0..Block::<M, W>::SLOTS {
-            let word = place.block.word(slot);
-            let State::Pending(key) = word.state() else { continue };
+    ) -> Result<()> {
+        let (block, images) = (&place.block, D::Keys::images(place.leaf.extent()));
+        let mut buffer = Vec::new();
+        for slot in Block::<M, W, D::Keys>::FIRST..Block::<M, W, D::Keys>::SLOTS {
+            let word = block.word(slot);
+            let State::Pending(image) = word.state() else { continue };
+            let value = || block.value(slot);
             // A frozen insert can no longer become an entry. An insert that a crash left has no fingerprint, and no
             // thread decides it.
-            let hash = Hash::of(key);
-            let tagged = place.leaf.fingerprints.matching(hash, Block::<M, W>::home(hash));
-            if !word.is_frozen() && keys.contains(&key) && tagged >> slot & 1 == 1 {
+            let hash = D::Keys::hash_of_entry(image, value);
+            let tagged = place.leaf.fingerprints.matching(hash, Block::<M, W, D::Keys>::home(hash));
+            if !word.is_frozen() && images.contains(&image) && tagged >> slot & 1 == 1 {
+                buffer.clear();
+                let key = D::Keys::key_of(guard.media(), (image, value()), &mut buffer)?;
                 // The fence is between the load of the word and the look at the other slots, as in `arbitrate`.
                 fence(Ordering::SeqCst);
-                let found = self.look_at_rivals(place, slot, slot, key);
-                self.arbitrate_among(guard, partition, place, found, slot, key);
+                let found = self.look_at_rivals(place, slot, slot, (key, image));
+                self.arbitrate_among(guard, partition, place, found, slot, (key, image));
             }
         }
+        Ok(())
     }
 
     /// Called if another thread has completed this thread's own insert, perhaps without having made it durable yet. (If
@@ -237,19 +252,25 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         place: &CurrentLeaf<'_, '_, M, W, D>,
         candidate: usize,
         own: usize,
-        key: Local,
+        (key, image): Imaged<'_, D>,
     ) -> Rivals {
-        let (block, pending, live) = (place.block, Word::pending(key), Word::live(key));
+        let (block, pending, live) = (place.block, Word::pending(image), Word::live(image));
         let mut dead = 0;
         for slot in slots(place.matching(key)).filter(|&slot| slot != candidate) {
             loop {
                 let word = block.word(slot);
                 match word.thawed() {
+                    // The own insert may be one of them, while the candidate is another.
+                    word if (word == live || word == pending)
+                        && !self.is_of_key(&block, slot, key) =>
+                    {
+                        break;
+                    }
                     word if word == live => {
                         if slot == own {
                             return Rivals::Decided(Verdict::Won);
                         }
-                        return Rivals::Decided(self.give_up(place, own, key));
+                        return Rivals::Decided(self.give_up(place, own, image));
                     }
                     word if word == pending && slot < candidate => return Rivals::Lower(slot),
                     thawed if thawed == pending => {
@@ -271,10 +292,21 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Rivals::None { dead }
     }
 
+    /// Whether a slot that is LIVE or PENDING, and has the image of `key`, is of `key`.
+    #[inline(always)]
+    fn is_of_key(&self, block: &Block<'_, M, W, D::Keys>, slot: usize, key: Sought<'_, D>) -> bool {
+        // The value is loaded after the word. If the record cannot be read, the entry is of no key.
+        let is_of_key = D::Keys::is_key_of(block.media(), || block.value(slot), key);
+        is_of_key.unwrap_or_else(|error| {
+            self.open.space().noted(error);
+            false
+        })
+    }
+
     /// Kills this thread's own insert, which must not become an entry: there is another entry of the key, a pop has to
     /// come first, or there is no space.
-    fn give_up(&self, place: &CurrentLeaf<'_, '_, M, W, D>, own: usize, key: Local) -> Verdict {
-        let pending = Word::pending(key);
+    fn give_up(&self, place: &CurrentLeaf<'_, '_, M, W, D>, own: usize, image: Local) -> Verdict {
+        let pending = Word::pending(image);
         match place.block.exchange(own, pending, Word::KILLED) {
             Ok(()) => {
                 place.leaf.note_gone(1);
@@ -292,11 +324,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &Guard<'_, M>,
         place: &CurrentLeaf<'_, '_, M, W, D>,
         slot: usize,
-        key: Local,
+        image: Local,
         dead: u64,
     ) -> Word {
         let (media, block) = (guard.media(), place.block);
-        let live = Word::live(key);
+        let live = Word::live(image);
         let flight = media.needs_flush().then(|| Flight::begin(place.leaf));
         if let Some((_, true)) = flight
             && dead != 0
@@ -306,11 +338,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             slots(dead).for_each(|slot| block.help_flush_slot(slot));
         }
         media.mark(Mark::Step("insert.I5"));
-        let word = match block.exchange(slot, Word::pending(key), live) {
+        let word = match block.exchange(slot, Word::pending(image), live) {
             Ok(()) => live,
             Err(found) => found,
         };
-        if verdict(word, Word::pending(key)) == Verdict::Won {
+        if verdict(word, Word::pending(image)) == Verdict::Won {
             media.mark(Mark::Step("insert.durable"));
             block.flush_slot(slot);
             // The drain is before the operation returns, and before the flight ends, after which readers no longer
@@ -339,10 +371,10 @@ fn claim<M: Media, const W: usize, D: Design>(
     place: &CurrentLeaf<'_, '_, M, W, D>,
     hash: Hash,
 ) -> Option<usize> {
-    let home = Block::<M, W>::home(hash);
+    let home = Block::<M, W, D::Keys>::home(hash);
     loop {
         let control = place.leaf.control();
-        let (claimed, slot) = control.with_claim(home, Block::<M, W>::SLOTS)?;
+        let (claimed, slot) = control.with_claim(home, Block::<M, W, D::Keys>::SLOTS)?;
         // The slot need not be in the line that was prefetched. So the line of the slot is fetched while the claim is
         // made.
         place.block.prefetch_slot(slot);

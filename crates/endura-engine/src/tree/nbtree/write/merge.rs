@@ -16,9 +16,10 @@ use crate::media::{Mark, Media};
 use crate::space::Guard;
 
 use crate::tree::nbtree::blocks::block::Block;
-use crate::tree::nbtree::blocks::key::Local;
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::KeyForm;
 use crate::tree::nbtree::metadata::control::Phase;
+use crate::tree::nbtree::read::lookup::{CurrentLeaf, Fence, Sought};
 use crate::tree::nbtree::tree::Tree;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
@@ -29,14 +30,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        key: Local,
+        key: Sought<'_, D>,
     ) -> Result<()> {
+        let (meta, media) = (&self.meta, guard.media());
         loop {
             let top = self.top(partition)?;
-            let number = self.meta.descend(top, key);
-            let leaf = self.meta.leaves.get(number);
-            let right = (leaf.high() < Local::END).then(|| self.meta.descend(top, leaf.high()));
-            let left = (leaf.low() > Local(0)).then(|| self.meta.before(partition, leaf.low()));
+            let number = meta.descend(media, top, key);
+            let [low, high] = self.fences(guard, number)?;
+            let right =
+                (high < D::Keys::end()).then(|| meta.descend(media, top, D::Keys::at(&high)));
+            let left = (low > D::Keys::first()).then(|| meta.before(media, partition, &low));
             let merged = match right {
                 Some(right) => self.merge(guard, partition, number, right)?,
                 None => false,
@@ -46,6 +49,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 return Ok(());
             }
         }
+    }
+
+    /// The fences of a leaf.
+    pub(crate) fn fences(&self, guard: &Guard<'_, M>, number: u32) -> Result<[Fence<D>; 2]> {
+        let leaf = self.meta.leaves.get(number);
+        CurrentLeaf::<M, W, D>::of(guard.media(), number, leaf, 0)?.fences()
     }
 
     /// Merges two leaves if they are current neighbours whose entries fill at most half a block.
@@ -61,12 +70,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
         let controls = leaves.map(|leaf| leaf.control());
         let [Some(left_entries), Some(right_entries)] =
-            [0, 1].map(|side| leaves[side].entries(controls[side]))
+            [0, 1].map(|side| leaves[side].entries::<D::Keys>(controls[side]))
         else {
             return Ok(false);
         };
-        if leaves[0].high() != leaves[1].low()
-            || left_entries + right_entries > Block::<M, W>::SLOTS / 2
+        if left_entries + right_entries > Block::<M, W, D::Keys>::CAPACITY / 2
+            || self.fences(guard, left)?[1] != self.fences(guard, right)?[0]
         {
             return Ok(false);
         }

@@ -21,10 +21,11 @@ use crate::media::{Mark, Media, Region};
 use crate::space::Guard;
 
 use crate::tree::nbtree::blocks::block::{Block, Next};
-use crate::tree::nbtree::blocks::key::Local;
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::KeyForm;
 use crate::tree::nbtree::metadata::body::Child;
 use crate::tree::nbtree::metadata::reroute::Exchange;
+use crate::tree::nbtree::read::lookup::Fence;
 use crate::tree::nbtree::tree::Tree;
 
 /// A part of an SMO, for the leaf with this number; [`smo`](crate::tree::nbtree::write::smo) runs them.
@@ -53,11 +54,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if !old.is_committed() {
             // The old blocks are marked as in use before any link leads past them, because another thread may retire
             // them, much later.
-            guard.keep(old.block(), Block::<M, W>::BYTES);
+            Block::<M, W, D::Keys>::keep(guard, old.block())?;
             if absorbed != 0 {
-                guard.keep(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
+                Block::<M, W, D::Keys>::keep(guard, leaves.get(absorbed).block())?;
             }
-            let block = Block::<M, W>::at(guard.media(), old.block())?;
+            let block = Block::<M, W, D::Keys>::at(guard.media(), old.block())?;
             let forward = Next::forward(first.block());
             loop {
                 let next = block.next();
@@ -77,22 +78,28 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let twin = first.twin();
         let child = |number| {
             let leaf = leaves.get(number);
-            Child::leaf(leaf.low(), number, leaf.block())
+            Child::leaf(leaf.extent().low(), number, leaf.block())
+        };
+        let low = |number| {
+            let leaf = leaves.get(number);
+            D::Keys::low(guard.media(), leaf.extent(), leaf.block())
         };
         let new = [child(number), child(twin)];
+        let old_low = low(replaced)?;
+        let absorbed_low = if absorbed != 0 { Some(low(absorbed)?) } else { None };
         let exchange = Exchange {
             partition,
-            old: child(replaced),
-            absorbed: (absorbed != 0).then(|| child(absorbed)),
+            old: (child(replaced), &old_low),
+            absorbed: absorbed_low.as_ref().map(|low| (child(absorbed), low)),
             new: if twin == 0 { &new[..1] } else { &new },
         };
-        self.meta.reroute(guard, exchange);
+        self.meta.reroute(guard, exchange)?;
         guard.media().mark(Mark::Step("settle.S6"));
         if absorbed != 0 && old.claim_absorbed() {
             // This block is not retired together with the old block in S8: S7 may have to wait for free space, and the
             // next session would not know of this block.
             self.open.map().note_retired();
-            guard.retire(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
+            Block::<M, W, D::Keys>::retire(guard, leaves.get(absorbed).block())?;
         }
         Ok(())
     }
@@ -111,7 +118,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Ok(None);
         }
         let bypass = Bypass { from: old.block(), to: first.block() };
-        let frozen = self.unlink(guard, partition, old.low(), bypass)?;
+        let low = D::Keys::low(guard.media(), old.extent(), old.block())?;
+        let frozen = self.unlink(guard, partition, &low, bypass)?;
         if frozen.is_some() {
             return Ok(frozen);
         }
@@ -127,10 +135,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             // the leaf's number from being reused.
             self.open.map().note_retired();
             let (tag, now) = (guard.space().tag(), guard.space().now());
-            guard.retire(old.block(), Block::<M, W>::BYTES);
             for number in [replaced, absorbed].into_iter().filter(|&number| number != 0) {
                 leaves.retire(tag, now, number);
             }
+            Block::<M, W, D::Keys>::retire(guard, old.block())?;
         }
         Ok(None)
     }
@@ -142,10 +150,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        low: Local,
+        low: &Fence<D>,
         bypass: Bypass,
     ) -> Result<Option<u32>> {
-        if low == Local(0) {
+        if *low == D::Keys::first() {
             let head = Region::new(guard.media(), self.head(partition), 1)?;
             // If the exchange fails, another thread has made it. Every thread makes the head durable before the thread
             // continues.
@@ -155,7 +163,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Ok(None);
         }
         loop {
-            let number = self.meta.before(partition, low);
+            let number = self.meta.before(guard.media(), partition, low);
             let leaf = self.meta.leaves.get(number);
             if leaf.successor() != 0 {
                 if let Some(replaced) = self.replaced_with(number) {
@@ -163,7 +171,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 }
                 continue;
             }
-            let block = Block::<M, W>::at(guard.media(), leaf.block())?;
+            let block = Block::<M, W, D::Keys>::at(guard.media(), leaf.block())?;
             let next = block.next();
             if next.is_forward() {
                 // The leaf has been replaced in the meantime.

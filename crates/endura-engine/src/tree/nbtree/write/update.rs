@@ -6,11 +6,12 @@ use crate::sync::fence_behind_exchange;
 use crate::tree::Change;
 use crate::{Error, Result};
 
-use crate::tree::nbtree::blocks::block::{Block, Word};
-use crate::tree::nbtree::blocks::key::{Local, join, split};
+use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::keys::form::KeyForm;
+use crate::tree::nbtree::keys::word::Word;
 use crate::tree::nbtree::metadata::leaf::Flight;
-use crate::tree::nbtree::read::lookup::CurrentLeaf;
+use crate::tree::nbtree::read::lookup::{CurrentLeaf, Sought};
 use crate::tree::nbtree::tree::Tree;
 
 /// The most attempts of an operation in one leaf, and in one pin, while other operations win each time.
@@ -33,11 +34,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     #[inline(always)]
     pub(crate) fn write(
         &self,
-        key: u64,
+        (partition, key): (usize, Sought<'_, D>),
         turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
-        let (partition, key) = split(key);
         self.prepare(partition)?;
         let guard = self.open.pin_mut()?;
         guard.media().mark(Mark::Begin);
@@ -46,6 +46,18 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         };
         acknowledge(&guard);
         Ok(answer)
+    }
+
+    /// Does what [`write`](Self::write) does. It is compiled once for all closures, so it is for those that are not on
+    /// the path of an insert or a remove.
+    #[inline(never)]
+    pub(crate) fn write_dyn(
+        &self,
+        key: (usize, Sought<'_, D>),
+        turn: Option<&Turn<'_>>,
+        decide: &mut dyn FnMut(Option<u64>) -> Option<Change>,
+    ) -> Result<Option<u64>> {
+        self.write(key, turn, &mut |old| decide(old))
     }
 
     /// Makes the second and later attempts. This is a separate function, because in one loop the first attempt would
@@ -57,13 +69,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &'g self,
         mut guard: Guard<'g, M>,
         partition: usize,
-        key: Local,
+        key: Sought<'_, D>,
         turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
+        let new_key = D::Keys::new_key(partition, key);
         loop {
             for _ in 0..ATTEMPTS {
-                if self.open.map().pops().holds_up(&join(partition, key)) {
+                if self.open.map().pops().holds_up(&new_key) {
                     break;
                 }
                 if let Some(answer) = self.try_write(&guard, partition, key, turn, decide)? {
@@ -73,7 +86,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             // The operation has stored nothing that counts, and starts over.
             drop(guard);
-            self.open.map().pops().wait_for(&join(partition, key));
+            self.open.map().pops().wait_for(&new_key);
             guard = self.open.pin_mut()?;
         }
     }
@@ -84,18 +97,17 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     pub(crate) fn write_within(
         &self,
         guard: &Guard<'_, M>,
-        key: u64,
+        (partition, key): (usize, Sought<'_, D>),
         turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
-        let (partition, local) = split(key);
         for _ in 0..ATTEMPTS {
-            if let Some(answer) = self.try_write(guard, partition, local, turn, decide)? {
+            if let Some(answer) = self.try_write(guard, partition, key, turn, decide)? {
                 // As in `acknowledge`.
                 fence_behind_exchange();
                 return Ok(Some(answer));
             }
-            if self.open.map().pops().holds_up(&key) {
+            if self.open.map().pops().holds_up(&D::Keys::new_key(partition, key)) {
                 break;
             }
         }
@@ -108,18 +120,31 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        key: Local,
+        key: Sought<'_, D>,
         turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
         let place = self.place_to_write(guard, partition, key)?;
+        self.write_in(guard, (partition, key), &place, turn, decide)
+    }
+
+    /// Does what [`try_write`](Self::try_write) does, in the leaf to which a search in the same pin has led.
+    #[inline(always)]
+    pub(crate) fn write_in(
+        &self,
+        guard: &Guard<'_, M>,
+        (partition, key): (usize, Sought<'_, D>),
+        place: &CurrentLeaf<'_, '_, M, W, D>,
+        turn: Option<&Turn<'_>>,
+        decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
+    ) -> Result<Option<Option<u64>>> {
         let _held = D::before_write(place.number);
-        if let Some(slot) = place.probe(key) {
-            return self.alter(guard, (partition, key), &place, slot, turn, decide);
+        if let Some(slot) = place.probe(key)? {
+            return self.alter(guard, (partition, key), place, slot, turn, decide);
         }
         let Some(change) = decide(None) else { return Err(Error::Forked) };
         match change {
-            Change::Put(value) => self.insert(guard, partition, &place, key, value),
+            Change::Put(value) => self.insert(guard, partition, place, key, value),
             Change::Keep | Change::Remove => {
                 place.settle_answer(guard.media(), key);
                 Ok(Some(None))
@@ -129,13 +154,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
     /// The leaf in which to write `key`.
     #[inline(always)]
-    fn place_to_write<'g>(
+    pub(crate) fn place_to_write<'g>(
         &'g self,
         guard: &'g Guard<'_, M>,
         partition: usize,
-        key: Local,
+        key: Sought<'_, D>,
     ) -> Result<CurrentLeaf<'g, 'g, M, W, D>> {
-        let way = self.meta.descend_to_block(self.top(partition)?, key);
+        let way = self.meta.descend_to_block(guard.media(), self.top(partition)?, key);
         self.ask_for_entry(guard, way, key, true);
         self.enter(guard, way)
     }
@@ -146,18 +171,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     fn alter(
         &self,
         guard: &Guard<'_, M>,
-        (partition, key): (usize, Local),
+        (partition, key): (usize, Sought<'_, D>),
         place: &CurrentLeaf<'_, '_, M, W, D>,
         slot: usize,
         turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
-        let (block, live) = (place.block, Word::live(key));
+        let block = place.block;
         for _ in 0..ATTEMPTS {
             let word = block.word(slot);
-            if word.thawed() != live {
-                return Ok(None);
-            }
+            let Some(live) = D::Keys::live_word(word, key) else { return Ok(None) };
             let value = block.value(slot);
             let Some(change) = decide(Some(value)) else { return Err(Error::Forked) };
             let new = match change {
@@ -205,14 +228,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &Guard<'_, M>,
         partition: usize,
         place: &CurrentLeaf<'_, '_, M, W, D>,
-        key: Local,
+        key: Sought<'_, D>,
         turn: Option<&Turn<'_>>,
     ) {
         place.leaf.note_gone(1);
         // A closing leaf is not merged. A later remove may merge its copy.
-        let Some(left) = place.leaf.entries(place.leaf.control()) else { return };
+        let Some(left) = place.leaf.entries::<D::Keys>(place.leaf.control()) else { return };
         // A merge is not tried after each remove, because the neighbours may be full for a long time.
-        if left == 0 || (left <= Block::<M, W>::SLOTS / 8 && left.is_power_of_two()) {
+        if left == 0 || (left <= Block::<M, W, D::Keys>::CAPACITY / 8 && left.is_power_of_two()) {
             if let Some(turn) = turn {
                 turn.is_out();
             }
@@ -224,7 +247,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
     /// Tries to merge a leaf. A failure is ignored. But damage is recorded.
     #[inline(never)]
-    fn merge_later(&self, guard: &Guard<'_, M>, partition: usize, key: Local) {
+    fn merge_later(&self, guard: &Guard<'_, M>, partition: usize, key: Sought<'_, D>) {
         guard.space().note_result(self.try_merge(guard, partition, key));
     }
 }

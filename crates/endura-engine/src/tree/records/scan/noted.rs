@@ -10,10 +10,32 @@ use crate::tree::records::record::{Record, TYPICAL};
 /// records that they do not show.
 pub(crate) const DISTANCE: usize = 6;
 
-/// The version of a chunk that holds offsets of records.
-pub(crate) trait HolderVersion: Copy + Send {
-    /// Whether no writer has changed the chunk since the version was read, and none was at work on it then.
-    fn still_holds<M: Media>(self, holder: &Region<'_, M>) -> bool;
+/// A tree whose chunks, such as leaves, hold the offsets of records, and have versions `V`.
+pub(crate) trait Holds<M, V> {
+    /// Whether no writer has changed the chunk since the version was read, and none was at work on it then: for all that
+    /// the chunk holds, or for what it held in the slot of the record that was `noted`.
+    fn still_holds(&self, holder: &Region<'_, M>, version: V, noted: u64) -> bool;
+}
+
+/// The bits of a noted record that are its offset.
+const OFFSET: u64 = (1 << 48) - 1;
+
+/// What a walk notes of the record at `at`, if its tree wants to know the slot that has led there.
+#[inline(always)]
+pub(crate) fn noted_in_slot(at: u64, slot: usize) -> u64 {
+    at | (slot as u64) << 48
+}
+
+/// The slot of a noted record.
+#[inline(always)]
+pub(crate) fn slot_of(noted: u64) -> usize {
+    (noted >> 48) as usize
+}
+
+/// The offset of a noted record.
+#[inline(always)]
+pub(crate) fn offset_of(noted: u64) -> u64 {
+    noted & OFFSET
 }
 
 /// What sees the records of a scan, in order, until it breaks.
@@ -25,6 +47,33 @@ impl<M, F: FnMut(&Record<'_, M>) -> ControlFlow<()>> Visitor<M> for F {
     #[inline(always)]
     fn show(&mut self, record: &Record<'_, M>) -> ControlFlow<()> {
         self(record)
+    }
+}
+
+/// A [visitor](Visitor) of the runs of a [batch](Batch). A scan calls it as a `dyn`: only the loop over the records of a
+/// run is compiled for each visitor, and the rest of the scan once.
+pub(crate) trait RunVisitor<M, V, H> {
+    /// Does what [`Batch::show_run`] does.
+    fn show_run(
+        &mut self,
+        batch: &mut Batch<V>,
+        tree: &H,
+        holder: (Region<'_, M>, V),
+        until: usize,
+        are_new: bool,
+    ) -> Result<BatchShown>;
+}
+
+impl<M: Media, V: Copy, H: Holds<M, V>, S: Visitor<M>> RunVisitor<M, V, H> for S {
+    fn show_run(
+        &mut self,
+        batch: &mut Batch<V>,
+        tree: &H,
+        holder: (Region<'_, M>, V),
+        until: usize,
+        are_new: bool,
+    ) -> Result<BatchShown> {
+        batch.show_run(tree, holder, until, are_new, self)
     }
 }
 
@@ -42,6 +91,7 @@ pub(crate) enum BatchShown {
 
 /// Records in key order. The first `passed` of them were shown.
 pub(crate) struct Batch<V> {
+    /// The offset of each record, and the slot in bits 48.., if its tree has noted that.
     records: Vec<u64>,
     runs: Vec<Run<V>>,
     /// The number of records shown.
@@ -67,7 +117,7 @@ impl<V> Default for Batch<V> {
     }
 }
 
-impl<V: HolderVersion> Batch<V> {
+impl<V: Copy> Batch<V> {
     pub(crate) fn clear(&mut self) {
         self.records.clear();
         self.runs.clear();
@@ -142,7 +192,7 @@ impl<V: HolderVersion> Batch<V> {
     pub(crate) fn skip(&mut self, mut is_none: impl FnMut(u64) -> Result<bool>) -> Result<bool> {
         let before = self.passed;
         while let Some(&record) = self.records.get(self.passed)
-            && is_none(record)?
+            && is_none(offset_of(record))?
         {
             self.passed += 1;
         }
@@ -154,7 +204,7 @@ impl<V: HolderVersion> Batch<V> {
         Ok(self.passed > before)
     }
 
-    /// The next record, its holder, and the version that the holder had when the record was noted.
+    /// The next record as it was noted, its holder, and the version that the holder had then.
     #[inline(always)]
     pub(crate) fn next(&self) -> Option<(u64, u64, V)> {
         let mut runs = self.runs.get(self.passed_runs..)?.iter();
@@ -168,7 +218,7 @@ impl<V: HolderVersion> Batch<V> {
     pub(crate) fn pass<M: Media>(&mut self, bytes: u64, media: &M) {
         self.likely = bytes;
         if let Some(&ahead) = self.records.get(self.passed + DISTANCE) {
-            Record::prefetch_bytes(media, ahead, bytes);
+            Record::prefetch_bytes(media, offset_of(ahead), bytes);
         }
         self.passed += 1;
         while self.runs.get(self.passed_runs).is_some_and(|run| run.end <= self.passed) {
@@ -179,12 +229,12 @@ impl<V: HolderVersion> Batch<V> {
     /// Shows the next records to `visitor`, up to index `until` of all, as long as the holder of each has not changed
     /// since the record was noted. If the records `are_new`, the first one is shown in any case: so a scan makes
     /// progress whatever writers do. Each time, the record that is [`DISTANCE`] later is prefetched.
-    pub(crate) fn show_runs<M: Media>(
+    pub(crate) fn show_runs<M: Media, H: Holds<M, V>>(
         &mut self,
-        media: &M,
+        (tree, media): (&H, &M),
         until: usize,
         mut are_new: bool,
-        visitor: &mut impl Visitor<M>,
+        visitor: &mut dyn RunVisitor<M, V, H>,
     ) -> Result<BatchShown> {
         let until = until.min(self.records.len());
         if self.is_spent() {
@@ -192,7 +242,7 @@ impl<V: HolderVersion> Batch<V> {
         }
         while let Some(&Run { holder, version, end }) = self.runs.get(self.passed_runs) {
             let holder = Region::new(media, holder, 1)?;
-            match self.show_run((holder, version), end.min(until), are_new, visitor)? {
+            match visitor.show_run(self, tree, (holder, version), end.min(until), are_new)? {
                 BatchShown::All if self.passed == end => self.passed_runs += 1,
                 BatchShown::All => break,
                 shown => return Ok(shown),
@@ -208,6 +258,7 @@ impl<V: HolderVersion> Batch<V> {
     #[inline(never)]
     fn show_run<M: Media>(
         &mut self,
+        tree: &impl Holds<M, V>,
         (holder, version): (Region<'_, M>, V),
         until: usize,
         are_new: bool,
@@ -218,14 +269,15 @@ impl<V: HolderVersion> Batch<V> {
         let mut ahead = self.records.get(first + DISTANCE..).unwrap_or(&[]).iter();
         let mut result = Ok(BatchShown::All);
         let (mut passed, mut likely) = (0, self.likely);
-        for &at in records {
-            if !(are_new && passed == 0 || version.still_holds(&holder)) {
+        for &noted in records {
+            if !(are_new && passed == 0 || tree.still_holds(&holder, version, noted)) {
                 result = Ok(BatchShown::Changed);
                 break;
             }
             if let Some(&ahead) = ahead.next() {
-                Record::prefetch_bytes(media, ahead, likely);
+                Record::prefetch_bytes(media, offset_of(ahead), likely);
             }
+            let at = offset_of(noted);
             let Some(record) = Record::within(media, at) else {
                 // Says what is wrong there.
                 result = Record::enter(media, at).map(|_| BatchShown::Changed);
@@ -245,7 +297,7 @@ impl<V: HolderVersion> Batch<V> {
 
     /// The record shown last, if its index is at least `since`.
     pub(crate) fn last_since(&self, since: usize) -> Option<u64> {
-        self.records.get(since..self.passed)?.last().copied()
+        self.records.get(since..self.passed)?.last().map(|&noted| offset_of(noted))
     }
 
     /// Of the records from index `noted` on, prefetches those that are due next. [`show_runs`](Self::show_runs)
@@ -253,6 +305,8 @@ impl<V: HolderVersion> Batch<V> {
     pub(crate) fn ask_for<M: Media>(&self, noted: usize, media: &M) {
         let end = self.records.len().min(self.passed + DISTANCE);
         let soon = self.records.get(noted..end).unwrap_or(&[]);
-        soon.iter().for_each(|&record| Record::prefetch_bytes(media, record, self.likely));
+        for &record in soon {
+            Record::prefetch_bytes(media, offset_of(record), self.likely);
+        }
     }
 }

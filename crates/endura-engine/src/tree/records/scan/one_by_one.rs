@@ -21,7 +21,7 @@ use crate::tree::Entry;
 
 use crate::tree::records::bound::has_passed;
 use crate::tree::records::record::Record;
-use crate::tree::records::scan::noted::HolderVersion;
+use crate::tree::records::scan::noted::offset_of;
 use crate::tree::records::scan::scan::{Cursor, Walked, scan};
 
 /// A record of more bytes is copied in a pin: without a pin, the copy might take so long that it is in vain. Besides,
@@ -68,12 +68,15 @@ fn copy_noted<T: Walked>(
     entry: &mut Entry,
 ) -> bool {
     let Cursor { batch, noted, .. } = cursor;
-    let Some((at, holder, version)) = batch.next() else { return false };
+    let Some((record, holder, version)) = batch.next() else { return false };
     let (open, media) = (tree.open_map(), tree.open_map().space().media());
     let copied = noted.look(open.space(), |()| {
-        let record = Record::within(media, at)?;
+        let (noted, record) = (record, Record::within(media, offset_of(record))?);
         let holder = Region::within(media, holder, 1)?;
-        if !version.still_holds(&holder) || record.bytes() > LARGE || !open.admits_readers() {
+        if !tree.still_holds(&holder, version, noted)
+            || record.bytes() > LARGE
+            || !open.admits_readers()
+        {
             return None;
         }
         record.copy_to(with_value, entry);

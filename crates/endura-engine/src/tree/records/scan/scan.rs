@@ -16,7 +16,7 @@ use crate::media::Media;
 use crate::space::{Guard, OpenMap, Seat};
 use crate::tree::records::bound::is_within;
 use crate::tree::records::record::Record;
-use crate::tree::records::scan::noted::{Batch, BatchShown, HolderVersion, Visitor};
+use crate::tree::records::scan::noted::{Batch, BatchShown, Holds, RunVisitor};
 use crate::{Error, Result};
 
 /// The least number of entries noted at a time. (A holder is always noted whole.)
@@ -45,9 +45,9 @@ pub(crate) trait Walk<V> {
 }
 
 /// A tree with a walk.
-pub(crate) trait Walked: 'static {
+pub(crate) trait Walked: Holds<Self::Medium, Self::Version> + 'static {
     type Medium: Media;
-    type Version: HolderVersion;
+    type Version: Copy + Send;
     type Walk<'g, 'b, const UP: bool>: Walk<Self::Version>
     where
         Self: 'g;
@@ -92,12 +92,15 @@ enum Shown<'g, M> {
     Moved,
 }
 
+/// What sees the records of a scan of the tree.
+type Visits<'v, T> = &'v mut dyn RunVisitor<<T as Walked>::Medium, <T as Walked>::Version, T>;
+
 /// Shows the entries within the bound at which the scan starts, in order, until `visitor` breaks.
 pub(crate) fn scan<T: Walked, const UP: bool>(
     tree: &T,
     cursor: &mut Cursor<T::Version>,
     first: Bound<&[u8]>,
-    visitor: &mut impl Visitor<T::Medium>,
+    visitor: Visits<'_, T>,
 ) -> Result<()> {
     let mut key = Vec::new();
     let mut has_shown = false;
@@ -142,7 +145,7 @@ fn show_in_pin<'g, T: Walked, const UP: bool>(
     guard: &'g Guard<'g, T::Medium>,
     cursor: &mut Cursor<T::Version>,
     first: Bound<&[u8]>,
-    visitor: &mut impl Visitor<T::Medium>,
+    visitor: Visits<'_, T>,
 ) -> Result<Shown<'g, T::Medium>> {
     let media = guard.media();
     let Cursor { batch, noted, goes_on } = cursor;
@@ -180,7 +183,7 @@ fn show_in_pin<'g, T: Walked, const UP: bool>(
             continue;
         }
         let since = batch.passed();
-        let seen = batch.show_runs(media, until, are_new, visitor)?;
+        let seen = batch.show_runs((tree, media), until, are_new, visitor)?;
         shown = batch.last_since(since).or(shown);
         match seen {
             BatchShown::Enough => return Ok(Shown::Enough),
@@ -215,7 +218,7 @@ fn ended<'g, M: Media, const UP: bool>(
 }
 
 /// Notes the next records if few are left to show, and prefetches those after them.
-fn note_ahead<V: HolderVersion>(
+fn note_ahead<V: Copy>(
     walk: &mut impl Walk<V>,
     batch: &mut Batch<V>,
     media: &impl Media,

@@ -6,7 +6,7 @@
 //! word through which the walk has come, and the walk continues after that word. No chunk is reused before the pin
 //! ends.
 
-use std::collections::BTreeSet;
+use crate::numbered::Numbers;
 
 /// The number of nodes that are entered without being recorded. Nearly every walk enters fewer.
 const UNNOTED: usize = 4096;
@@ -14,7 +14,7 @@ const UNNOTED: usize = 4096;
 #[derive(Default)]
 pub(crate) struct Entered {
     count: usize,
-    noted: BTreeSet<u64>,
+    noted: Numbers,
 }
 
 impl Entered {
@@ -23,7 +23,7 @@ impl Entered {
     #[inline]
     pub(crate) fn is_new(&mut self, at: u64) -> bool {
         self.count += 1;
-        self.count <= UNNOTED || self.noted.insert(at)
+        self.count <= UNNOTED || self.noted.insert(at, ()).is_none()
     }
 }
 

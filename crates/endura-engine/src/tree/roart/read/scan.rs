@@ -5,7 +5,7 @@ use std::ops::Bound;
 use crate::Result;
 use crate::media::{Media, Region};
 use crate::space::{Guard, OpenMap};
-use crate::tree::records::scan::noted::{Batch, HolderVersion};
+use crate::tree::records::scan::noted::{Batch, Holds};
 use crate::tree::records::scan::scan::{self, Walk, Walked};
 
 use crate::tree::roart::nodes::lock::LockWord;
@@ -17,10 +17,10 @@ use crate::tree::roart::tree::Tree;
 #[derive(Default)]
 pub struct Cursor(pub(crate) scan::Cursor<LockWord>);
 
-impl HolderVersion for LockWord {
+impl<M: Media, T: Techniques> Holds<M, LockWord> for Tree<M, T> {
     #[inline]
-    fn still_holds<M: Media>(self, holder: &Region<'_, M>) -> bool {
-        Self::still_holds(self, holder)
+    fn still_holds(&self, holder: &Region<'_, M>, version: LockWord, _: u64) -> bool {
+        version.still_holds(holder)
     }
 }
 
@@ -127,11 +127,15 @@ mod tests {
                 .unwrap()
                 .unwrap();
             let mut shown = Vec::new();
-            let seen =
-                batch.show_runs(guard.media(), usize::MAX, false, &mut |record: &Record<'_, _>| {
+            let seen = batch.show_runs(
+                (&tree, guard.media()),
+                usize::MAX,
+                false,
+                &mut |record: &Record<'_, _>| {
                     shown.push(record.key().to_vec());
                     ControlFlow::Continue(())
-                });
+                },
+            );
             assert!(matches!(seen.unwrap(), BatchShown::Some));
             assert_eq!(shown, sorted);
             assert!(is_ordered(&tree, generation));

@@ -11,7 +11,7 @@ pub(crate) const PARTITIONS: usize = 8;
 const BITS: u32 = 61;
 
 /// The bits of a key below those of its partition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Local(pub(crate) u64);
 
 impl Local {
@@ -56,15 +56,15 @@ impl Scale {
     }
 }
 
-/// The hash of a key, which selects where in a block to search for the key.
+/// The hash of a key, or of a fingerprint of it, which selects where in a block to search for the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hash(u64);
 
 impl Hash {
     #[inline(always)]
-    pub(crate) fn of(local: Local) -> Self {
-        // The higher bits of a product depend on all bits of the key.
-        Self(local.0.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    pub(crate) fn of(number: u64) -> Self {
+        // The higher bits of a product depend on all bits of the number.
+        Self(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
     /// The fingerprint of an entry in its leaf: seven bits of the hash, and a bit that is set if the entry is not in
@@ -76,7 +76,7 @@ impl Hash {
         std::hint::select_unpredictable(is_at_home, seven.max(1), seven | 0x80)
     }
 
-    /// The home line of a key among `lines` lines (at most 16). It depends on other bits of the hash than the
+    /// The number of the home line of a key among `lines` lines (at most 16). It depends on other bits of the hash than the
     /// fingerprint.
     #[inline(always)]
     pub(crate) fn home(self, lines: usize) -> usize {
@@ -95,9 +95,11 @@ mod tests {
             assert!(partition < PARTITIONS && local < Local::END);
             assert_eq!(join(partition, local), key);
             assert!(
-                [true, false].into_iter().all(|at_home| Hash::of(local).fingerprint(at_home) != 0)
+                [true, false]
+                    .into_iter()
+                    .all(|at_home| Hash::of(local.0).fingerprint(at_home) != 0)
             );
-            assert!((1..=16).all(|lines| Hash::of(local).home(lines) < lines));
+            assert!((1..=16).all(|lines| Hash::of(local.0).home(lines) < lines));
         }
     }
 
@@ -105,7 +107,7 @@ mod tests {
     fn neighbours_live_in_all_lines_alike() {
         for stride in [1_u64, 3, 1 << 10, 1 << 20, 1 << 33, 1 << 44] {
             let mut homes = [0; 16];
-            (0..1600).for_each(|n| homes[Hash::of(Local(n * stride)).home(16)] += 1);
+            (0..1600).for_each(|n| homes[Hash::of(n * stride).home(16)] += 1);
             assert!(homes.iter().all(|count| (60..140).contains(count)), "{stride}: {homes:?}");
         }
     }

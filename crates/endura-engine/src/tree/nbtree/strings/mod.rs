@@ -1,0 +1,7 @@
+//! The tree of byte strings: its interface, and what only it does.
+
+mod entry;
+mod index;
+pub(crate) mod tree;
+pub(crate) mod upkeep;
+pub(crate) mod walk;
