@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::advice::{self, CREATING, HAS_CHECKPOINT, OPENING, OPENING_CHECKPOINT, named};
+use super::advice::{CREATING, HAS_CHECKPOINT, OPENING, OPENING_CHECKPOINT, named};
 use super::checkpoint::FoundCheckpoint;
 use super::limit::SpaceLimit;
 use super::span::since;
@@ -25,15 +25,10 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// `{error}` prints the sentence. `{error:?}`, and a `main` that returns the error, print the variant and its fields,
 /// for logs and tests that depend on facts and not on wording.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The pool contains data that no correct run can have written.
-    #[error(
-        "the pool is damaged at byte {offset}: {what}; if it was open for writing, close it, and its next open goes back to its \
-         checkpoint; else move the file away and open its path again; without a checkpoint restore a backup \
-         (`endura check` on a copy tells what is damaged)"
-    )]
     Corrupt {
         /// The place of the damage, in bytes from the start of the pool.
         offset: u64,
@@ -46,7 +41,6 @@ pub enum Error {
     /// are free. So a pool can be full although it has many free chunks, if a few entries are left in each span.
     /// [`Stats::sizes`](crate::Stats::sizes) lists the free chunks by size. Then remove the remaining entries, or copy
     /// all entries to a new pool.
-    #[error("{}{}", advice::of(pool.as_deref()), advice::full(*need, *free, *limit))]
     Full {
         /// How many bytes more the pool would have needed.
         need: u64,
@@ -61,20 +55,13 @@ pub enum Error {
         pool: Option<Box<Path>>,
     },
     /// Another process, or another handle of this process, has the pool open.
-    #[error(
-        "the pool is open elsewhere: close it there, wait for it (`lock_timeout`), or open it \
-         read-only in every process"
-    )]
     Locked,
     /// The process forked after the pool was opened, and this is the child.
-    #[error("this process is a fork of the one that opened the pool: open the pool again here")]
     Forked,
     /// A read-only open found a pool that a writer must repair first.
-    #[error("the pool needs a repair that a read-only open may not do: open it for writing once")]
     NeedsRecovery,
     /// The machine stopped, or the file was copied, while the pool was open. The error is also returned if one of these
     /// cannot be excluded.
-    #[error("the pool may be torn ({reason}){}", FoundCheckpoint::way_back(checkpoint.as_deref()))]
     NeedsRestore {
         /// How this was detected.
         reason: &'static str,
@@ -82,7 +69,6 @@ pub enum Error {
         checkpoint: Option<Box<FoundCheckpoint>>,
     },
     /// The checkpoint beside the pool, or the chosen one, cannot be used for it.
-    #[error("the checkpoint {}: {what}", path.display())]
     BadCheckpoint {
         /// The file of the checkpoint.
         path: PathBuf,
@@ -91,7 +77,6 @@ pub enum Error {
     },
     /// The path by which the pool was opened no longer leads to it: while the pool was open, the file was removed,
     /// moved or replaced, or a file system was mounted over it. The pool was closed, and all of it is durable.
-    #[error("the pool was closed, but {} leads to it no more: it was removed or moved while it was open, or something else is in its place; {}", path.display(), advice::open_now(now.as_deref()))]
     Displaced {
         /// The path by which the pool was opened.
         path: PathBuf,
@@ -99,7 +84,6 @@ pub enum Error {
         now: Option<Box<Path>>,
     },
     /// The file has another version of the format.
-    #[error("the pool has format {found}, this build reads format {want}: use a matching endura")]
     Version {
         /// The version found in the file.
         found: u32,
@@ -107,17 +91,11 @@ pub enum Error {
         want: u32,
     },
     /// The pool uses features that this build does not know.
-    #[error("the pool uses features that this build does not know ({bits:#x}): use a newer endura")]
     UnknownFeatures {
         /// The features, one bit each.
         bits: u64,
     },
     /// The file does not start like a pool.
-    #[error(
-        "{}this is not an endura pool: {what}; {}",
-        advice::of(pool.as_deref()),
-        FoundCheckpoint::instead(checkpoint.as_deref(), advice::not_a_pool(what))
-    )]
     NotAPool {
         /// The path that was to be opened, if it is known.
         pool: Option<Box<Path>>,
@@ -127,10 +105,6 @@ pub enum Error {
         checkpoint: Option<Box<FoundCheckpoint>>,
     },
     /// The file is shorter than the pool in it.
-    #[error(
-        "the file has {have} bytes but its pool needs {need}: it was cut short; {}",
-        FoundCheckpoint::instead(checkpoint.as_deref(), "restore it from a backup")
-    )]
     Truncated {
         /// The length of the file in bytes.
         have: u64,
@@ -140,9 +114,6 @@ pub enum Error {
         checkpoint: Option<Box<FoundCheckpoint>>,
     },
     /// A key is longer than the index can hold.
-    #[error(
-        "a key of {len} bytes is longer than the {max} that a map takes: shorten it, or keep its end in the value"
-    )]
     KeyTooLong {
         /// Its length in bytes.
         len: u64,
@@ -150,9 +121,6 @@ pub enum Error {
         max: u64,
     },
     /// A value is longer than the index can hold.
-    #[error(
-        "a value of {len} bytes is longer than the {max} that a map takes: split it over several keys"
-    )]
     ValueTooLong {
         /// Its length in bytes.
         len: u64,
@@ -160,9 +128,6 @@ pub enum Error {
         max: u64,
     },
     /// The map has other types than the requested ones.
-    #[error(
-        "the map `{name}` is a {found}, not a {want}: open it with the types it has, or choose another name"
-    )]
     WrongTypes {
         /// The name of the map.
         name: String,
@@ -172,7 +137,6 @@ pub enum Error {
         want: Box<Types>,
     },
     /// The map is of another kind than the requested one, or a map of these types cannot be of that kind.
-    #[error("{}", advice::wrong_kind(name, types, *found, *want))]
     WrongKind {
         /// The name of the map.
         name: String,
@@ -184,17 +148,11 @@ pub enum Error {
         want: Kind,
     },
     /// The map has nodes of other sizes than the requested ones.
-    #[error(
-        "the map `{name}` has other node sizes than those asked for: leave them out, or copy the map"
-    )]
     OtherNodes {
         /// The name of the map.
         name: String,
     },
     /// A value cannot be encoded. `source` is the error of its `Serialize` or `encode`.
-    #[error(
-        "a `{type_name}` cannot be encoded: {source}; nothing was written, store another value"
-    )]
     Encode {
         /// The type, by its recorded name.
         type_name: String,
@@ -202,10 +160,6 @@ pub enum Error {
         source: BoxError,
     },
     /// Stored bytes do not decode as the map's type.
-    #[error(
-        "an entry does not decode as `{type_name}`: {source}; was the type changed since it was written? Read \
-         it with the type as it was, overwrite it with `put`, or remove it with `delete` or `pop_first_key`"
-    )]
     Decode {
         /// The type, by its recorded name.
         type_name: String,
@@ -213,12 +167,8 @@ pub enum Error {
         source: BoxError,
     },
     /// The closure of `Map::insert_from` failed.
-    #[error("writing a value: {0}; nothing was stored, so it may be tried again")]
-    Write(#[source] io::Error),
+    Write(io::Error),
     /// The closure of `Map::insert_from` wrote fewer bytes than `len`.
-    #[error(
-        "a value of {len} bytes was announced, but only {written} were written: announce what will be written"
-    )]
     ShortValue {
         /// Bytes announced.
         len: usize,
@@ -227,81 +177,52 @@ pub enum Error {
     },
     /// This build does not know the map's kind, or the sizes or features of its nodes. The map is left as it is, and
     /// other maps of the pool can be used.
-    #[error(
-        "the map `{name}` is of a kind, or has node sizes or features, that this build does not know: `endura export` it with the version that made it, and import \
-         that here; if no version did, restore a backup"
-    )]
     UnknownNodes {
         /// The name of the map.
         name: String,
     },
     /// The name cannot be the name of a map.
-    #[error("a map's name has 1 to 255 bytes of UTF-8 without NUL: choose another")]
     BadName,
     /// The name of a type cannot be recorded.
-    #[error(
-        "a type's name has 1 to 255 bytes without control characters, and `{}` does not: choose another",
-        name.escape_debug()
-    )]
     BadTypeName {
         /// The name.
         name: String,
     },
     /// There is no such map, and the call cannot create it: the pool is read-only, the options forbid it, or the call
     /// renames the map.
-    #[error(
-        "the pool has no map `{name}`: choose one that `Pool::maps` lists, or open the pool for writing to make it"
-    )]
     NoSuchMap {
         /// The requested name.
         name: String,
     },
     /// A map was to get a name that is taken.
-    #[error("the pool has a map `{name}` already: drop that first, or choose another name")]
     MapExists {
         /// The name.
         name: String,
     },
     /// An earlier panic or I/O error left the pool in doubt.
-    #[error("an earlier failure left the pool in doubt: close it and open it again")]
     Poisoned,
     /// The map of this handle was dropped.
-    #[error("the map was dropped: open it again, which makes a new one")]
     Dropped,
     /// The pool of this handle was closed.
-    #[error("{}the pool was closed: open it again, and its maps", advice::of(pool.as_deref()))]
     Closed {
         /// The path by which the pool was opened, if it is known.
         pool: Option<Box<Path>>,
     },
     /// Freed memory cannot be reused, because a thread stays inside an operation.
-    #[error(
-        "{waiting} bytes wait for a thread that stays inside one operation: let it finish, then \
-         try again"
-    )]
     ReclaimStalled {
         /// How many bytes would be free if that thread left.
         waiting: u64,
     },
     /// The closure of `alter`, `update` or `retain`
     /// writes the key that it decides about, with a different value each time.
-    #[error(
-        "the closure of an update has written to the pool in each of {runs} runs, and each time the value of its key \
-         had changed when it returned: let the closure return the new value, and not write it"
-    )]
     RecursiveUpdate {
         /// How many times the closure ran.
         runs: u32,
     },
     /// The call waits for all operations of the pool to end, but the calling thread is inside one: the call was made in
     /// a closure or an iterator that was passed to a method of a map.
-    #[error("this thread is inside an operation of the pool: let it return, then try again")]
     InsideOperation,
     /// The call excludes writers, and some stayed inside one operation for as long as it waits.
-    #[error(
-        "{threads} threads stay inside an operation that writes, one of them thread {thread} of this \
-         process: let them return, then try again"
-    )]
     WritersStay {
         /// How many threads stayed.
         threads: usize,
@@ -309,16 +230,13 @@ pub enum Error {
         thread: u64,
     },
     /// The call writes, and the pool was opened read-only.
-    #[error("the pool was opened read-only: open it for writing")]
     ReadOnly,
     /// The file system, the machine or the kernel lacks something that endura needs.
-    #[error("not supported here: {what}")]
     Unsupported {
         /// What is missing, and what to do instead.
         what: &'static str,
     },
     /// A call to the operating system failed.
-    #[error("{doing}: {source}{}", advice::act(doing, source))]
     Io {
         /// What was being done, with the path where one is involved.
         doing: String,

@@ -6,6 +6,7 @@ mod checkpoint;
 mod error;
 mod limit;
 mod span;
+mod text;
 
 pub(crate) use advice::A_FOLDER;
 pub use checkpoint::{CheckpointProblem, FoundCheckpoint};
