@@ -1,5 +1,6 @@
 //! Volatile state that every operation uses: which threads are inside an operation ([`epoch`]), numbers of threads
-//! ([`thread`]), calls that run closures ([`calls`]), nodes of structures in DRAM ([`arena`]).
+//! ([`thread`]), calls that run closures ([`calls`]), nodes of structures in DRAM ([`arena`]). Besides, the start
+//! of threads ([`threads`]).
 //!
 //! This is one of the four modules where `unsafe` is allowed. It may use `cpu` and `os`, besides `sync` and `error`.
 //!
