@@ -353,5 +353,5 @@ fn what_cannot_be_run_is_refused() {
     assert!(refused(&scan.with_scan(ScanLength::Fixed(0))));
     assert!(Tables::new(TpccScale::full(1), 2).is_err());
     let strings = StoreOptions { shape: Shape::STRINGS, ..options };
-    assert!(matches!(Contender::NbTree.open(&strings), Err(Error::Shape { .. })));
+    assert!(matches!(Contender::Congee.open(&strings), Err(Error::Shape { .. })));
 }

@@ -116,13 +116,10 @@ fn all_counts(keys: u64) -> Result<Vec<CountTable>> {
         for ours in Contender::ours() {
             let Some(kind) = ours.kind() else { continue };
             let name = ours.name();
-            let shapes = match ours.takes(Shape::STRINGS) {
-                true => vec![
-                    (format!("{name}, u64"), Shape::WORDS),
-                    (format!("{name}, 24/100 bytes"), Shape::STRINGS),
-                ],
-                false => vec![(name.to_owned(), Shape::WORDS)],
-            };
+            let shapes = [
+                (format!("{name}, u64"), Shape::WORDS),
+                (format!("{name}, 24/100 bytes"), Shape::STRINGS),
+            ];
             for (index, shape) in shapes {
                 let rows =
                     counts(CountSetup { keys, kind, domain, shape, nodes: NodeSizes::Pool(None) })?;
@@ -181,7 +178,7 @@ mod tests {
         let report = measure(&extent, "test".into(), tool, &mut observe).expect("a report");
         assert!(told > 50 && last > 0.9);
         assert_eq!(report.papers.len(), paper::rows().count());
-        assert!(!report.results.measurements.is_empty() && report.counts.len() == 15);
+        assert!(!report.results.measurements.is_empty() && report.counts.len() == 18);
         let ran: Vec<_> = report.took.iter().map(|(part, _)| *part).collect();
         assert_eq!(ran, ["workloads", "floor and chases", "counts", "a crash", "papers"]);
         assert!(!report.tests_papers);
