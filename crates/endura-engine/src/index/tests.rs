@@ -1,4 +1,5 @@
 //! Several changes at once in maps of all kinds, and what a killed commit leaves to the next open.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::{Arc, Barrier};
 use std::thread;

@@ -445,6 +445,7 @@ impl<T> Epochs<T> {
     }
 
     /// The bits that are set in the gate now.
+    #[inline(always)]
     pub(crate) fn gate(&self) -> u64 {
         self.shared.gate.load(Ordering::Acquire)
     }

@@ -249,6 +249,7 @@ mod tests {
 
     const AT: u64 = 65_536;
 
+    #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     fn written<'m>(media: &'m Heap, changes: &[Planned<'_>]) -> Intent<'m, Heap> {
         write(media, AT, &encode(changes, 7)).unwrap();
         Intent::enter(media, AT).unwrap()

@@ -134,7 +134,7 @@ fn no_reader_finds_a_half_and_none_goes_back() {
 #[test]
 fn an_end_is_seen_before_a_commit_or_after_it() {
     let folder = tempfile::tempdir().unwrap();
-    for kind in 0..KINDS.len() {
+    for (kind, form) in KINDS.iter().enumerate() {
         let world = open(&folder.path().join(kind.to_string()), &[kind]).unwrap();
         let place = |at: u64, value| [(0, 2 * at, value), (0, 2 * at + 1, value)];
         world.commit(&place(0, Some(0))).unwrap();
@@ -167,7 +167,7 @@ fn an_end_is_seen_before_a_commit_or_after_it() {
             stop.store(true, Ordering::Relaxed);
             lookers.map(|looker| looker.join().unwrap()).iter().sum::<u64>()
         });
-        assert!(looks > 0, "{:?}", KINDS[kind]);
+        assert!(looks > 0, "{form:?}");
     }
 }
 
@@ -176,7 +176,7 @@ fn an_end_is_seen_before_a_commit_or_after_it() {
 #[test]
 fn pops_and_commits_of_one_map_come_one_after_the_other() {
     let folder = tempfile::tempdir().unwrap();
-    for kind in 0..KINDS.len() {
+    for (kind, form) in KINDS.iter().enumerate() {
         let world = open(&folder.path().join(kind.to_string()), &[kind, kind]).unwrap();
         let stop = AtomicBool::new(false);
         let popped = thread::scope(|scope| {
@@ -204,6 +204,6 @@ fn pops_and_commits_of_one_map_come_one_after_the_other() {
             stop.store(true, Ordering::Relaxed);
             poppers.map(|popper| popper.join().unwrap()).iter().sum::<u64>()
         });
-        assert!(popped > 0, "{:?}", KINDS[kind]);
+        assert!(popped > 0, "{form:?}");
     }
 }
