@@ -29,6 +29,7 @@ mod edges;
 mod full;
 mod killed;
 mod model;
+mod owners;
 #[allow(dead_code, reason = "the tests of the other trees use the rest")]
 #[path = "../engine/support/patience.rs"]
 mod patience;
@@ -37,7 +38,9 @@ mod races;
 mod record_crashes;
 #[path = "../support/record_races.rs"]
 mod record_races;
+mod refusals;
 mod restarts;
+mod rotten_keys;
 mod scans;
 #[allow(dead_code, reason = "the tests of the other trees use the rest")]
 #[path = "../support/sessions.rs"]
@@ -46,4 +49,5 @@ mod soak;
 #[allow(dead_code, reason = "the tests of the other trees use the rest")]
 #[path = "../support/stage.rs"]
 mod stage;
+mod unfinished;
 mod world;

@@ -145,36 +145,98 @@ fn a_signpost_is_durable_before_anything_is_led_past_it() {
     crashed.unwrap_or_else(|(finding, crashes)| panic!("{finding}: {crashes:?}"));
 }
 
-/// A session on what the last one has left, which puts one key. Returns what it leaves, and how many signposts are in the tree.
+/// What a session does with a key.
+type Act<'k> = (&'k str, ByteChange<'static>);
+
+fn put(key: &str) -> Act<'_> {
+    (key, ByteChange::Put(b"value".into()))
+}
+
+/// A session on what the last one has left. Returns what it leaves, and how many signposts are in the tree after each change.
 /// It ends at `step`, if there is one.
-fn session(left: &Aftermath, number: u64, key: &str, step: Option<&str>) -> (Aftermath, u64) {
+fn session(
+    left: &Aftermath,
+    number: u64,
+    acts: &[Act<'_>],
+    step: Option<&str>,
+) -> (Aftermath, Vec<u64>) {
     let sim = Sim::after(Model::PAGE_CACHE, LIMIT, left, Chooser::first());
     let space = sessions::begin(sim.clone(), number, false).unwrap();
     let tree = Tree::<_, 24, 24, One>::open(&space, "t").unwrap();
-    tree.apply(key.as_bytes(), |_| ByteChange::Put(b"value".into())).unwrap();
-    let signposts = tree.check(&mut |_, _| {}).unwrap().repairs.unsettled_siblings;
+    let mut signposts = Vec::new();
+    for (key, change) in acts {
+        tree.apply(key.as_bytes(), |_| change.clone()).unwrap();
+        signposts.push(tree.check(&mut |_, _| {}).unwrap().repairs.unsettled_siblings);
+    }
     let trace = sim.trace();
     let is_end = |action| matches!(action, Action::Step(name) if Some(name) == step);
     let end = trace.events.iter().position(|event| is_end(event.action));
+    assert_eq!(end.is_some(), step.is_some());
     (visible(&trace, end.unwrap_or(trace.events.len())), signposts)
+}
+
+/// A pool with an empty directory.
+fn formatted() -> Aftermath {
+    let sim = Sim::new(Model::PAGE_CACHE, LIMIT);
+    endura_engine::space::Space::format(&sim).unwrap();
+    Aftermath::certain(sim.image())
 }
 
 /// Two sessions end right after they have replaced a leaf, the second one that by which the first one has replaced another.
 /// A signpost that another signpost leads to can only be settled after that one.
 #[test]
 fn signposts_in_a_row_are_settled_by_the_next_writer() {
-    let sim = Sim::new(Model::PAGE_CACHE, LIMIT);
-    endura_engine::space::Space::format(&sim).unwrap();
-    let mut left = Aftermath::certain(sim.image());
+    let mut left = formatted();
     // A full leaf, whose words do not tell its keys apart under any prefix that it gets.
     for (number, key) in (1..).zip(["aab1", "aab2", "aab3", "aab4"]) {
-        left = session(&left, number, key, None).0;
+        left = session(&left, number, &[put(key)], None).0;
     }
-    left = session(&left, 5, "aac", Some("replace.R2.durable")).0;
-    left = session(&left, 6, "aab0", Some("replace.R2.durable")).0;
+    left = session(&left, 5, &[put("aac")], Some("replace.R2.durable")).0;
+    left = session(&left, 6, &[put("aab0")], Some("replace.R2.durable")).0;
     let sim = Sim::after(Model::PAGE_CACHE, LIMIT, &left, Chooser::first());
     let space = sessions::begin(sim, 7, false).unwrap();
     let tree = Tree::<_, 24, 24, One>::open(&space, "t").unwrap();
     assert_eq!(tree.check(&mut |_, _| {}).unwrap().repairs.unsettled_siblings, 2);
-    assert_eq!(session(&left, 7, "aab00", None).1, 0);
+    assert_eq!(session(&left, 7, &[put("aab00")], None).1, [0]);
+}
+
+/// A tree in which a session has ended between R3 and R4. The parent leads past the signpost, so that no search comes through
+/// it, and the left sibling leads to it. Returns the keys as well.
+fn ended_between_r3_and_r4() -> (Aftermath, Vec<String>) {
+    let mut keys: Vec<String> = (0..8).map(|i| format!("aa{i}")).collect();
+    // Their leaf is not the first one of its level.
+    keys.extend((1..=4).map(|i| format!("ab0000{i}")));
+    let acts: Vec<_> = keys.iter().map(|key| put(key)).collect();
+    let left = session(&formatted(), 1, &acts, None).0;
+    let key = "ab00000";
+    assert_eq!(session(&left, 2, &[put(key)], Some("settle.R4")).1, [0]);
+    keys.push(key.into());
+    (session(&left, 2, &[put(key)], Some("settle.R3")).0, keys)
+}
+
+/// The node by which the signpost was replaced is replaced again and again: this settles the signpost first.
+#[test]
+fn a_signpost_that_the_left_sibling_alone_leads_to_is_settled_before_those_behind_it() {
+    let (mut left, _) = ended_between_r3_and_r4();
+    let mut most = 0;
+    for number in 3..11 {
+        // All of them come into the first of the nodes, which has the lower fence of the signpost.
+        let letter = char::from(b'z' - number as u8);
+        let keys: Vec<String> = (0..4).map(|i| format!("ab00000{letter}{i}")).collect();
+        let acts: Vec<_> = keys.iter().map(|key| put(key)).collect();
+        let (next, signposts) = session(&left, number, &acts, None);
+        println!("{number}: {signposts:?}");
+        (left, most) = (next, most.max(signposts.into_iter().max().unwrap()));
+    }
+    assert_eq!(most, 1);
+}
+
+/// The left sibling and the node by which the signpost was replaced become one.
+#[test]
+fn a_signpost_that_the_left_sibling_alone_leads_to_stops_no_merge() {
+    let (left, keys) = ended_between_r3_and_r4();
+    let acts: Vec<_> = keys.iter().map(|key| (&key[..], ByteChange::Remove)).collect();
+    let (_, signposts) = session(&left, 3, &acts, None);
+    println!("{signposts:?}");
+    assert_eq!((signposts.first(), signposts.last()), (Some(&1), Some(&0)));
 }

@@ -67,7 +67,7 @@
 //! | split, the entry goes into L (S4) | as for an insert | as for an insert | as for an insert |
 //! | replace, new nodes written (R1) | nodes that nothing leads to | before | nothing; their chunks are stranded |
 //! | replace, `sib` = A, REPLACED (R2) | L is a signpost; A and B own its range | after, if an entry came in with them | settles: R3, R4, retires L |
-//! | replace, slot of P, or root word (R3) | P leads past L | no difference | R4; then as below |
+//! | replace, slot of P, or root word (R3) | P leads past L, X to L | no difference | R4, if it replaces A, or merges X with it; then as below |
 //! | replace, `sib` of X (R4) | X leads past L | no difference | nothing; the chunks of L are stranded |
 //! | merge, separator taken out (M2) | as for a remove, of a hint | no difference | posts N when it moves right |
 //! | post | as for an insert, or a replace, of a hint | no difference | as for an insert, or a replace |

@@ -87,8 +87,9 @@ impl<'k> Aim<'k> {
         extent: Extent,
     ) -> Result<bool> {
         match (word.cmp(&extent.high), extent.right) {
-            (Order::Less, _) | (_, 0) => Ok(false),
-            (Order::Greater, _) => Ok(true),
+            (Order::Less, _) => Ok(false),
+            // Only damage leaves an upper fence without a right sibling: the move right fails there.
+            (Order::Greater, _) | (_, 0) => Ok(true),
             // The fence of an inner node is not always told apart from other keys by its word.
             (Order::Equal, right) => {
                 self.reaches(&ByteNode::<M, W>::enter(node.media(), right, node.level())?)

@@ -1,6 +1,8 @@
 //! Repair of the states that a crash can leave in a node, by the first writer that locks it. Readers do not need it:
 //! they read every such state correctly.
 
+use std::cmp::Ordering as Order;
+
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::space::{Counted, Guard};
@@ -8,6 +10,7 @@ use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::SIB;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, DEAD, Link};
 use crate::tree::fast_fair_bytes::nodes::shift::{Place, fast_delete};
+use crate::tree::fast_fair_bytes::path::right::check_ahead;
 use crate::tree::fast_fair_bytes::path::trail::{Separator, Trail};
 use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::key_word::KeyWord;
@@ -52,7 +55,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
     ) -> Result<()> {
         guard.media().mark(Mark::Step("repair.splitting"));
         let other = ByteNode::<M, W>::enter(guard.media(), new, node.level())?;
-        let stays = node.is_split_at::<K>(new)?;
+        // A node that takes no part in the split is not given back: only after damage does a link with this tag lead to one.
+        let stays = match node.word_of::<K>(&check_ahead(node, new)?)?.cmp(&node.high()) {
+            Order::Equal => true,
+            Order::Less => false,
+            Order::Greater => {
+                return Err(other.corrupt("a sibling that is neither new nor settled"));
+            }
+        };
         let next = if stays { new } else { other.link()?.at() };
         // The store is Relaxed, and not announced as a primitive: the new link leads to every key to which the old link
         // led.

@@ -13,7 +13,7 @@ use crate::space::Counted;
 use crate::tree::ByteIndex;
 use crate::tree::fast_fair_bytes::nodes::node::ByteNode;
 use crate::tree::fast_fair_bytes::path::aim::Aim;
-use crate::tree::fast_fair_bytes::path::right::check_ahead;
+use crate::tree::fast_fair_bytes::path::right::{NOT_AHEAD, check_ahead};
 use crate::tree::fast_fair_bytes::path::trail::Trail;
 use crate::tree::fast_fair_bytes::read::leaf_walk::Cursor;
 use crate::tree::fast_fair_bytes::tree::Tree;
@@ -54,7 +54,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
             if at == 0 {
                 return Ok(None);
             }
-            low = check_ahead(&node, at)?;
+            let next = check_ahead(&node, at)?;
+            // The leaf may be another one than that to which the last link led. Without this check, a walk through a damaged
+            // pool might never end.
+            if next <= low {
+                return Err(node.corrupt(NOT_AHEAD));
+            }
+            low = next;
         }
         Ok(Some(low))
     }

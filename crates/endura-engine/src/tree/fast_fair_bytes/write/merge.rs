@@ -19,7 +19,7 @@ use crate::tree::fast_fair_bytes::nodes::search::used;
 use crate::tree::fast_fair_bytes::nodes::shift::{Place, fast_delete};
 use crate::tree::fast_fair_bytes::path::aim::Aim;
 use crate::tree::fast_fair_bytes::path::right::check_ahead;
-use crate::tree::fast_fair_bytes::path::trail::Trail;
+use crate::tree::fast_fair_bytes::path::trail::{Signpost, Trail};
 use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::key_word::KeyWord;
 
@@ -32,6 +32,8 @@ enum Merge {
     OnlyChild,
     /// The entries of the two nodes do not fit into one, or the nodes are no longer neighbours.
     Refused,
+    /// A crash has left this signpost to the right node, and the left node leads to it.
+    Apart(Signpost),
 }
 
 /// Two neighbours under one parent.
@@ -67,7 +69,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
                     continue;
                 }
                 Merge::OnlyChild => parent_is_sparse = true,
-                Merge::Refused => {}
+                Merge::Refused | Merge::Apart(_) => {}
             }
             if !parent_is_sparse {
                 return Ok(any);
@@ -88,15 +90,23 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
     fn try_merge(&self, guard: &Guard<'_, M>, key: &[u8], level: u64) -> Result<Merge> {
         let mut outcome = Merge::OnlyChild;
         for pair in self.neighbours(guard, key, level)?.into_iter().flatten() {
-            outcome = match level {
-                0 => self.merge::<LEAF>(guard, pair, level)?,
-                _ => self.merge::<INNER>(guard, pair, level)?,
-            };
-            if outcome != Merge::Refused {
+            outcome = self.merge_pair(guard, pair, level)?;
+            if let Merge::Apart(signpost) = outcome {
+                self.settle(guard, signpost)?;
+                outcome = self.merge_pair(guard, pair, level)?;
+            }
+            if !matches!(outcome, Merge::Refused | Merge::Apart(_)) {
                 break;
             }
         }
         Ok(outcome)
+    }
+
+    fn merge_pair(&self, guard: &Guard<'_, M>, pair: Neighbours, level: u64) -> Result<Merge> {
+        match level {
+            0 => self.merge::<LEAF>(guard, pair, level),
+            _ => self.merge::<INNER>(guard, pair, level),
+        }
     }
 
     /// The node of `level` that covers `key`, paired with its left and with its right neighbour under the same parent.
@@ -138,8 +148,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
             return Ok(Merge::Refused);
         };
         let l = ByteNode::of(left.node());
-        if l.link()? != Link::Right(pair.right) {
+        let Link::Right(ahead) = l.link()? else {
             return Ok(Merge::Refused);
+        };
+        if ahead != pair.right {
+            drop(left);
+            let low = self.low_at(guard, pair.right, level)?;
+            let between = self.signpost_at::<W>(guard, ahead, level, &low)?;
+            return Ok(between.map_or(Merge::Refused, Merge::Apart));
         }
         // The order of the two nodes is checked before the second lock is taken, because the locks of a level are taken
         // in the order of `low`, which never changes. If siblings formed a circle, two threads would wait for each

@@ -211,7 +211,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
 }
 
 /// The node that begins where the node at `at` does, and was not replaced; `None` if it is being absorbed, or was.
-fn newest<M: Media, const W: usize>(
+pub(super) fn newest<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     mut at: u64,
     level: u64,

@@ -1,9 +1,13 @@
 //! The end of a REPLACE: nothing leads to the signpost any more.
 //!
-//! R3 the slot of the parent that leads to the signpost L leads to A; R4 so does the link of the left sibling. Whoever
-//! makes the exchange of R4 retires L (for the leftmost node of a level there is no R4, and it is that of R3). R3 comes
-//! first: after a crash between the two, the next writers still come through L, from its left sibling, and settle it. The
+//! R3 the slot of the parent that leads to the signpost L leads to A; R4 so does the link of the left sibling. The thread
+//! that makes the exchange of R4 retires L (for the leftmost node of a level there is no R4, and it is that of R3). R3 comes
+//! first: otherwise L would have no left sibling under whose lock it is settled, and the parent would still lead to it. The
 //! lock of the left sibling is held during both. Locks are taken by level from the leaves up.
+//!
+//! A crash between R3 and R4 leaves a signpost to which only the left sibling leads. No search comes through it, so it
+//! stays until one of its two neighbours needs the link: the thread that replaces A, or that merges the left sibling with
+//! A, settles L first.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -16,14 +20,16 @@ use crate::tree::fast_fair_bytes::nodes::shift::fast_update;
 use crate::tree::fast_fair_bytes::path::aim::Aim;
 use crate::tree::fast_fair_bytes::path::trail::{Signpost, Trail};
 use crate::tree::fast_fair_bytes::tree::Tree;
+use crate::tree::fast_fair_bytes::write::post::newest;
 use crate::tree::key_word::KeyWord;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER, LEAF, K> {
     /// Leads everything past a signpost, unless another thread does, and retires it. If the node to which it leads has become
-    /// a signpost meanwhile, then past that as well: its own thread may have come when nothing led to it yet.
+    /// a signpost meanwhile, then past that as well: its own thread may have come when nothing led to it yet. And if only
+    /// another signpost leads to this one, then past that one first.
     ///
-    /// The loop ends: a signpost that a search has met is in no circle, for then the search would have failed, and a signpost of
-    /// this session leads to a new node.
+    /// The loop ends: a signpost that a search has met is in no circle, for then the search would have failed, nor is one
+    /// that was [looked at](Self::signpost_at), and a signpost of this session leads to a new node.
     pub(crate) fn settle(&self, guard: &Guard<'_, M>, mut signpost: Signpost) -> Result<()> {
         loop {
             let next = match signpost.level {
@@ -37,7 +43,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         }
     }
 
-    /// One step of [`settle`](Self::settle). Returns the signpost to which this one led.
+    /// One step of [`settle`](Self::settle). Returns the signpost that is settled next: the one to which this one led, or
+    /// one that leads to this one.
     fn settle_in<const W: usize>(
         &self,
         guard: &Guard<'_, M>,
@@ -50,9 +57,15 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         let is_mine = if low.is_empty() {
             self.lead_past_above(guard, signpost, &low)?
         } else {
-            let Some(left) = self.lock_left_of::<W>(guard, signpost, &low)? else {
+            let Some(left) = self.lock_left_of::<W>(guard, signpost.level, &low)? else {
                 return Ok(None);
             };
+            let ahead = ByteNode::of(left.node()).link()?.at();
+            if ahead != signpost.old {
+                drop(left);
+                // The signpost was settled, or is not the first one of a row.
+                return self.signpost_at::<W>(guard, ahead, signpost.level, &low);
+            }
             self.lead_past_above(guard, signpost, &low)?;
             // R4. The store is not announced as a primitive: the new link leads to every key to which the old link led, and to
             // the same separators, so that a reader, or a crash, may take either.
@@ -75,21 +88,37 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         })
     }
 
-    /// Locks the node whose right sibling is the signpost; `None` if no node has it as such any more.
+    /// The node at `at`, which was linked in this pin, if it begins at `low` and was replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if it leads back to itself.
+    pub(crate) fn signpost_at<const W: usize>(
+        &self,
+        guard: &Guard<'_, M>,
+        at: u64,
+        level: u64,
+        low: &[u8],
+    ) -> Result<Option<Signpost>> {
+        if at == 0 {
+            return Ok(None);
+        }
+        let node = ByteNode::<M, W>::enter(guard.media(), at, level)?;
+        let Link::Replaced(new) = node.link()? else { return Ok(None) };
+        newest::<M, W>(guard, at, level)?;
+        Ok((node.low_key()? == low).then_some(Signpost { old: at, new, level }))
+    }
+
+    /// Locks the last node that begins below `low`. `None` if the tree has no such level.
     fn lock_left_of<'g, const W: usize>(
         &self,
         guard: &'g Guard<'g, M>,
-        signpost: Signpost,
+        level: u64,
         low: &[u8],
     ) -> Result<Option<Locked<'g, M, W>>> {
-        let (aim, level) = (Aim::Below(low), signpost.level);
-        let mut trail = Trail::default();
+        let (mut trail, aim) = (Trail::default(), Aim::Below(low));
         let Some(at) = self.descend(guard, &mut trail, aim, level)? else { return Ok(None) };
-        let left = self.lock_covering::<W>(guard, &mut trail, at, level, aim)?;
-        let leads_here = |left: &Locked<'_, M, W>| {
-            ByteNode::of(left.node()).link().is_ok_and(|link| link == Link::Right(signpost.old))
-        };
-        Ok(left.filter(leads_here))
+        self.lock_covering::<W>(guard, &mut trail, at, level, aim)
     }
 
     /// R3: leads the parent, or the root word, past a signpost. Returns whether it led to it.

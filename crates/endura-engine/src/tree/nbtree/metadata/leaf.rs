@@ -178,6 +178,12 @@ impl Leaf {
         let _ = self.committed.compare_exchange(0, COMMITTED, Ordering::Release, Ordering::Relaxed);
     }
 
+    /// Whether the block of the leaf absorbed with this one was retired. If not, the pin of the caller protects that block.
+    pub(crate) fn is_settled(&self) -> bool {
+        // Acquire: pairs with `claim_absorbed`, before which the inner nodes stopped leading to the absorbed leaf.
+        self.committed.load(Ordering::Acquire) == SETTLED
+    }
+
     /// Whether the caller is the one that retires the block of the leaf absorbed with this one.
     pub(crate) fn claim_absorbed(&self) -> bool {
         // Acquire pairs with `set_committed`: the block is durably out of the chain.

@@ -295,6 +295,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let second;
             (first, second) = frozen.entries.split_at(half);
             low = D::Keys::fence_between(guard.media(), first[half - 1], second[0])?;
+            if low <= frozen.low || low >= frozen.high {
+                // The key in a record has rotted. Such a fence would lead searches astray in the whole map.
+                let offset = self.meta.leaves.get(frozen.left).block();
+                return Err(Error::Corrupt { offset, what: "a key outside of its block" });
+            }
             let part = NewBlock {
                 fences: (&low, &frozen.high),
                 next: frozen.next,

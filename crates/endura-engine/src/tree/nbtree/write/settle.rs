@@ -72,7 +72,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             guard.media().fence();
             old.set_committed();
         }
-        if first.origin() != replaced {
+        // Once the block of the absorbed leaf is retired, S6 is done. A later pin does not protect that block, and must not
+        // read its fences.
+        if first.origin() != replaced || old.is_settled() {
             return Ok(());
         }
         let twin = first.twin();
