@@ -235,7 +235,8 @@ fn drained<const LEAF: usize, K: KeyWord>(
 
 /// A hint that is wrong costs a search of the node, and a reference in an empty slot a store by which it is emptied. The
 /// hints of all nodes are right after each operation, those of leaves also once a session after a crash has locked them, and
-/// no empty slot leads anywhere.
+/// no empty slot leads anywhere. Nor is the link of a finished split still that of a split: each next writer would look at
+/// both nodes again.
 fn hints<const LEAF: usize, K: KeyWord>(
     subject: &FairBytes<24, LEAF, K>,
     harness: &mut Harness,
@@ -247,7 +248,7 @@ fn hints<const LEAF: usize, K: KeyWord>(
         subject.apply(&open, &op)?;
         let wrong = wrong_hints(&sim.image(), &nodes(&open)?, 9);
         if !wrong.is_empty() {
-            return Err(format!("{op:?}: wrong hints, or full slots, at {wrong:?}"));
+            return Err(format!("{op:?}: wrong hints, full slots, or splits, at {wrong:?}"));
         }
     }
     let (mut image, nodes) = (sim.image(), nodes(&open)?);
@@ -259,15 +260,18 @@ fn hints<const LEAF: usize, K: KeyWord>(
     harness.count(|| sim.all_calls());
     match &wrong_hints(&sim.image(), &nodes, 0)[..] {
         [] => Ok(()),
-        wrong => Err(format!("after a crash: wrong hints, or full slots, at {wrong:?}")),
+        wrong => Err(format!("after a crash: wrong hints, full slots, or splits, at {wrong:?}")),
     }
 }
 
 /// The indexes of words in a node.
+const SIB: u64 = 3;
 const META: u64 = 4;
 const HINT: u64 = 5;
 const HIGH: u64 = 2;
 const SLOTS: u64 = 16;
+/// The tag of a link during a split.
+const SPLITTING: u64 = 1;
 
 /// The nodes of a tree.
 fn nodes<T: NumberTree>(open: &OpenNumbers<T>) -> Result<Vec<u64>, Finding> {
@@ -276,7 +280,7 @@ fn nodes<T: NumberTree>(open: &OpenNumbers<T>) -> Result<Vec<u64>, Finding> {
     Ok(all)
 }
 
-/// Of these chunks, the nodes up to a level that do not say how many entries they have.
+/// Of these chunks, the nodes up to a level that do not say how many entries they have, or whose split has no end.
 fn wrong_hints(image: &Image, chunks: &[u64], most: u64) -> Vec<u64> {
     let is_wrong = |at: &u64| {
         let word = |i: u64| image.word(at + 8 * i);
@@ -288,7 +292,9 @@ fn wrong_hints(image: &Image, chunks: &[u64], most: u64) -> Vec<u64> {
         let slots = (SLOTS..meta >> 8 & 0xFFFF).step_by(2);
         let used = |slot: &u64| word(*slot) < limit && word(slot + 1) != 0;
         let leads = |slot: u64| word(slot) == u64::MAX && word(slot + 1) != 0;
-        word(HINT) != slots.clone().take_while(used).count() as u64 || { slots }.any(leads)
+        word(HINT) != slots.clone().take_while(used).count() as u64
+            || { slots }.any(leads)
+            || word(SIB) >> 48 == SPLITTING
     };
     chunks.iter().copied().filter(|at| is_wrong(at)).collect()
 }
