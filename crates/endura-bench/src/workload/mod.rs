@@ -34,5 +34,5 @@ pub use run::{Plan, run};
 pub use timing::Timing;
 pub(crate) use timing::{Part, on_threads};
 pub use verify::verify;
-pub(crate) use warm::warm_memory;
+pub(crate) use warm::{warm_bytes, warm_memory};
 pub use zipf::Zipf;

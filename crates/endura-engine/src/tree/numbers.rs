@@ -71,22 +71,13 @@ pub(crate) trait NumberTree: Index + Clone {
         decide: &mut dyn FnMut(Option<u64>) -> Change,
     ) -> Result<Option<Option<u64>>>;
 
-    /// Does what `next_up` (with `UP` = false: `next_down`) does, for as many entries as `entries` has space for, all of
-    /// which were in the map at one moment. Returns how many there are: none if the next one needs a search.
+    /// Does what `next_up` (with `UP` = false: `next_down`) does, for as many entries as `entries` has space for, each of
+    /// which was in the map at a moment of the call. Returns how many there are: none if the next one needs a search.
     fn next_few<const UP: bool>(
         &self,
         cursor: &mut Self::Cursor,
         entries: &mut [(u64, u64)],
-    ) -> usize {
-        let next = if UP { self.next_up(cursor) } else { self.next_down(cursor) };
-        match (next, entries.first_mut()) {
-            (Some(next), Some(entry)) => {
-                *entry = next;
-                1
-            }
-            _ => 0,
-        }
-    }
+    ) -> usize;
 
     /// The value that the scan of this cursor is likely to return `entries` calls after the next one, for a prefetch.
     fn ahead<const UP: bool>(&self, cursor: &Self::Cursor, entries: usize) -> Option<u64>;

@@ -10,6 +10,7 @@ use super::map::{Candidate, Medium, Work};
 use crate::figures::Median;
 use crate::figures::thread_cpu_time;
 use crate::store::{Footprint, OrderedBytes, temporary};
+use crate::workload::warm_bytes;
 use crate::{Error, Result};
 
 /// What is measured, in the order in which it is done to a map. Scans are of so many entries; `lent` are entries that a closure
@@ -90,6 +91,14 @@ impl Plan {
             scan,
         }
     }
+
+    /// More bytes than any candidate needs for what is entered.
+    fn bytes(&self) -> u64 {
+        let [load, insert] = [&self.load, &self.insert].map(|keys| {
+            keys.iter().map(|key| 2 * (key.len() + self.value.len()) as u64 + 32).sum::<u64>()
+        });
+        load + insert
+    }
 }
 
 /// The nanoseconds of one round, and what the map took up.
@@ -168,6 +177,7 @@ pub fn measure(
         }
         for of in order {
             progress(candidates[of]);
+            warm_bytes(dir, plan.bytes());
             let folder = temporary(dir)?;
             let place = (case.set, case.medium, case.entries);
             measured[of].push(candidates[of].with_map(folder.path(), place, &plan)?);

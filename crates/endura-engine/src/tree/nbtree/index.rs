@@ -83,6 +83,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design<Keys = NumberKeys>
     }
 
     #[inline(always)]
+    fn next_few<const UP: bool>(&self, cursor: &mut Cursor, entries: &mut [(u64, u64)]) -> usize {
+        self.read_seats(cursor, entries)
+    }
+
+    #[inline(always)]
     fn ahead<const UP: bool>(&self, cursor: &Cursor, entries: usize) -> Option<u64> {
         self.value_ahead(cursor, entries)
     }

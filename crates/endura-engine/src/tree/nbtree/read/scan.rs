@@ -94,6 +94,33 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design<Keys = NumberKeys>
         Some(seen)
     }
 
+    /// Does what [`read_seat`](Self::read_seat) does, for as many entries as `entries` has space for and the order has in a
+    /// row. Returns how many.
+    #[inline(always)]
+    pub(crate) fn read_seats(&self, cursor: &mut Cursor, entries: &mut [(u64, u64)]) -> usize {
+        let (order, passed) = (&cursor.order, cursor.passed);
+        let seen = cursor.seat.look(self.open.space(), |row| {
+            let leaf = self.meta.leaves.get_made(row.leaf)?;
+            let media = self.open.space().media();
+            let block = Block::<M, W, D::Keys>::within(media, row.block)?;
+            let mut read = 0;
+            for entry in entries.iter_mut() {
+                let Some(slot) = order.get(passed + read) else { break };
+                let (word, value) = (block.word(slot), block.value(slot));
+                let Some(key) = word.live_key() else { break };
+                *entry = (join(row.partition, key), value);
+                read += 1;
+            }
+            // As in `read_seat`: the words of the leaf are read after those of all slots.
+            let counts =
+                !(media.needs_flush() && leaf.is_in_flight()) && leaf.control() == row.control;
+            counts.then_some(read)
+        });
+        let read = seen.unwrap_or(0);
+        cursor.passed += read;
+        read
+    }
+
     /// The value that is `entries` entries after the next one of the cursor's order. It may be any word by now.
     #[inline(always)]
     pub(crate) fn value_ahead(&self, cursor: &Cursor, entries: usize) -> Option<u64> {
