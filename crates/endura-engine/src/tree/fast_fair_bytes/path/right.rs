@@ -4,7 +4,9 @@ use std::cmp::Ordering as Order;
 
 use crate::Result;
 use crate::media::Media;
+use crate::space::Guard;
 use crate::tree::fast_fair::nodes::lock_word::LockWord;
+use crate::tree::fast_fair::path::trail::Detours;
 use crate::tree::fast_fair_bytes::nodes::extent::Extent;
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, Link};
 use crate::tree::fast_fair_bytes::path::trail::{Separator, Trail};
@@ -61,5 +63,28 @@ pub(crate) fn check_ahead<M: Media, const W: usize>(
     match node.compare_low(&low, 0)? {
         Order::Less => Ok(low),
         _ => Err(ahead.corrupt(NOT_AHEAD)),
+    }
+}
+
+/// The node that begins where the node at `at` does, and was not replaced; `None` if it is being absorbed, or was.
+pub(crate) fn newest<M: Media, const W: usize>(
+    guard: &Guard<'_, M>,
+    mut at: u64,
+    level: u64,
+) -> Result<Option<u64>> {
+    let mut detours = Detours::default();
+    loop {
+        let node = ByteNode::<M, W>::enter(guard.media(), at, level)?;
+        match node.link()? {
+            Link::Replaced(new) => {
+                node.help_replace();
+                detours.leave_obsolete(at)?;
+                at = new;
+            }
+            Link::Right(_) | Link::Splitting(_) => {
+                let is_leaving = node.version().is_leaving(guard.space().generation());
+                return Ok((!is_leaving).then_some(at));
+            }
+        }
     }
 }

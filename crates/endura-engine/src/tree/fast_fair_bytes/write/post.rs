@@ -7,13 +7,13 @@ use crate::space::Guard;
 use crate::tree::fast_fair::nodes::header::MAX_LEVEL;
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::path::root::Root;
-use crate::tree::fast_fair::path::trail::Detours;
 use crate::tree::fast_fair_bytes::nodes::child::{child_at, reference_to_child};
 use crate::tree::fast_fair_bytes::nodes::contents::references;
-use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, Link};
+use crate::tree::fast_fair_bytes::nodes::node::ByteNode;
 use crate::tree::fast_fair_bytes::nodes::search::used;
 use crate::tree::fast_fair_bytes::nodes::shift::{Place, fast_insert};
 use crate::tree::fast_fair_bytes::path::aim::Aim;
+use crate::tree::fast_fair_bytes::path::right::newest;
 use crate::tree::fast_fair_bytes::path::trail::{Separator, Trail};
 use crate::tree::fast_fair_bytes::tree::Tree;
 use crate::tree::fast_fair_bytes::write::build::NewNode;
@@ -207,28 +207,5 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
         guard.media().mark(Mark::Step("root.grow"));
         self.set_root(guard, Root { at: new.at(), level: separator.level })?;
         Ok(Growth::Installed)
-    }
-}
-
-/// The node that begins where the node at `at` does, and was not replaced; `None` if it is being absorbed, or was.
-pub(super) fn newest<M: Media, const W: usize>(
-    guard: &Guard<'_, M>,
-    mut at: u64,
-    level: u64,
-) -> Result<Option<u64>> {
-    let mut detours = Detours::default();
-    loop {
-        let node = ByteNode::<M, W>::enter(guard.media(), at, level)?;
-        match node.link()? {
-            Link::Replaced(new) => {
-                node.help_replace();
-                detours.leave_obsolete(at)?;
-                at = new;
-            }
-            Link::Right(_) | Link::Splitting(_) => {
-                let is_leaving = node.version().is_leaving(guard.space().generation());
-                return Ok((!is_leaving).then_some(at));
-            }
-        }
     }
 }

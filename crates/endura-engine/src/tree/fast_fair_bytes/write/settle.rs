@@ -18,9 +18,9 @@ use crate::tree::fast_fair_bytes::nodes::child::{child_at, reference_to_same};
 use crate::tree::fast_fair_bytes::nodes::node::{ByteNode, Link};
 use crate::tree::fast_fair_bytes::nodes::shift::fast_update;
 use crate::tree::fast_fair_bytes::path::aim::Aim;
+use crate::tree::fast_fair_bytes::path::right::newest;
 use crate::tree::fast_fair_bytes::path::trail::{Signpost, Trail};
 use crate::tree::fast_fair_bytes::tree::Tree;
-use crate::tree::fast_fair_bytes::write::post::newest;
 use crate::tree::key_word::KeyWord;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER, LEAF, K> {
