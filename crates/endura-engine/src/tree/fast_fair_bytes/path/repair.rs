@@ -98,7 +98,8 @@ fn drop_copies<M: Media, const W: usize>(
         if node.peek_word(slot) < limit {
             // Relaxed: the slot leads nowhere, whatever its word is.
             node.write_word(slot, DEAD);
-            // no mutant: `endura-sim/tests/scenarios/batches.rs` misses it.
+            // no mutant: it takes a kill, a repair, a remove among equal words and a power loss in a row, which no part of the
+            // campaign has.
             node.flush_slot_line(slot);
             has_written = true;
         }
