@@ -8,7 +8,7 @@ use std::ops::{Bound, ControlFlow};
 
 use super::sizes::{NarrowLeaves, NbTree, Wide};
 use crate::media::{Mapped, Media};
-use crate::space::Guard;
+use crate::space::{Guard, OpenMap};
 use crate::tree::len::check_len;
 use crate::tree::word_range::WordRange;
 use crate::tree::{Index, Len, Near, Popped, fast_fair, nbtree};
@@ -62,7 +62,10 @@ impl WordTree<Mapped> {
 
     /// The value of a key.
     pub fn get(&self, key: u64) -> Result<Option<u64>> {
-        on_tree!(self, tree => operations::get(tree, key))
+        on_tree!(self, tree => match tree.open.has_batches() {
+            true => beside_batches::get(&tree.open, tree, key),
+            false => operations::get(tree, key),
+        })
     }
 
     /// Inserts a value. If the key has a value already, that value is replaced and returned.
@@ -103,17 +106,26 @@ impl WordTree<Mapped> {
 
     /// The values of many keys, in their order.
     pub fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
-        on_tree!(self, tree => tree.get_many(keys))
+        on_tree!(self, tree => match tree.open.has_batches() {
+            true => keys.iter().map(|&key| beside_batches::get(&tree.open, tree, key)).collect(),
+            false => tree.get_many(keys),
+        })
     }
 
     /// The entry with the smallest key.
     pub fn first(&self) -> Result<Option<(u64, u64)>> {
-        on_tree!(self, tree => tree.first())
+        on_tree!(self, tree => tree.open.between_commits(|is_between| {
+            let found = tree.first()?;
+            Ok(is_between().then_some(found))
+        }))
     }
 
     /// The entry with the greatest key.
     pub fn last(&self) -> Result<Option<(u64, u64)>> {
-        on_tree!(self, tree => tree.last())
+        on_tree!(self, tree => tree.open.between_commits(|is_between| {
+            let found = tree.last()?;
+            Ok(is_between().then_some(found))
+        }))
     }
 
     /// Removes the entry that [`first`](Self::first) (`smallest`) or [`last`](Self::last) returned, if it is still at
@@ -210,6 +222,48 @@ impl Words {
         visit: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<()> {
         on_range!(tree, self, tree, keys => operations::visit(tree, keys, upwards, visit))
+    }
+}
+
+/// Reads of one key while several changes at once are about.
+mod beside_batches {
+    use crate::Result;
+    use crate::media::Media;
+    use crate::space::{AnyKey, OpenMap};
+    use crate::tree::Index;
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn get<M: Media>(
+        open: &OpenMap<M>,
+        tree: &impl Index,
+        key: u64,
+    ) -> Result<Option<u64>> {
+        match open.answer(AnyKey::Number(key)) {
+            Ok(Some(answer)) => Ok(answer.value),
+            Ok(None) => super::operations::get(tree, key),
+            Err(error) => Err(tree.noted(error)),
+        }
+    }
+}
+
+/// The changes of a commit, for any medium.
+impl<M: Media> WordTree<M> {
+    pub(super) fn open_map(&self) -> &OpenMap<M> {
+        on_tree!(self, tree => &tree.open)
+    }
+
+    /// Gives the key this value, or removes it.
+    pub(super) fn set(&self, key: u64, value: Option<u64>) -> Result<()> {
+        on_tree!(self, tree => match value {
+            Some(value) => operations::insert(tree, key, value).map(drop),
+            None => operations::remove(tree, key).map(drop),
+        })
+    }
+
+    /// Looks up keys, for a commit that will change them.
+    pub(super) fn look(&self, keys: &[u64]) -> Result<()> {
+        on_tree!(self, tree => tree.get_many(keys).map(drop))
     }
 }
 

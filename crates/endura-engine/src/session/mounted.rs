@@ -11,6 +11,7 @@ use super::open::{Facts, Open};
 use super::options::Options;
 use crate::checkpoint::found::CheckpointPlan;
 use crate::checkpoint::keeper::Keeper;
+use crate::index::replay::replay;
 use crate::index::{Background, ready_locks};
 use crate::media::{Mapped, Mapping, Placement, Reservation, STEP};
 use crate::os::fork::ForkGuard;
@@ -33,14 +34,15 @@ struct LookedAt {
     inspected: Inspected,
     prepared: Prepared,
     notes_pages: bool,
+    accepts: bool,
 }
 
 impl<'o> Judged<'o> {
     /// Maps the pool, and refuses it if its contents cannot have been written by a correct run.
     pub(super) fn mount(mut self) -> Result<Mounted<'o>> {
-        let (options, placement, is_on) =
-            (self.locked.options, self.placement, self.making.is_on());
-        let looked_at = options.look_at(&mut self.locked.file, placement, is_on)?;
+        let (options, placement) = (self.locked.options, self.placement);
+        let how = (self.making.is_on(), self.is_accepted);
+        let looked_at = options.look_at(&mut self.locked.file, placement, how)?;
         Ok(Mounted { judged: self, looked_at })
     }
 }
@@ -59,10 +61,10 @@ impl Mounted<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the session cannot be announced. Three steps follow the announcement: the session's threads
-    /// start, and their failures are only warnings; once in 2^20 opens, the locks are voided; and checkpoints that are
-    /// no longer wanted are removed. If the voiding or the removal fails, the pool is left as if its process had been
-    /// killed.
+    /// [`Error::Io`] if the session cannot be announced. Four steps follow the announcement: the session's threads
+    /// start, and their failures are only warnings; once in 2^20 opens, the locks are voided; changes that a killed
+    /// process has committed and not applied are applied; and checkpoints that are no longer wanted are removed. If one of
+    /// these fails, the pool is left as if its process had been killed.
     pub(super) fn begin(self, events: Events) -> Result<Open> {
         let Self { mut judged, looked_at } = self;
         let (file, placement) = (&mut judged.locked.file, judged.placement);
@@ -77,7 +79,7 @@ impl Mounted<'_> {
         if let Some(plan) = plan {
             plan.remove_unwanted(file)?;
         }
-        Ok(judged.open(Arc::new(space), session, events))
+        Ok(judged.open(space, session, events))
     }
 }
 
@@ -139,14 +141,20 @@ impl Judged<'_> {
 
 impl LookedAt {
     /// Makes the one write of an open, and takes the steps that must follow it.
-    fn begin(self, file: &mut PoolFile, placement: &Placement) -> Result<(Space<Mapped>, Session)> {
-        let Self { medium, inspected, prepared, notes_pages } = self;
+    fn begin(
+        self,
+        file: &mut PoolFile,
+        placement: &Placement,
+    ) -> Result<(Arc<Space<Mapped>>, Session)> {
+        let Self { medium, inspected, prepared, notes_pages, accepts } = self;
         let session = file.begin(prepared, &inspected, placement)?;
-        let space = Space::mount(medium, session)?;
+        let space = Arc::new(Space::mount(medium, session)?);
         if notes_pages {
-            space.let_writers_park();
+            space.expect_checkpoints();
         }
         ready_locks(&space)?;
+        // Before a leak recovery, which would free the intents and their records.
+        replay(&space, accepts)?;
         Ok((space, session))
     }
 }
@@ -157,12 +165,15 @@ impl Options {
         &self,
         file: &mut PoolFile,
         placement: Placement,
-        notes_pages: bool,
+        (notes_pages, accepts): (bool, bool),
     ) -> Result<LookedAt> {
         let medium = self.map(file, placement, (self.read_only, notes_pages))?;
         let inspected = Space::inspect(&medium, file.next_session()?)?;
+        if !accepts {
+            Space::inspect_intents(&medium)?;
+        }
         let prepared = file.prepare(&placement)?;
-        Ok(LookedAt { medium, inspected, prepared, notes_pages })
+        Ok(LookedAt { medium, inspected, prepared, notes_pages, accepts })
     }
 
     /// Begins a session without checkpoints, threads and listeners, on a new file that no other handle uses yet.
@@ -170,8 +181,8 @@ impl Options {
         &self,
         file: &mut PoolFile,
         placement: Placement,
-    ) -> Result<Space<Mapped>> {
-        let looked_at = self.look_at(file, placement, false)?;
+    ) -> Result<Arc<Space<Mapped>>> {
+        let looked_at = self.look_at(file, placement, (false, false))?;
         looked_at.begin(file, &placement).map(|(space, _)| space)
     }
 

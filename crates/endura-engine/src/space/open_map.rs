@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::media::Media;
+use crate::space::batch::key::AnyKey;
 use crate::space::directory::map_state::MapState;
 use crate::space::directory::pops::Turn;
 use crate::space::pins::guard::Guard;
@@ -59,6 +60,24 @@ impl<M: Media> OpenMap<M> {
     #[inline(always)]
     pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
         self.unless_dropped(self.space.pin_mut()?)
+    }
+
+    /// Begins a write of one key. While several changes at once are about, it claims the key, and waits for those that have
+    /// it. `key` is called in that case only.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pin_mut`](Self::pin_mut).
+    #[inline(always)]
+    pub(crate) fn pin_mut_for<'k>(&self, key: impl FnOnce() -> AnyKey<'k>) -> Result<Guard<'_, M>> {
+        self.unless_dropped(self.space.pin_mut_for(self.map.entry(), key)?)
+    }
+
+    /// Claims the key of a pin again, behind a closure that ran [parked](Space::parked). Returns `false` if several changes
+    /// at once have the key: the operation, which has stored nothing, ends its pin, and begins again.
+    #[inline(always)]
+    pub(crate) fn claims_again<'k>(&self, key: impl FnOnce() -> AnyKey<'k>) -> bool {
+        !self.space.has_batches() || self.space.claim(self.map.entry(), key())
     }
 
     /// Whether a pin for an operation that reads would be granted now.

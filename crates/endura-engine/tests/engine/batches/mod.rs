@@ -1,0 +1,6 @@
+//! Several changes at once, in pools on disks: beside readers and writers, in closures, and across opens.
+
+mod closures;
+mod opens;
+mod readers;
+mod world;
