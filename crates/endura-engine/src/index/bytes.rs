@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use super::sizes::{FairBytes, NarrowLeaves, NbBytes, NbTree, Wide};
 use crate::media::{Mapped, Media};
-use crate::space::{Answer, AnyKey, Guard, OpenMap};
+use crate::space::{Answer, AnyKey, Guard, OpenMap, note_scan};
 use crate::tree::byte_range::ByteRange;
 use crate::tree::len::check_len;
 use crate::tree::record_tree::{self, RecordTree};
@@ -60,6 +60,7 @@ impl ByteTree<Mapped> {
 
     /// The number of entries, counted first if it is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
+        on_tree!(self, tree => note_scan(tree.open_map()));
         on_tree!(self, tree => tree.exact_len())
     }
 
@@ -161,6 +162,7 @@ impl ByteTree<Mapped> {
 
     /// The entries with keys between two bounds.
     pub fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Strings {
+        on_tree!(self, tree => note_scan(tree.open_map()));
         match self {
             Self::Roart(_) => Strings::Roart(ByteRange::new(from, to)),
             Self::FairBytes(_) => Strings::FairBytes(ByteRange::new(from, to)),
@@ -230,9 +232,15 @@ impl<M: Media> ByteTree<M> {
         on_tree!(self, tree => tree.check_key(key))
     }
 
-    /// Looks up a key, for a commit that will change it.
-    pub(super) fn look(&self, key: &[u8]) -> Result<()> {
-        on_tree!(self, tree => tree.get_with(key, |_| ()).map(drop))
+    /// Passes the value of a key to `read`, under the marks of a commit that has the key. Returns whether it is there.
+    pub(super) fn look(&self, key: &[u8], mut read: impl FnMut(Bytes<'_>)) -> Result<bool> {
+        let read: &mut dyn FnMut(Bytes<'_>) = &mut read;
+        on_tree!(self, tree => Ok(tree.get_with(key, &mut *read)?.is_some()))
+    }
+
+    /// Whether the index has numbers in place of keys, which have one length then.
+    pub(super) fn has_numbers(&self) -> bool {
+        matches!(self, Self::Wide(_) | Self::NarrowLeaves(_) | Self::NbTree(_))
     }
 }
 

@@ -19,6 +19,7 @@ mod nbtree_bytes;
 mod recorded;
 pub(crate) mod replay;
 mod roart;
+mod room;
 mod sizes;
 mod structure;
 pub(crate) mod table;

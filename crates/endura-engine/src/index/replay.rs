@@ -10,7 +10,7 @@ use super::leak_recovery::Background;
 use super::table;
 use super::tree::Tree;
 use crate::media::Media;
-use crate::space::{Change, Intent, OwnedKey, Space, unfinished};
+use crate::space::{Change, Intent, OwnedKey, Plan, Space, unfinished};
 use crate::tree::records::record::Record;
 use crate::{Error, Result};
 
@@ -52,7 +52,7 @@ pub(crate) fn replay<M: Media>(space: &Arc<Space<M>>, accepts: bool) -> Result<u
             }
             applied => applied?,
         }
-        changes += intent.len();
+        changes += intent.changes()?;
         space.finish_intent(flight, Some(intent))?;
     }
     Ok(changes)
@@ -81,7 +81,7 @@ fn whole<M: Media>(media: &M, at: u64) -> Result<Intent<'_, M>> {
     let intent = Intent::enter(media, at)?;
     intent.check()?;
     for i in 0..intent.len() {
-        if let Change { key: OwnedKey::Bytes(key), value: Some(at), .. } = intent.get(i)? {
+        if let Change { key: OwnedKey::Bytes(key), plan: Plan::Put(at), .. } = intent.get(i)? {
             check_record(media, at, &key)?;
         }
     }
@@ -90,7 +90,8 @@ fn whole<M: Media>(media: &M, at: u64) -> Result<Intent<'_, M>> {
 
 /// Applies one change, unless its map was dropped.
 fn apply<M: Media>(trees: &BTreeMap<u64, Tree<M>>, change: Change) -> Result<()> {
-    let Change { map, key, value } = change;
+    let Change { map, key, plan } = change;
+    let Some(value) = plan.outcome() else { return Ok(()) };
     match (trees.get(&map), &key) {
         (Some(Tree::Words(tree)), OwnedKey::Number(key)) => tree.set(*key, value),
         (Some(Tree::Bytes(tree)), OwnedKey::Bytes(key)) => tree.set(key, value),
@@ -127,7 +128,7 @@ pub(crate) fn chunks<M: Media>(media: &M) -> Result<Vec<(u64, u64)>> {
 fn chunks_of<M: Media>(media: &M, intent: Intent<'_, M>) -> Result<Vec<(u64, u64)>> {
     let mut chunks = vec![(intent.at(), intent.bytes())];
     for i in 0..intent.len() {
-        if let Change { key: OwnedKey::Bytes(_), value: Some(at), .. } = intent.get(i)? {
+        if let Change { key: OwnedKey::Bytes(_), plan: Plan::Put(at), .. } = intent.get(i)? {
             chunks.push((at, Record::enter(media, at)?.bytes()));
         }
     }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::bytes::ByteTree;
-use super::commit::{Operation, Sorted, commit};
+use super::commit::{Act, Operation, Sorted, commit, same_bytes};
 use super::form::Entries;
 use super::replay::replay;
 use super::table;
@@ -14,7 +14,7 @@ use super::tree::Tree;
 use super::words::WordTree;
 use crate::kind::Kind;
 use crate::media::{Heap, Media, Ordering, Region};
-use crate::space::{AnyKey, Changes, Guard, OpenMap, PAGE, Planned, Session, Space};
+use crate::space::{AnyKey, ChangedMap, Changes, Guard, Needs, PAGE, Planned, Session, Space};
 use crate::tree::records::record::Record;
 use crate::tree::{ByteChange, ByteIndex, Index};
 use crate::types::Types;
@@ -122,11 +122,12 @@ impl World {
             .iter()
             .zip(&bytes)
             .map(|(&(map, key, value), bytes)| match &self.trees[map] {
-                Tree::Words(tree) => Operation::Word { tree, key, value },
+                Tree::Words(tree) => Operation::Word { tree, key, act: act(value) },
                 Tree::Bytes(tree) => Operation::Bytes {
                     tree,
                     key: &bytes.0,
-                    value: bytes.1.as_ref().map(|value| &value[..]),
+                    act: act(bytes.1.as_ref().map(|value| &value[..])),
+                    is_same: same_bytes,
                 },
             })
             .collect();
@@ -141,7 +142,7 @@ impl World {
     fn commit_in_part(&self, steps: &[Step], applied: usize) {
         self.with(steps, |operations| {
             let apply = |changes: &Sorted<'_, '_, Heap>| {
-                changes.apply_first(applied)?;
+                changes.apply_first(applied, &mut || ())?;
                 Err(Error::Poisoned)
             };
             let mut staged = Staged { changes: Sorted::of(operations), apply: &apply };
@@ -174,6 +175,10 @@ fn write<I: ByteIndex>(tree: &I, key: u64, value: u64) {
     tree.apply(&key.to_be_bytes(), |_| ByteChange::Put(value[..].into())).unwrap();
 }
 
+fn act<V>(value: Option<V>) -> Act<V> {
+    value.map_or(Act::Delete, Act::Put)
+}
+
 /// A commit whose changes are applied by `apply`.
 struct Staged<'s, C> {
     changes: C,
@@ -181,7 +186,7 @@ struct Staged<'s, C> {
 }
 
 impl Changes<Heap> for Staged<'_, Sorted<'_, '_, Heap>> {
-    fn maps(&self) -> &[&OpenMap<Heap>] {
+    fn maps(&self) -> &[ChangedMap<'_, Heap>] {
         self.changes.maps()
     }
 
@@ -193,11 +198,11 @@ impl Changes<Heap> for Staged<'_, Sorted<'_, '_, Heap>> {
         self.changes.take_back(guard);
     }
 
-    fn look(&self) -> Result<()> {
+    fn look(&self) -> Result<Needs> {
         self.changes.look()
     }
 
-    fn apply(&self) -> Result<()> {
+    fn apply(&self, _: &mut dyn FnMut()) -> Result<()> {
         (self.apply)(&self.changes)
     }
 }
@@ -299,11 +304,11 @@ fn a_commit_that_fails_before_its_word_changes_nothing() {
     world.with(&changes(), |operations| {
         let failing = [
             // The map has keys of eight bytes, of which one has the same number.
-            Operation::Bytes { tree, key: b"\0", value: Some(b"v") },
-            Operation::Bytes { tree, key: b"123456789", value: None },
+            Operation::Bytes { tree, key: b"\0", act: Act::Put(b"v"), is_same: same_bytes },
+            Operation::Bytes { tree, key: b"123456789", act: Act::Delete, is_same: same_bytes },
         ];
         for failing in failing {
-            let mut all: Vec<Operation<'_, Heap>> = operations.iter().map(copy).collect();
+            let mut all = operations.to_vec();
             all.push(failing);
             let failed = commit(&world.space, &all);
             assert!(
@@ -319,13 +324,6 @@ fn a_commit_that_fails_before_its_word_changes_nothing() {
     expect(&world, true);
 }
 
-fn copy<'o>(operation: &Operation<'o, Heap>) -> Operation<'o, Heap> {
-    match *operation {
-        Operation::Word { tree, key, value } => Operation::Word { tree, key, value },
-        Operation::Bytes { tree, key, value } => Operation::Bytes { tree, key, value },
-    }
-}
-
 /// A commit that stands after each change of another map holds up writers of its own keys, and nobody else. Readers find
 /// all changes, or none, at every moment.
 #[test]
@@ -336,10 +334,10 @@ fn a_commit_that_stands_holds_up_its_own_keys_only() {
     let apply = |changes: &Sorted<'_, '_, Heap>| {
         stands.wait();
         go_on.wait();
-        changes.apply_first(changes_of_two_maps().len())?;
+        changes.apply_first(changes_of_two_maps().len(), &mut || ())?;
         stands.wait();
         go_on.wait();
-        changes.apply()
+        changes.apply(&mut || ())
     };
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -377,7 +375,7 @@ fn a_writer_of_a_key_of_a_commit_waits_for_it() {
         let apply = |changes: &Sorted<'_, '_, Heap>| {
             stands.wait();
             go_on.wait();
-            changes.apply()
+            changes.apply(&mut || ())
         };
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -427,9 +425,9 @@ fn an_open_that_finds_no_room_recovers_leaks_first() {
     let alloc = || world.space.pin_mut().unwrap().alloc(512);
     let stranded: Vec<u64> = std::iter::from_fn(|| alloc().ok()).collect();
     let guard = world.space.pin_mut().unwrap();
-    stranded[..1_500].iter().for_each(|&at| guard.discard(at, 512));
+    stranded[..5_000].iter().for_each(|&at| guard.discard(at, 512));
     drop(guard);
-    let of_map = |map| (100..600).map(move |key| (map, key, Some(key)));
+    let of_map = |map| (100..160).map(move |key| (map, key, Some(key)));
     let steps: Vec<Step> = (0..KINDS.len()).flat_map(of_map).collect();
     world.commit_in_part(&steps, 0);
     let world = World::open(world.image(3), AFTER_A_KILL);
@@ -439,4 +437,157 @@ fn an_open_that_finds_no_room_recovers_leaks_first() {
     assert!(world.space.leak_recovery().is_done());
     expect(&world, false);
     assert!(steps.iter().all(|&(map, key, value)| world.get(map, key) == value));
+}
+
+impl World {
+    /// Commits the steps, if each of these keys has this value before.
+    fn commit_if(&self, steps: &[Step], expected: &[Step]) -> Result<()> {
+        self.with(steps, |changes| {
+            self.with(expected, |expected| {
+                let all: Vec<_> =
+                    changes.iter().copied().chain(expected.iter().map(as_expected)).collect();
+                commit(&self.space, &all)
+            })
+        })
+    }
+}
+
+fn as_expected<'o>(change: &Operation<'o, Heap>) -> Operation<'o, Heap> {
+    match *change {
+        Operation::Word { tree, key, act } => {
+            let act = Act::Expect(if let Act::Put(value) = act { Some(value) } else { None });
+            Operation::Word { tree, key, act }
+        }
+        Operation::Bytes { tree, key, act, is_same } => {
+            let act = Act::Expect(if let Act::Put(value) = act { Some(value) } else { None });
+            Operation::Bytes { tree, key, act, is_same }
+        }
+    }
+}
+
+#[test]
+fn a_commit_with_an_expectation_that_is_not_met_changes_nothing() {
+    let world = World::new();
+    world.commit(&before()).unwrap();
+    let changes = changes();
+    let met: Vec<Step> = (0..KINDS.len())
+        .flat_map(|map| [(map, 3, Some(1_003)), (map, 7, Some(1_007)), (map, 60, None)])
+        .collect();
+    for i in 0..met.len() {
+        let (map, key, value) = met[i];
+        for other in [value.map_or(Some(0), |_| None), Some(1), Some(u64::MAX)] {
+            let mut unmet = met.clone();
+            unmet[i] = (map, key, other);
+            // A later one that is not met either does not count.
+            unmet.push((0, 5, None));
+            let index = changes.len() + i;
+            let failed = world.commit_if(&changes, &unmet);
+            assert!(matches!(failed, Err(Error::Unmet { index: i }) if i == index), "{failed:?}");
+            expect(&world, false);
+        }
+    }
+    world.commit_if(&[], &met).unwrap();
+    expect(&world, false);
+    world.commit_if(&changes, &met).unwrap();
+    expect(&world, true);
+    // Nothing is marked any more.
+    (0..KINDS.len()).for_each(|map| world.put(map, 7, 1));
+}
+
+#[test]
+fn a_writer_of_a_key_that_is_only_read_waits_and_a_reader_finds_it_in_the_map() {
+    let world = World::new();
+    world.commit(&before()).unwrap();
+    for map in 0..KINDS.len() {
+        let (stands, go_on) = (Barrier::new(2), Barrier::new(2));
+        let apply = |changes: &Sorted<'_, '_, Heap>| {
+            stands.wait();
+            go_on.wait();
+            changes.apply(&mut || ())
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                world.with(&[(map, 3, Some(7))], |change| {
+                    world.with(&[(map, 4, Some(1_004))], |read| {
+                        let parts = [change[0], as_expected(&read[0])];
+                        let mut staged = Staged { changes: Sorted::of(&parts), apply: &apply };
+                        world.space.commit(&mut staged).unwrap();
+                    });
+                });
+            });
+            stands.wait();
+            let writer = scope.spawn(|| world.put(map, 4, 8));
+            thread::sleep(Duration::from_millis(20));
+            assert!(!writer.is_finished());
+            assert_eq!([3, 4].map(|key| world.answer(map, key)), [Some(Some(7)), None]);
+            assert_eq!(world.get(map, 4), Some(1_004));
+            go_on.wait();
+            writer.join().unwrap();
+        });
+        assert_eq!(world.get(map, 4), Some(8));
+    }
+}
+
+#[test]
+fn keys_of_one_number_in_one_commit_are_refused() {
+    let world = World::new();
+    for map in [2, 3] {
+        let Tree::Bytes(tree) = &world.trees[map] else { panic!("a tree of words") };
+        let put = |key| Operation::Bytes { tree, key, act: Act::Put(b"v"), is_same: same_bytes };
+        let failed = commit(&world.space, &[put(b"\0"), put(b"\0\0")]);
+        assert!(matches!(failed, Err(Error::Encode { .. })), "{failed:?}");
+        assert_eq!(world.get(map, 0), None);
+    }
+    assert!(!world.space.is_poisoned());
+}
+
+/// In a pool with a little more space each time, a commit is made or fails with nothing changed.
+#[test]
+fn a_full_pool_is_known_before_the_commit() {
+    let world = World::of_pages(4);
+    world.commit(&before()).unwrap();
+    let alloc = |bytes| world.space.with_room(|| world.space.pin_mut()?.alloc(bytes));
+    let mut taken = Vec::new();
+    for bytes in [65_536, 4_096, 2_112, 1_024, 512, 320, 192, 128, 96, 64, 32] {
+        taken.extend(std::iter::from_fn(|| alloc(bytes).ok()).map(|at| (at, bytes)));
+    }
+    let (mut made, mut full) = (0, 0);
+    for round in 1.. {
+        let value = 10_000 + round;
+        let steps: Vec<Step> = (0..KINDS.len())
+            .flat_map(|map| (0..30).map(move |key| (map, 100 + 37 * key, Some(value))))
+            .collect();
+        let is_made = match world.commit(&steps) {
+            Ok(()) => true,
+            Err(Error::Full { .. } | Error::ReclaimStalled { .. }) => false,
+            Err(error) => panic!("{error:?}"),
+        };
+        assert!(!world.space.is_poisoned());
+        let found: Vec<_> = steps.iter().map(|&(map, key, _)| world.get(map, key)).collect();
+        match is_made {
+            true => assert!(found.iter().all(|found| *found == Some(value))),
+            false => assert!(found.iter().all(|found| *found != Some(value)), "a part: {found:?}"),
+        }
+        expect(&world, false);
+        if is_made {
+            made += 1;
+            let removes: Vec<Step> = steps.iter().map(|&(map, key, _)| (map, key, None)).collect();
+            // A commit of removes needs space for its intent.
+            if world.commit(&removes).is_err() {
+                removes.iter().for_each(|&(map, key, _)| match &world.trees[map] {
+                    Tree::Words(tree) => tree.set(key, None).unwrap(),
+                    Tree::Bytes(tree) => tree.set(&key.to_be_bytes(), None).unwrap(),
+                });
+            }
+        }
+        full += usize::from(!is_made);
+        // The last are the smallest.
+        let guard = world.space.pin_mut().unwrap();
+        let Some(len) = taken.len().checked_sub(9) else { break };
+        taken.drain(len..).for_each(|(at, bytes)| guard.discard(at, bytes));
+        if made > 40 {
+            break;
+        }
+    }
+    assert!(made > 0 && full > 10, "{made} made, {full} times full");
 }

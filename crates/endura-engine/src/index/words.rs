@@ -8,7 +8,7 @@ use std::ops::{Bound, ControlFlow};
 
 use super::sizes::{NarrowLeaves, NbTree, Wide};
 use crate::media::{Mapped, Media};
-use crate::space::{Guard, OpenMap};
+use crate::space::{Guard, OpenMap, note_scan};
 use crate::tree::len::check_len;
 use crate::tree::word_range::WordRange;
 use crate::tree::{Index, Len, Near, Popped, fast_fair, nbtree};
@@ -48,6 +48,7 @@ impl WordTree<Mapped> {
 
     /// The number of entries, counted first if it is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
+        on_tree!(self, tree => note_scan(&tree.open));
         on_tree!(self, tree => tree.exact_len())
     }
 
@@ -142,6 +143,7 @@ impl WordTree<Mapped> {
 
     /// The entries with keys in `keys`.
     pub fn range(&self, keys: (Bound<u64>, Bound<u64>)) -> Words {
+        on_tree!(self, tree => note_scan(&tree.open));
         match self {
             Self::Wide(_) | Self::NarrowLeaves(_) => Words::FastFair(WordRange::new(keys)),
             Self::NbTree(_) => Words::NbTree(WordRange::new(keys)),
@@ -261,9 +263,9 @@ impl<M: Media> WordTree<M> {
         })
     }
 
-    /// Looks up keys, for a commit that will change them.
-    pub(super) fn look(&self, keys: &[u64]) -> Result<()> {
-        on_tree!(self, tree => tree.get_many(keys).map(drop))
+    /// Looks up keys under the marks of a commit that has them.
+    pub(super) fn look(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        on_tree!(self, tree => tree.get_many(keys))
     }
 }
 

@@ -386,6 +386,17 @@ impl<T> Epochs<T> {
         self.shared.gate.load(Ordering::Acquire)
     }
 
+    /// Takes the present epoch for the pin of the slot's owner, which is parked, and inside no other pin. What the owner has
+    /// reached in it, and no longer owns, may be reused from now on.
+    pub(crate) fn renew(&self, slot: &Slot<T>) {
+        let flags = slot.word.load(Ordering::Relaxed) & ((1 << EPOCH_SHIFT) - 1);
+        // Acquire and Release, as in `pin`.
+        let epoch = self.shared.epoch.load(Ordering::Acquire);
+        slot.word.store(epoch << EPOCH_SHIFT | flags, Ordering::Release);
+        // The light barrier pairs with the heavy barrier of `advance`.
+        self.shared.barriers.light();
+    }
+
     /// Whether the stamped thing can be used inside the current pin, as if it had been reached there.
     #[inline(always)]
     pub(crate) fn protects(&self, stamp: EpochStamp) -> bool {

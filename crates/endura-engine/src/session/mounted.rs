@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::addresses::{DEFAULT_MAX_SIZE, reserve_default};
 use super::judged::{Judged, Making};
@@ -75,11 +76,15 @@ impl Mounted<'_> {
         if let Some(plan) = &mut plan {
             plan.write_number(file.file())?;
         }
-        let (space, session) = looked_at.begin(file, &placement)?;
+        let (space, session, replayed) = looked_at.begin(file, &placement)?;
         if let Some(plan) = plan {
             plan.remove_unwanted(file)?;
         }
-        Ok(judged.open(space, session, events))
+        let open = judged.open(space, session, events);
+        if let Some((operations, took)) = replayed {
+            open.space().tell(|| Event::BatchReplayed { operations, took });
+        }
+        Ok(open)
     }
 }
 
@@ -145,7 +150,7 @@ impl LookedAt {
         self,
         file: &mut PoolFile,
         placement: &Placement,
-    ) -> Result<(Arc<Space<Mapped>>, Session)> {
+    ) -> Result<(Arc<Space<Mapped>>, Session, Option<(usize, Duration)>)> {
         let Self { medium, inspected, prepared, notes_pages, accepts } = self;
         let session = file.begin(prepared, &inspected, placement)?;
         let space = Arc::new(Space::mount(medium, session)?);
@@ -154,8 +159,10 @@ impl LookedAt {
         }
         ready_locks(&space)?;
         // Before a leak recovery, which would free the intents and their records.
-        replay(&space, accepts)?;
-        Ok((space, session))
+        let begun = Instant::now();
+        let replayed = replay(&space, accepts)?;
+        let replayed = (replayed > 0).then(|| (replayed, begun.elapsed()));
+        Ok((space, session, replayed))
     }
 }
 
@@ -183,7 +190,7 @@ impl Options {
         placement: Placement,
     ) -> Result<Arc<Space<Mapped>>> {
         let looked_at = self.look_at(file, placement, (false, false))?;
-        looked_at.begin(file, &placement).map(|(space, _)| space)
+        looked_at.begin(file, &placement).map(|(space, ..)| space)
     }
 
     /// Maps the file, with address space for its largest size.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::map_info::MapInfo;
+use super::maps::Handle;
 use super::verify::{Report, verify};
 use crate::checkpoint::keeper::Keeper;
 use crate::checkpoint::{Checkpoint, CheckpointStats, Restored};
@@ -75,6 +76,11 @@ impl Open {
         std::ptr::from_ref(self).addr()
     }
 
+    /// Whether this is a map of the pool.
+    pub fn is_of(&self, map: &Handle) -> bool {
+        map.pool_address == self.address()
+    }
+
     /// The process that opened the pool.
     pub fn birthplace(&self) -> ForkGuard {
         self.birthplace
@@ -132,6 +138,16 @@ impl Open {
     /// Makes several changes at once, in maps of this pool.
     pub fn commit(&self, operations: &[Operation<'_, Mapped>]) -> Result<()> {
         self.space.told(commit(&self.space, operations))
+    }
+
+    /// Runs `look` until it has seen each commit in maps of this pool whole or not at all.
+    pub fn view(&self, look: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.space.told(self.space.view(look))
+    }
+
+    /// Whether the calling thread is in such a closure.
+    pub fn is_viewed(&self) -> bool {
+        self.space.is_viewed()
     }
 
     /// See `Pool::verify`.

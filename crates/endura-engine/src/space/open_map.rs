@@ -42,6 +42,16 @@ impl<M: Media> OpenMap<M> {
         &self.map
     }
 
+    /// Another owner of that state.
+    pub(crate) fn shared_map(&self) -> Arc<MapState> {
+        Arc::clone(&self.map)
+    }
+
+    /// Whether this is the map with that state.
+    pub(crate) fn is_of(&self, map: &Arc<MapState>) -> bool {
+        Arc::ptr_eq(&self.map, map)
+    }
+
     /// Begins an operation that reads.
     ///
     /// # Errors

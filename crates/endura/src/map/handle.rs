@@ -143,6 +143,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     }
 }
 
+/// The state that all handles of a map share.
+pub(crate) fn shared<K: ?Sized, V: ?Sized>(map: &Map<K, V>) -> &Arc<Handle> {
+    &map.handle
+}
+
 #[cold]
 fn not_bytes() -> ! {
     unreachable!("asked only where the index holds no words")

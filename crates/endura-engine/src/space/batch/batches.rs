@@ -9,10 +9,12 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 /// The state of the mode in which writers claim what they write.
 #[derive(Debug, Default)]
 pub(crate) struct Mode {
-    /// Whether BATCHES is in the gate, and every writer inside has seen it.
+    /// Whether BATCHES is in the gate.
+    pub(crate) is_shown: bool,
+    /// Whether, besides, every writer inside has seen it.
     pub(crate) is_entered: bool,
-    /// The number of commits under way. While there is one, the mode stays.
-    pub(crate) commits: usize,
+    /// The number of commits, and of reads of one moment, under way. While there is one, the mode stays.
+    pub(crate) users: usize,
 }
 
 /// What a pool's threads know of commits under way.
@@ -22,8 +24,10 @@ pub(crate) struct Batches {
     pub(crate) flights: Flights,
     /// Locked for a moment by each commit, and by the thread that enters or leaves the mode.
     pub(crate) mode: Mutex<Mode>,
+    /// How many reads of one moment keep new commits out.
+    pub(crate) held: AtomicU64,
     made: Instant,
-    /// When the last commit ended, in milliseconds since this was made.
+    /// When the last of them ended, in milliseconds since this was made.
     ended: AtomicU64,
 }
 
@@ -33,6 +37,7 @@ impl Default for Batches {
             marks: Marks::default(),
             flights: Flights::default(),
             mode: Mutex::new(Mode::default()),
+            held: AtomicU64::new(0),
             made: Instant::now(),
             ended: AtomicU64::new(0),
         }
@@ -40,13 +45,13 @@ impl Default for Batches {
 }
 
 impl Batches {
-    /// Notes that a commit has ended.
+    /// Notes that a commit, or a read of one moment, has ended.
     pub(crate) fn note_end(&self) {
         // Relaxed: a hint.
         self.ended.store(self.made.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// The milliseconds since the end of the last commit.
+    /// The milliseconds since the end of the last one.
     pub(crate) fn idle(&self) -> u64 {
         let now = self.made.elapsed().as_millis() as u64;
         now.saturating_sub(self.ended.load(Ordering::Relaxed))

@@ -13,9 +13,9 @@
 //!
 //! | word of a change | what |
 //! | --- | --- |
-//! | 0 | bits 0..48: the offset of the map's entry in the directory; bit 48: 1 = put, 0 = remove; bit 49: the key is a byte string |
+//! | 0 | bits 0..48: the offset of the map's entry in the directory; bit 48: put; bit 49: the key is a byte string; bit 50: the key is only read. Without bits 48 and 50 the key is removed |
 //! | 1 | the key; of a byte string the first eight bytes, as a number that sorts as they do |
-//! | 2 | the value; in a map of byte strings the offset of its record; 0 = none |
+//! | 2 | the value that is put; in a map of byte strings the offset of its record; else 0 |
 //! | 3 | of a byte string: its length (bits 0..20), and its place in bytes from the start of the intent |
 //!
 //! An intent never changes after it was written. It is the index in which readers look up the keys of a commit.
@@ -38,7 +38,38 @@ pub(crate) const MOST_CHANGES: usize = 1 << 20;
 const MAP: u64 = (1 << 48) - 1;
 const PUT: u64 = 1 << 48;
 const IS_BYTES: u64 = 1 << 49;
+const READ: u64 = 1 << 50;
 const KEY_LENGTH: u32 = 20;
+
+/// What a commit does to a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Gives it this value, or the record at this offset.
+    Put(u64),
+    /// Removes it.
+    Remove,
+    /// Only checks its value, which then stays until the end of the commit.
+    Read,
+}
+
+impl Plan {
+    fn of([head, _, value, _]: [u64; CHANGE]) -> Self {
+        match head & (PUT | READ) {
+            0 => Self::Remove,
+            PUT => Self::Put(value),
+            _ => Self::Read,
+        }
+    }
+
+    /// The value of the key behind the commit, if the commit decides it: `None` if the key is removed.
+    pub(crate) fn outcome(self) -> Option<Option<u64>> {
+        match self {
+            Self::Put(value) => Some(Some(value)),
+            Self::Remove => Some(None),
+            Self::Read => None,
+        }
+    }
+}
 
 /// A change in an intent that is about to be written.
 #[derive(Debug, Clone, Copy)]
@@ -46,15 +77,18 @@ pub(crate) struct Planned<'k> {
     /// The offset of the map's entry in the directory.
     pub(crate) map: u64,
     pub(crate) key: AnyKey<'k>,
-    /// The value, or the offset of its record; `None` removes the key.
-    pub(crate) value: Option<u64>,
+    pub(crate) plan: Plan,
 }
 
 /// The words of the intent of these changes, which are sorted by map and key.
 pub(crate) fn encode(changes: &[Planned<'_>], generation: u64) -> Vec<u64> {
     let mut words = vec![0; HEADER + CHANGE * changes.len()];
-    for (i, Planned { map, key, value }) in changes.iter().enumerate() {
-        let put = value.map_or(0, |_| PUT);
+    for (i, &Planned { map, key, plan }) in changes.iter().enumerate() {
+        let (act, value) = match plan {
+            Plan::Put(value) => (PUT, value),
+            Plan::Remove => (0, 0),
+            Plan::Read => (READ, 0),
+        };
         let (form, place) = match key {
             AnyKey::Number(_) => (0, 0),
             AnyKey::Bytes(bytes) => {
@@ -63,7 +97,7 @@ pub(crate) fn encode(changes: &[Planned<'_>], generation: u64) -> Vec<u64> {
                 (IS_BYTES, place)
             }
         };
-        let change = [map | put | form, key.word(), value.unwrap_or(0), place];
+        let change = [map | act | form, key.word(), value, place];
         words[HEADER + CHANGE * i..][..CHANGE].copy_from_slice(&change);
     }
     let header = [MAGIC, changes.len() as u64, 8 * words.len() as u64, generation];
@@ -93,7 +127,7 @@ pub(crate) fn write<M: Media>(media: &M, at: u64, words: &[u64]) -> Result<()> {
 pub(crate) struct Change {
     pub(crate) map: u64,
     pub(crate) key: OwnedKey,
-    pub(crate) value: Option<u64>,
+    pub(crate) plan: Plan,
 }
 
 /// A copy of a key.
@@ -160,9 +194,18 @@ impl<'m, M: Media> Intent<'m, M> {
         8 * self.words.words() as u64
     }
 
-    /// The number of changes.
+    /// The number of keys.
     pub(crate) fn len(self) -> usize {
         self.changes
+    }
+
+    /// The number of keys that are not only read.
+    pub(crate) fn changes(self) -> Result<usize> {
+        let mut changes = 0;
+        for i in 0..self.changes {
+            changes += usize::from(self.get(i)?.plan != Plan::Read);
+        }
+        Ok(changes)
     }
 
     /// The maps that it changes, by the offsets of their entries.
@@ -197,29 +240,28 @@ impl<'m, M: Media> Intent<'m, M> {
     ///
     /// [`Error::Corrupt`].
     pub(crate) fn get(self, i: usize) -> Result<Change> {
-        let [map, key, value, place] = self.change(i);
+        let change @ [map, key, _, place] = self.change(i);
         let key = match map & IS_BYTES {
             0 => OwnedKey::Number(key),
             _ => OwnedKey::Bytes(self.bytes_of_key(place)?),
         };
-        Ok(Change { map: map & MAP, key, value: (map & PUT != 0).then_some(value) })
+        Ok(Change { map: map & MAP, key, plan: Plan::of(change) })
     }
 
-    /// What the intent does to a key: the value, or the offset of its record, or `None` if it removes the key. `None` around
-    /// it if the intent does not have the key.
+    /// What the intent does to a key; `None` if it does not have the key.
     ///
     /// # Errors
     ///
     /// [`Error::Corrupt`].
-    pub(crate) fn find(self, map: u64, key: AnyKey<'_>) -> Result<Option<Option<u64>>> {
+    pub(crate) fn find(self, map: u64, key: AnyKey<'_>) -> Result<Option<Plan>> {
         let (mut low, mut high) = (0, self.changes);
         while low < high {
             let middle = low.midpoint(high);
-            let change @ [head, _, value, _] = self.change(middle);
+            let change = self.change(middle);
             match self.compare(change, map, key)? {
                 Order::Less => low = middle + 1,
                 Order::Greater => high = middle,
-                Order::Equal => return Ok(Some((head & PUT != 0).then_some(value))),
+                Order::Equal => return Ok(Some(Plan::of(change))),
             }
         }
         Ok(None)
@@ -256,12 +298,15 @@ mod tests {
     }
 
     fn some() -> Vec<Planned<'static>> {
-        let number = |map, key, value| Planned { map, key: AnyKey::Number(key), value };
-        let bytes = |key, value| Planned { map: 18_432, key: AnyKey::Bytes(key), value };
+        let put = |value: Option<u64>| value.map_or(Plan::Remove, Plan::Put);
+        let number = |map, key, value| Planned { map, key: AnyKey::Number(key), plan: put(value) };
+        let bytes = |key, value| Planned { map: 18_432, key: AnyKey::Bytes(key), plan: put(value) };
+        let read = Planned { map: 17_408, key: AnyKey::Number(4), plan: Plan::Read };
         vec![
             number(16_384, 0, Some(5)),
             number(16_384, u64::MAX, None),
             number(17_408, 3, Some(u64::MAX)),
+            read,
             bytes(b"", Some(64)),
             bytes(b"\0", None),
             bytes(b"abcdefgh", Some(128)),
@@ -277,10 +322,10 @@ mod tests {
         let intent = written(&media, &changes);
         intent.check().unwrap();
         assert_eq!(intent.len(), changes.len());
-        for (i, Planned { map, key, value }) in changes.into_iter().enumerate() {
-            assert_eq!(intent.find(map, key).unwrap(), Some(value));
+        for (i, Planned { map, key, plan }) in changes.into_iter().enumerate() {
+            assert_eq!(intent.find(map, key).unwrap(), Some(plan));
             let change = intent.get(i).unwrap();
-            assert_eq!((change.map, change.value), (map, value));
+            assert_eq!((change.map, change.plan), (map, plan));
             match (key, change.key) {
                 (AnyKey::Number(key), OwnedKey::Number(read)) => assert_eq!(key, read),
                 (AnyKey::Bytes(key), OwnedKey::Bytes(read)) => assert_eq!(key, read),

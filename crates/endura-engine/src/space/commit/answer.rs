@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::media::Media;
+use crate::space::batch::intent::Plan;
 use crate::space::batch::key::AnyKey;
 use crate::space::open_map::OpenMap;
 use crate::space::pins::guard::Guard;
@@ -30,6 +31,7 @@ impl<M: Media> OpenMap<M> {
     #[cold]
     pub(crate) fn answer(&self, key: AnyKey<'_>) -> Result<Option<Answer<'_, M>>> {
         self.space().note_look();
+        self.note_in_view()?;
         // The pin comes before the look at the flight: the chunk of the intent is retired after the flight is free.
         let guard = self.pin()?;
         let entry = self.map().entry();
@@ -37,8 +39,8 @@ impl<M: Media> OpenMap<M> {
         let Some(holder) = holder.filter(|holder| holder.seen.is_committed()) else {
             return Ok(None);
         };
-        let planned = self.space().plan_for(holder, entry, key)?;
-        Ok(planned.map(|value| Answer { guard, value }))
+        let plan = self.space().plan_for(holder, entry, key)?;
+        Ok(plan.and_then(Plan::outcome).map(|value| Answer { guard, value }))
     }
 
     /// Looks at the map between two commits, so that the look sees each of them whole or not at all. `look` gets a test
@@ -54,6 +56,9 @@ impl<M: Media> OpenMap<M> {
         &self,
         mut look: impl FnMut(&dyn Fn() -> bool) -> Result<Option<R>>,
     ) -> Result<R> {
+        if self.has_batches() {
+            self.note_in_view()?;
+        }
         loop {
             let [begun, ended] = self.map().commits();
             if begun == ended {
@@ -69,7 +74,7 @@ impl<M: Media> OpenMap<M> {
     /// Waits for the commit that changes this map, outside of pins. It ends, or has poisoned the pool.
     #[cold]
     #[inline(never)]
-    fn wait_for_commit_of_map(&self) -> Result<()> {
+    pub(super) fn wait_for_commit_of_map(&self) -> Result<()> {
         let mut backoff = Backoff::default();
         loop {
             // In a forked child no commit ends, and the pin fails.

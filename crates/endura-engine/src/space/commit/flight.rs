@@ -43,6 +43,7 @@ impl<M: Media> Space<M> {
         stripes.sort_unstable();
         stripes.dedup();
         let mut backoff = Backoff::default();
+        self.wait_for_views()?;
         loop {
             if let Some(number) = self.batches().flights.take(at, thread::current()) {
                 return Ok(Flight { space: self, number, stripes, marked: 0, is_decided: false });

@@ -7,10 +7,14 @@
 //! | [`mode`] | the mode in which writers claim what they write |
 //! | [`flight`] | a flight with its marks, which end with it |
 //! | [`run`] | the steps, in their order |
+//! | [`needs`] | what the changes may allocate, which is set aside before the commit is decided |
+//! | [`view`] | reads of one moment, in several maps |
 //! | [`answer`] | readers of one key |
 
 pub(crate) mod answer;
 mod flight;
 mod mode;
+pub(crate) mod needs;
 pub(crate) mod run;
+pub(crate) mod view;
 pub(crate) mod words;

@@ -16,14 +16,14 @@ use crate::{Error, Result};
 /// How long a commit waits for writers that do not end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A commit in the mode, which stays until this is dropped.
+/// A user of the mode, which stays until this is dropped.
 pub(super) struct InMode<'s, M: Media>(&'s Space<M>);
 
 impl<M: Media> Drop for InMode<'_, M> {
     fn drop(&mut self) {
         let batches = self.0.batches();
         batches.note_end();
-        batches.mode.lock().commits -= 1;
+        batches.mode.lock().users -= 1;
     }
 }
 
@@ -32,21 +32,35 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::WritersStay`] if others write for too long in operations that began before, or in closures of closures.
+    /// [`Error::WritersStay`] if others write for too long in operations that began before.
     pub(super) fn enter_mode(&self) -> Result<InMode<'_, M>> {
         let mut mode = self.lock_mode()?;
         if !mode.is_entered {
             self.epochs.shut(BATCHES);
             match self.wait_for_careless() {
-                Ok(true) => mode.is_entered = true,
+                Ok(true) => (mode.is_shown, mode.is_entered) = (true, true),
                 refused => {
                     // Nobody has marked anything.
-                    self.epochs.open(BATCHES);
+                    if !mode.is_shown {
+                        self.epochs.open(BATCHES);
+                    }
                     return Err(refused.err().unwrap_or_else(|| self.writers_stay()));
                 }
             }
         }
-        mode.commits += 1;
+        mode.users += 1;
+        Ok(InMode(self))
+    }
+
+    /// Sets the bit of the mode, by which operations of the calling thread notice that it reads at one moment. Other threads
+    /// need not have seen it.
+    pub(super) fn show_mode(&self) -> Result<InMode<'_, M>> {
+        let mut mode = self.lock_mode()?;
+        if !mode.is_shown {
+            self.epochs.shut(BATCHES);
+            mode.is_shown = true;
+        }
+        mode.users += 1;
         Ok(InMode(self))
     }
 

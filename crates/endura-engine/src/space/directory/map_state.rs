@@ -234,9 +234,13 @@ impl MapState {
         self.commits[1].fetch_add(1, Ordering::Release);
     }
 
-    /// How many commits have begun, and how many have ended; the first is read first.
+    /// How many commits have begun, and how many have ended. If the numbers are equal, none was under way at the moment at
+    /// which the second one was read.
     pub(crate) fn commits(&self) -> [u64; 2] {
-        [0, 1].map(|i: usize| self.commits[i].load(Ordering::Acquire))
+        // The ends are read first: each commit that counts as ended has begun before. Acquire: pairs with the Release of
+        // `end_commit`, and comes before the look at the map.
+        let ended = self.commits[1].load(Ordering::Acquire);
+        [self.commits[0].load(Ordering::Acquire), ended]
     }
 
     /// How many commits have begun, for who has looked at the map since it knew the number.

@@ -6,7 +6,7 @@ use crate::runtime::epoch::{Mode, Slot};
 use crate::runtime::thread;
 use crate::space::alloc::thread_cache::ThreadCache;
 use crate::space::batch::flights::Seen;
-use crate::space::batch::intent::Intent;
+use crate::space::batch::intent::{Intent, Plan};
 use crate::space::batch::key::AnyKey;
 use crate::space::pins::guard::Guard;
 use crate::space::session::{BATCHES, NO_WRITERS, POISONED};
@@ -130,7 +130,7 @@ impl<M: Media> Space<M> {
         holder: Holder,
         map: u64,
         key: AnyKey<'_>,
-    ) -> Result<Option<Option<u64>>> {
+    ) -> Result<Option<Plan>> {
         match holder.seen.intent() {
             Some(at) => Intent::enter(&self.media, at)?.find(map, key),
             None => Ok(None),
@@ -151,7 +151,7 @@ impl<M: Media> Space<M> {
         Ok(())
     }
 
-    /// Leaves the mode, if there was no commit for a while. Called now and then by those whom the mode costs time.
+    /// Leaves the mode, if it had no user for a while. Called now and then by those whom the mode costs time.
     #[cold]
     fn leave_mode_if_idle(&self) {
         let batches = self.batches();
@@ -159,8 +159,8 @@ impl<M: Media> Space<M> {
             return;
         }
         let Some(mut mode) = batches.mode.try_lock() else { return };
-        if mode.is_entered && mode.commits == 0 {
-            mode.is_entered = false;
+        if mode.is_shown && mode.users == 0 {
+            (mode.is_shown, mode.is_entered) = (false, false);
             // A writer that finds the bit clear claims nothing. No flight is under way, and the next one first waits for
             // that writer.
             self.epochs.open(BATCHES);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use endura_engine::index::commit::Operation;
+use endura_engine::index::commit::{Act, Operation, same_bytes};
 use endura_engine::index::{Entries, Tree};
 use endura_engine::media::Mapped;
 use endura_engine::session::{Handle, Locked, MapAsked, Open, Options};
@@ -183,9 +183,12 @@ impl World {
             .iter()
             .zip(&bytes)
             .map(|(&(map, key, value), bytes)| match &self.maps[map].0.tree {
-                Tree::Words(tree) => Operation::Word { tree, key, value },
+                Tree::Words(tree) => {
+                    Operation::Word { tree, key, act: value.map_or(Act::Delete, Act::Put) }
+                }
                 Tree::Bytes(tree) => {
-                    Operation::Bytes { tree, key: &bytes.0, value: bytes.1.as_deref() }
+                    let act = bytes.1.as_deref().map_or(Act::Delete, Act::Put);
+                    Operation::Bytes { tree, key: &bytes.0, act, is_same: same_bytes }
                 }
             })
             .collect();
