@@ -417,6 +417,9 @@ fn a_commit_gives_up_if_a_writer_stays() {
     expect(&world, false);
 }
 
+/// Chunks by which all space is taken.
+const SIZES: [u64; 13] = [65_536, 4_096, 2_112, 2_048, 1_344, 1_024, 512, 320, 192, 128, 96, 64, 32];
+
 /// The last session has stranded all space but what its commit took.
 #[test]
 fn an_open_that_finds_no_room_recovers_leaks_first() {
@@ -432,7 +435,9 @@ fn an_open_that_finds_no_room_recovers_leaks_first() {
     world.commit_in_part(&steps, 0);
     let world = World::open(world.image(3), AFTER_A_KILL);
     // What the open knows to be free is taken.
-    while world.space.with_room(|| world.space.pin_mut()?.alloc(512)).is_ok() {}
+    for bytes in SIZES {
+        while world.space.pin_mut().unwrap().alloc(bytes).is_ok() {}
+    }
     assert_eq!(replay(&world.space, false).unwrap(), steps.len());
     assert!(world.space.leak_recovery().is_done());
     expect(&world, false);
@@ -548,7 +553,7 @@ fn a_full_pool_is_known_before_the_commit() {
     world.commit(&before()).unwrap();
     let alloc = |bytes| world.space.with_room(|| world.space.pin_mut()?.alloc(bytes));
     let mut taken = Vec::new();
-    for bytes in [65_536, 4_096, 2_112, 1_024, 512, 320, 192, 128, 96, 64, 32] {
+    for bytes in SIZES {
         taken.extend(std::iter::from_fn(|| alloc(bytes).ok()).map(|at| (at, bytes)));
     }
     let (mut made, mut full) = (0, 0);
