@@ -418,7 +418,8 @@ fn a_commit_gives_up_if_a_writer_stays() {
 }
 
 /// Chunks by which all space is taken.
-const SIZES: [u64; 13] = [65_536, 4_096, 2_112, 2_048, 1_344, 1_024, 512, 320, 192, 128, 96, 64, 32];
+const SIZES: [u64; 13] =
+    [65_536, 4_096, 2_112, 2_048, 1_344, 1_024, 512, 320, 192, 128, 96, 64, 32];
 
 /// The last session has stranded all space but what its commit took.
 #[test]
