@@ -17,7 +17,7 @@ mod leak_recovery;
 mod nbtree;
 mod nbtree_bytes;
 mod recorded;
-pub(crate) mod replay;
+pub mod replay;
 mod roart;
 mod room;
 mod sizes;

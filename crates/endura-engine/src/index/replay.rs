@@ -22,7 +22,7 @@ use crate::{Error, Result};
 ///
 /// [`Error::NeedsRecovery`] if there are some, and the session is read-only; [`Error::Corrupt`]; those of a write. Nothing
 /// is lost then: the next open begins again.
-pub(crate) fn replay<M: Media>(space: &Arc<Space<M>>, accepts: bool) -> Result<usize> {
+pub fn replay<M: Media>(space: &Arc<Space<M>>, accepts: bool) -> Result<usize> {
     let left = unfinished(space.media())?;
     if left.is_empty() {
         return Ok(0);

@@ -3,4 +3,5 @@
 mod closures;
 mod opens;
 mod readers;
+mod refusals;
 mod world;
