@@ -144,13 +144,16 @@ impl Judged<'_> {
     }
 }
 
+/// How many changes of killed commits an open has applied, and how long that took.
+type Replayed = (usize, Duration);
+
 impl LookedAt {
     /// Makes the one write of an open, and takes the steps that must follow it.
     fn begin(
         self,
         file: &mut PoolFile,
         placement: &Placement,
-    ) -> Result<(Arc<Space<Mapped>>, Session, Option<(usize, Duration)>)> {
+    ) -> Result<(Arc<Space<Mapped>>, Session, Option<Replayed>)> {
         let Self { medium, inspected, prepared, notes_pages, accepts } = self;
         let session = file.begin(prepared, &inspected, placement)?;
         let space = Arc::new(Space::mount(medium, session)?);
