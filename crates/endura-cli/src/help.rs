@@ -29,7 +29,10 @@ static EXAMPLES: [(&str, [&str; 2]); 22] = [
     ("del", ["endura del data.endura user:1", "endura del data.endura 7 --map hits --json"]),
     (
         "batch",
-        ["endura batch data.endura changes.txt", "generate | endura batch data.endura --json"],
+        [
+            "endura batch data.endura changes.txt",
+            "echo \"put hits 8 1\" | endura batch data.endura --json",
+        ],
     ),
     (
         "scan",

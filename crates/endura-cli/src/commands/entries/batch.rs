@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// The lines; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// Print {"committed":true,"put":N,"deleted":N,"expected":N}, or {"committed":false,"line":N,"text":T}
+    /// Print one JSON object at the end, with "committed", and with "line" if a condition is not met
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
