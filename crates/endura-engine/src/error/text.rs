@@ -167,15 +167,15 @@ impl fmt::Display for Error {
             Self::BatchTooLarge { operations, bytes } => write!(
                 f,
                 "a batch of {operations} parts and {bytes} bytes: 1048576 parts and 1073741824 bytes are \
-                 the most; divide it"
+                 the most; make several smaller ones"
             ),
             Self::OtherPool => f.write_str(
                 "the map belongs to another pool than the batch: make a batch for each pool",
             ),
             Self::Contended { runs } => write!(
                 f,
-                "other threads have changed what was read in each of {runs} runs: try again, when they \
-                 write less"
+                "other threads have changed what was read in each of {runs} runs: let them write less, \
+                 then try again"
             ),
             Self::InsideOperation => f.write_str(
                 "this thread is inside an operation of the pool: let it return, then try \

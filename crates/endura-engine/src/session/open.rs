@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::map_info::MapInfo;
-use super::maps::Handle;
 use super::verify::{Report, verify};
 use crate::checkpoint::keeper::Keeper;
 use crate::checkpoint::{Checkpoint, CheckpointStats, Restored};
@@ -74,11 +73,6 @@ impl Open {
     /// The address that identifies the pool in [calls](Call).
     pub fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
-    }
-
-    /// Whether this is a map of the pool.
-    pub fn is_of(&self, map: &Handle) -> bool {
-        map.pool_address == self.address()
     }
 
     /// The process that opened the pool.

@@ -22,6 +22,11 @@ fn maps(pool: &Pool, kind: usize) -> [Numbers; 2] {
     [0, 1].map(|i| Numbers::open(pool, &i.to_string(), kind + 3 * i))
 }
 
+/// Whether the batch of a round puts this key; else it removes it.
+fn has(round: u64, key: u64) -> bool {
+    key == 0 || !(round + key).is_multiple_of(3)
+}
+
 /// Commits rounds until `stop`; `done` is the last one.
 fn commit_rounds(pool: &Pool, maps: &[Numbers; 2], stop: &AtomicBool, done: &AtomicU64) {
     for round in done.load(Ordering::SeqCst) + 1.. {
@@ -30,7 +35,7 @@ fn commit_rounds(pool: &Pool, maps: &[Numbers; 2], stop: &AtomicBool, done: &Ato
         }
         let mut batch = pool.batch();
         for key in 0..KEYS {
-            let value = (key == 0 || (round + key) % 3 > 0).then_some(round);
+            let value = has(round, key).then_some(round);
             maps.iter().for_each(|map| map.set_in(&mut batch, key, value).unwrap());
         }
         batch.commit().unwrap();
@@ -43,7 +48,7 @@ fn whole_round(maps: &[Numbers; 2]) -> u64 {
     let round = maps[0].get(0).unwrap_or(0);
     for map in maps {
         for key in 0..KEYS {
-            let value = (round > 0 && (key == 0 || (round + key) % 3 > 0)).then_some(round);
+            let value = (round > 0 && has(round, key)).then_some(round);
             assert_eq!(map.get(key), value, "a torn batch of round {round}");
         }
     }

@@ -80,6 +80,36 @@ fn role_commit_until_killed() {
     });
 }
 
+/// What the maps must have; returns the last batch.
+fn expect(maps: &[Numbers; 2], acknowledged: u64, single: u64) -> u64 {
+    let found = maps[0].get(0).unwrap_or(0);
+    for map in maps {
+        for key in 0..KEYS {
+            assert_eq!(map.get(key).unwrap_or(0), found, "a torn batch");
+        }
+    }
+    assert!(
+        found >= acknowledged,
+        "batch {acknowledged} was acknowledged or told, {found} is there"
+    );
+    let singles = [maps[0].get(SINGLES), maps[1].get(SINGLES + 1)].map(|n| n.unwrap_or(0));
+    assert!(singles.iter().all(|&n| n >= single && n <= singles[0]), "{single}: {singles:?}");
+    // What comes and goes.
+    for key in 0..KEYS {
+        for slot in 0..50 {
+            // The last round that set it, or removed it.
+            let newest = found.checked_sub((found + 50 - slot) % 50).filter(|&newest| newest > 0);
+            let value = newest.filter(|newest| newest / 50 % 2 == 0);
+            assert_eq!(
+                maps[(key % 2) as usize].get(2_000 + slot * 20 + key),
+                value,
+                "{found} {slot}"
+            );
+        }
+    }
+    found
+}
+
 #[test]
 fn whole_batches_survive_kills() {
     let rounds: u64 = std::env::var("ENDURA_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
@@ -121,33 +151,7 @@ fn whole_batches_survive_kills() {
             })
             .open(&path)
             .unwrap();
-        let maps = maps(&pool, pair);
-        let found = maps[0].get(0).unwrap_or(0);
-        for map in &maps {
-            for key in 0..KEYS {
-                assert_eq!(map.get(key).unwrap_or(0), found, "a torn batch");
-            }
-        }
-        assert!(
-            found >= acknowledged,
-            "batch {acknowledged} was acknowledged or told, {found} is there"
-        );
-        let singles = [maps[0].get(SINGLES), maps[1].get(SINGLES + 1)].map(|n| n.unwrap_or(0));
-        assert!(singles.iter().all(|&n| n >= single && n <= singles[0]), "{single}: {singles:?}");
-        // What comes and goes.
-        for key in 0..KEYS {
-            for slot in 0..50 {
-                // The last round that set it, or removed it.
-                let newest =
-                    found.checked_sub((found + 50 - slot) % 50).filter(|&newest| newest > 0);
-                let value = newest.filter(|newest| newest / 50 % 2 == 0);
-                assert_eq!(
-                    maps[(key % 2) as usize].get(2_000 + slot * 20 + key),
-                    value,
-                    "{found} {slot}"
-                );
-            }
-        }
+        let found = expect(&maps(&pool, pair), acknowledged, single);
         pool.verify().unwrap();
         pool.close().unwrap();
         replayed += *told.lock().unwrap();

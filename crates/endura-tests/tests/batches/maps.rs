@@ -24,7 +24,7 @@ pub(crate) struct Numbers {
 impl Numbers {
     pub(crate) fn open(pool: &Pool, name: &str, kind: usize) -> Self {
         let (kind, key, value) = KINDS[kind % KINDS.len()];
-        let types = Types { key: key.to_owned(), value: value.to_owned(), ..Types::default() };
+        let types = Types { key: key.to_owned(), value: value.to_owned() };
         let options = MapOptions::new().kind(kind);
         let map = DynamicMap::open_as(pool, name, options, types).unwrap();
         Self { map, has_long_values: value == "[u8]" }

@@ -8,10 +8,33 @@ use endura::{Error, Pool};
 
 use crate::maps::{KINDS, Numbers, Random};
 
+const KEYS: u64 = 40;
+
+/// Reads all of both maps, again and again; returns how often.
+fn view_until(pool: &Pool, maps: [&Numbers; 2], stop: &AtomicBool) -> u64 {
+    let (mut views, mut last) = (0_u64, 0);
+    while !stop.load(Ordering::Relaxed) {
+        let look = || {
+            let mut seen = maps[0].all();
+            seen.extend(maps[1].all());
+            let lens = maps.map(|map| map.map.len().unwrap() as u64);
+            Ok((seen, lens, maps[0].get(3).or(maps[1].get(3))))
+        };
+        let (mut seen, lens, some) = pool.read(look).unwrap();
+        seen.sort_unstable();
+        let round = some.expect("an entry that is in neither map");
+        let whole = (0..KEYS).map(|key| (key, round));
+        assert!(seen.iter().copied().eq(whole), "half of a batch: {seen:?}, {some:?}");
+        assert_eq!(lens[0] + lens[1], KEYS);
+        assert!(round >= last, "went back");
+        (views, last) = (views + 1, round);
+    }
+    views
+}
+
 /// Batches move entries between two maps, and give all of them one value.
 #[test]
 fn no_half_of_a_batch_is_seen() {
-    const KEYS: u64 = 40;
     let folder = tempfile::tempdir().unwrap();
     let mut views = 0_u64;
     for first in 0..KINDS.len() {
@@ -41,31 +64,7 @@ fn no_half_of_a_batch_is_seen() {
             });
             let readers = [0, 1].map(|reader: usize| {
                 let (pool, maps, stop) = (&pool, &maps, &stop);
-                scope.spawn(move || {
-                    let (mut views, mut last) = (0_u64, 0);
-                    while !stop.load(Ordering::Relaxed) {
-                        let look = || {
-                            let [a, b] = [reader, 1 - reader];
-                            let mut seen = maps[a].all();
-                            seen.extend(maps[b].all());
-                            let lens = [a, b].map(|map| maps[map].map.len().unwrap() as u64);
-                            let some = maps[a].get(3).or(maps[b].get(3));
-                            Ok((seen, lens, some))
-                        };
-                        let (mut seen, lens, some) = pool.read(look).unwrap();
-                        seen.sort_unstable();
-                        let round = some.expect("an entry that is in neither map");
-                        let whole = (0..KEYS).map(|key| (key, round));
-                        assert!(
-                            seen.iter().copied().eq(whole),
-                            "half of a batch: {seen:?}, {some:?}"
-                        );
-                        assert_eq!(lens[0] + lens[1], KEYS);
-                        assert!(round >= last, "went back");
-                        (views, last) = (views + 1, round);
-                    }
-                    views
-                })
+                scope.spawn(move || view_until(pool, [&maps[reader], &maps[1 - reader]], stop))
             });
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_millis(600)

@@ -76,7 +76,7 @@ impl Parts {
         act: Act<Encoded<'_>>,
         is_same: IsSame,
     ) -> Result<()> {
-        if !pool.is_of(map) {
+        if !map.is_of(pool) {
             return Err(Error::OtherPool);
         }
         let key = self.keep(key);

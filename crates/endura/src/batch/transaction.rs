@@ -95,7 +95,7 @@ impl<'p> Transaction<'p> {
 
     /// What is known of a key.
     fn known(&mut self, map: &Arc<Handle>, key: Encoded<'_>) -> Result<&mut Known> {
-        if !self.pool.is_of(map) {
+        if !map.is_of(self.pool) {
             return Err(Error::OtherPool);
         }
         let id = (map.tree.map_address(), Stored::of(key));

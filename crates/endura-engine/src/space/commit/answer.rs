@@ -6,7 +6,6 @@ use crate::space::batch::intent::Plan;
 use crate::space::batch::key::AnyKey;
 use crate::space::open_map::OpenMap;
 use crate::space::pins::guard::Guard;
-use crate::sync::Backoff;
 
 /// What a commit does to a key, and the pin that keeps it readable.
 pub(crate) struct Answer<'s, M: Media> {
@@ -60,31 +59,10 @@ impl<M: Media> OpenMap<M> {
             self.note_in_view()?;
         }
         loop {
-            let [begun, ended] = self.map().commits();
-            if begun == ended {
-                if let Some(found) = look(&|| self.map().commits_begun() == begun)? {
-                    return Ok(found);
-                }
-            } else {
-                self.wait_for_commit_of_map()?;
+            let begun = self.quiet_commits()?;
+            if let Some(found) = look(&|| self.map().commits_begun() == begun)? {
+                return Ok(found);
             }
-        }
-    }
-
-    /// Waits for the commit that changes this map, outside of pins. It ends, or has poisoned the pool.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn wait_for_commit_of_map(&self) -> Result<()> {
-        let mut backoff = Backoff::default();
-        loop {
-            // In a forked child no commit ends, and the pin fails.
-            drop(self.pin()?);
-            let [begun, ended] = self.map().commits();
-            if begun == ended {
-                return Ok(());
-            }
-            self.space().unless_poisoned()?;
-            backoff.wait();
         }
     }
 }

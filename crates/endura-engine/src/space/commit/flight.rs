@@ -1,11 +1,16 @@
 //! A flight with its marks: steps B3 to B5 and B12.
 
+use std::time::{Duration, Instant};
+
 use crate::Result;
 use crate::media::Media;
 use crate::runtime::thread;
 use crate::space::session::POISONED;
 use crate::space::space::Space;
 use crate::sync::{Backoff, Ordering, fence};
+
+/// How long a commit lets reads of one moment keep it out: a closure may wait for the thread that commits.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A flight of the calling thread. When this is dropped, the marks are taken off, and the flight is free, unless an error
 /// has left the outcome of its commit to the next open.
@@ -36,6 +41,17 @@ impl<M: Media> Space<M> {
     /// An error of a wait that no longer ends: an error has stopped the commit that it is for.
     pub(crate) fn unless_poisoned(&self) -> Result<()> {
         if self.epochs.gate() & POISONED != 0 { Err(self.doubt()) } else { Ok(()) }
+    }
+
+    /// B3: waits for reads of one moment that have run too often, but not for long.
+    fn wait_for_views(&self) -> Result<()> {
+        let (begun, mut backoff) = (Instant::now(), Backoff::default());
+        // Relaxed: a commit that misses it makes the closure run once more.
+        while self.batches().held.load(Ordering::Relaxed) > 0 && begun.elapsed() < PATIENCE {
+            self.unless_poisoned()?;
+            backoff.wait();
+        }
+        Ok(())
     }
 
     /// B3: takes a flight for the intent at `at`, of which these are the stripes. Waits until one is free.

@@ -9,12 +9,14 @@
 //! | [`run`] | the steps, in their order |
 //! | [`needs`] | what the changes may allocate, which is set aside before the commit is decided |
 //! | [`view`] | reads of one moment, in several maps |
+//! | [`quiet`] | the wait for commits that change a map |
 //! | [`answer`] | readers of one key |
 
 pub(crate) mod answer;
 mod flight;
 mod mode;
 pub(crate) mod needs;
+mod quiet;
 pub(crate) mod run;
 pub(crate) mod view;
 pub(crate) mod words;

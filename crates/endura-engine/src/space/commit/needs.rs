@@ -116,21 +116,4 @@ impl<'s, M: Media> Guard<'s, M> {
             filled => filled,
         }
     }
-
-    /// A chunk in place of a span that was set aside, for an allocation that finds no space otherwise.
-    #[cold]
-    pub(crate) fn alloc_from_aside(
-        &self,
-        full: Error,
-        again: &dyn Fn() -> Result<u64>,
-    ) -> Result<u64> {
-        let Space { media, allocator, .. } = self.space;
-        let mut outcome = Err(full);
-        while matches!(outcome, Err(Error::Full { .. })) {
-            let Some(run) = self.slot.contents.lock().take_run() else { break };
-            allocator.give_alone(media, run, RUN)?;
-            outcome = again();
-        }
-        outcome
-    }
 }

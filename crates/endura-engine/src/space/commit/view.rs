@@ -15,22 +15,19 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crate::media::Media;
 use crate::space::commit::mode::InMode;
 use crate::space::directory::map_state::MapState;
 use crate::space::open_map::OpenMap;
 use crate::space::space::Space;
-use crate::sync::{Backoff, Ordering};
+use crate::sync::Ordering;
 use crate::{Error, Result};
 
 /// After so many runs in vain new commits are kept out.
 const POLITE: u32 = 8;
 /// After so many runs in vain the read fails.
 const MOST: u32 = 64;
-/// How long a commit lets itself be kept out at the most: a closure may wait for the thread that commits.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A run of a closure.
 struct View {
@@ -116,17 +113,6 @@ impl<M: Media> Space<M> {
         }
         Err(Error::Contended { runs: MOST })
     }
-
-    /// B3: a commit waits for reads of one moment that have run too often, but not for long.
-    pub(super) fn wait_for_views(&self) -> Result<()> {
-        let (begun, mut backoff) = (Instant::now(), Backoff::default());
-        // Relaxed: a commit that misses it makes the closure run once more.
-        while self.batches().held.load(Ordering::Relaxed) > 0 && begun.elapsed() < PATIENCE {
-            self.unless_poisoned()?;
-            backoff.wait();
-        }
-        Ok(())
-    }
 }
 
 impl<M: Media> OpenMap<M> {
@@ -152,17 +138,6 @@ impl<M: Media> OpenMap<M> {
             }
         });
         Ok(())
-    }
-
-    /// Waits until no commit changes this map, outside of pins. Returns how many have begun.
-    pub(crate) fn quiet_commits(&self) -> Result<u64> {
-        loop {
-            let [begun, ended] = self.map().commits();
-            if begun == ended {
-                return Ok(begun);
-            }
-            self.wait_for_commit_of_map()?;
-        }
     }
 }
 
