@@ -86,12 +86,12 @@ impl Pool {
             return Err(Error::InsideOperation);
         }
         for runs in 1..=RUNS {
-            let mut transaction = Transaction::begin(self.session(), runs);
+            let mut transaction = Transaction::begin(self, runs);
             let outcome = run(&mut transaction);
             // A closure may have ignored the error by which a read has said so.
             if !transaction.is_lost() {
                 let result = outcome?;
-                if transaction.commit()? {
+                if transaction.finish()? {
                     return Ok(result);
                 }
             }

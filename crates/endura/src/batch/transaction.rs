@@ -1,6 +1,7 @@
 //! [`Transaction`]: reads that are checked, and changes that are made at once.
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use endura_engine::index::Tree;
@@ -12,6 +13,7 @@ use super::parts::{Encoded, Parts};
 use crate::encoding::value::{Key, Value};
 use crate::map::convert::{decode, from_word};
 use crate::map::{Map, shared};
+use crate::pool::Pool;
 use crate::{Error, Result};
 
 /// How often reads are compared with the maps because batches change these meanwhile, until the run is given up.
@@ -55,7 +57,9 @@ struct Known {
 /// what is in the map; a further read of the same key returns the same value. Values of several keys are from one moment,
 /// as far as other batches and transactions change them. Changes are in the maps after the commit, and not before.
 pub struct Transaction<'p> {
-    pool: &'p Arc<Open>,
+    pool: Arc<Open>,
+    /// A run ends with its closure.
+    run: PhantomData<&'p ()>,
     /// What is known of each key, by the address of its map.
     keys: HashMap<(usize, Stored), (Arc<Handle>, Known)>,
     /// The maps that were read, each with the number of commits that had begun.
@@ -83,19 +87,29 @@ fn read(map: &Handle, key: &Stored) -> Result<Option<Stored>> {
     }
 }
 
-impl<'p> Transaction<'p> {
-    pub(super) fn begin(pool: &'p Arc<Open>, runs: u32) -> Self {
-        Self { pool, keys: HashMap::new(), maps: Vec::new(), runs, is_lost: false }
+impl Transaction<'_> {
+    /// Begins run number `runs`, for bindings of other languages, whose closures are none of Rust.
+    #[doc(hidden)]
+    pub fn begin(pool: &Pool, runs: u32) -> Self {
+        Self {
+            pool: Arc::clone(pool.session()),
+            run: PhantomData,
+            keys: HashMap::new(),
+            maps: Vec::new(),
+            runs,
+            is_lost: false,
+        }
     }
 
     /// Whether the run is in vain.
-    pub(super) fn is_lost(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_lost(&self) -> bool {
         self.is_lost
     }
 
     /// What is known of a key.
     fn known(&mut self, map: &Arc<Handle>, key: Encoded<'_>) -> Result<&mut Known> {
-        if !map.is_of(self.pool) {
+        if !map.is_of(&self.pool) {
             return Err(Error::OtherPool);
         }
         let id = (map.tree.map_address(), Stored::of(key));
@@ -158,22 +172,23 @@ impl<'p> Transaction<'p> {
     }
 
     /// Makes all changes at once, if each value that was read is still there. Returns whether that was so.
-    pub(super) fn commit(self) -> Result<bool> {
+    #[doc(hidden)]
+    pub fn finish(self) -> Result<bool> {
         let mut parts = Parts::default();
         for ((_, key), (map, known)) in &self.keys {
             if let Some(seen) = &known.read {
                 let expected = Act::Expect(seen.as_ref().map(Stored::lent));
-                parts.add(self.pool, map, key.lent(), expected, same_bytes)?;
+                parts.add(&self.pool, map, key.lent(), expected, same_bytes)?;
             }
             match &known.written {
                 Some(Some(value)) => {
-                    parts.add(self.pool, map, key.lent(), Act::Put(value.lent()), same_bytes)?;
+                    parts.add(&self.pool, map, key.lent(), Act::Put(value.lent()), same_bytes)?;
                 }
-                Some(None) => parts.add(self.pool, map, key.lent(), Act::Delete, same_bytes)?,
+                Some(None) => parts.add(&self.pool, map, key.lent(), Act::Delete, same_bytes)?,
                 None => {}
             }
         }
-        match parts.commit(self.pool) {
+        match parts.commit(&self.pool) {
             Ok(()) => Ok(true),
             Err(Error::Unmet { .. }) => Ok(false),
             Err(error) => Err(error),
