@@ -176,10 +176,20 @@ pub(super) struct Sorted<'o, 'c, M: Media> {
 
 impl<'o, 'c, M: Media> Sorted<'o, 'c, M> {
     pub(super) fn of(operations: &'c [Operation<'o, M>]) -> Self {
-        let mut parts: Vec<(usize, &Operation<'o, M>)> = operations.iter().enumerate().collect();
-        parts.sort_unstable_by(|(a, first), (b, second)| {
-            first.place().cmp(&second.place()).then(a.cmp(b))
+        // Numbers are compared first, so that the operations themselves are looked at only where these are equal.
+        let rank = |(index, operation): (usize, &Operation<'o, M>)| {
+            let (map, key) = operation.place();
+            (map, key.word(), index)
+        };
+        let mut ranks: Vec<(u64, u64, usize)> = operations.iter().enumerate().map(rank).collect();
+        ranks.sort_unstable_by(|a, b| {
+            let numbers = (a.0, a.1).cmp(&(b.0, b.1));
+            numbers
+                .then_with(|| operations[a.2].key().cmp(&operations[b.2].key()))
+                .then(a.2.cmp(&b.2))
         });
+        let parts: Vec<_> =
+            ranks.into_iter().map(|(.., index)| (index, &operations[index])).collect();
         let mut keys = Vec::with_capacity(parts.len());
         let mut maps: Vec<ChangedMap<'o, M>> = Vec::new();
         let mut begin = 0;

@@ -63,10 +63,7 @@ impl WordTree<Mapped> {
 
     /// The value of a key.
     pub fn get(&self, key: u64) -> Result<Option<u64>> {
-        on_tree!(self, tree => match tree.open.has_batches() {
-            true => beside_batches::get(&tree.open, tree, key),
-            false => operations::get(tree, key),
-        })
+        on_tree!(self, tree => operations::get(tree, key))
     }
 
     /// Inserts a value. If the key has a value already, that value is replaced and returned.
@@ -108,7 +105,7 @@ impl WordTree<Mapped> {
     /// The values of many keys, in their order.
     pub fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
         on_tree!(self, tree => match tree.open.has_batches() {
-            true => keys.iter().map(|&key| beside_batches::get(&tree.open, tree, key)).collect(),
+            true => keys.iter().map(|&key| operations::get_beside_batches(tree, key)).collect(),
             false => tree.get_many(keys),
         })
     }
@@ -227,28 +224,6 @@ impl Words {
     }
 }
 
-/// Reads of one key while several changes at once are about.
-mod beside_batches {
-    use crate::Result;
-    use crate::media::Media;
-    use crate::space::{AnyKey, OpenMap};
-    use crate::tree::Index;
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn get<M: Media>(
-        open: &OpenMap<M>,
-        tree: &impl Index,
-        key: u64,
-    ) -> Result<Option<u64>> {
-        match open.answer(AnyKey::Number(key)) {
-            Ok(Some(answer)) => Ok(answer.value),
-            Ok(None) => super::operations::get(tree, key),
-            Err(error) => Err(tree.noted(error)),
-        }
-    }
-}
-
 /// The changes of a commit, for any medium.
 impl<M: Media> WordTree<M> {
     pub(super) fn open_map(&self) -> &OpenMap<M> {
@@ -282,7 +257,19 @@ mod operations {
 
     #[inline(never)]
     pub(super) fn get(tree: &impl Index, key: u64) -> Result<Option<u64>> {
-        tree.get(key)
+        // Here, and not in the caller, because the lookup loads the pool as well.
+        if tree.has_batches() { get_beside_batches(tree, key) } else { tree.get(key) }
+    }
+
+    /// A read of one key while several changes at once are about.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn get_beside_batches(tree: &impl Index, key: u64) -> Result<Option<u64>> {
+        match tree.decided(key) {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => tree.get(key),
+            Err(error) => Err(tree.noted(error)),
+        }
     }
 
     #[inline(never)]

@@ -53,6 +53,16 @@ impl<T> Slot<T> {
         number
     }
 
+    /// The owner begins, or ends, to apply the changes of a commit, whose keys no other thread writes.
+    pub(crate) fn set_applies(&self, applies: bool) {
+        self.applies.store(applies.into(), Ordering::Relaxed);
+    }
+
+    /// Whether the owner applies the changes of its commit; meaningful to the owner.
+    pub(crate) fn applies(&self) -> bool {
+        self.applies.load(Ordering::Relaxed) != 0
+    }
+
     /// Counts a look of the owner at the marks, and returns how many there were.
     pub(crate) fn note_look(&self) -> u64 {
         let looks = self.looks.load(Ordering::Relaxed).wrapping_add(1);

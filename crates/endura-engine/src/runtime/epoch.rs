@@ -173,6 +173,8 @@ pub(crate) struct Slot<T> {
     pub(super) claim: AtomicU64,
     /// How many writers' pins were nested when the claim was made. Only the owner accesses it.
     pub(super) claimed_at: AtomicU64,
+    /// Whether the owner applies the changes of its commit. Only the owner accesses it.
+    pub(super) applies: AtomicU64,
     /// How often the owner has looked at marks as a reader. Only the owner accesses it.
     pub(super) looks: AtomicU64,
     /// The owner's own state in the pool.

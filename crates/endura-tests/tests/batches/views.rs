@@ -136,3 +136,33 @@ fn a_view_ends_beside_batches_without_a_pause() {
         stop.store(true, Ordering::Relaxed);
     });
 }
+
+/// A closure that forks: the child ends, and the parent goes on.
+#[test]
+fn a_view_that_forks_holds_up_neither_process() {
+    use nix::sys::wait::{WaitStatus, waitpid};
+    use nix::unistd::{ForkResult, fork};
+
+    let folder = tempfile::tempdir().unwrap();
+    let pool = Pool::open(folder.path().join("pool")).unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
+    map.put(1, 1).unwrap();
+    let mut child = None;
+    let seen = pool.read(|| {
+        // SAFETY: the child calls nothing that waits for a thread of its parent, and ends by `_exit`.
+        child = Some(unsafe { fork() }.unwrap());
+        map.get(1)
+    });
+    match child.unwrap() {
+        ForkResult::Child => {
+            let is_refused = matches!(seen, Err(Error::Forked));
+            // SAFETY: it ends the process without running what the parent's threads have registered.
+            unsafe { libc::_exit(if is_refused { 0 } else { 1 }) }
+        }
+        ForkResult::Parent { child } => {
+            assert_eq!(seen.unwrap(), Some(1));
+            assert!(matches!(waitpid(child, None).unwrap(), WaitStatus::Exited(_, 0)));
+            pool.batch().put(&map, 1, 2).unwrap().commit().unwrap();
+        }
+    }
+}

@@ -12,15 +12,15 @@
 //! | step | the thread that commits |
 //! | --- | --- |
 //! | B0 | sorts the changes; of several for one key, the last counts |
-//! | B1 | writes the records and the intent, inside a writer's pin; flushes, fences. The pin stays, parked, until the end |
+//! | B1 | writes the records and the intent, which has the keys that are only read too, inside a writer's pin; flushes, fences. The pin stays, parked, until the end |
 //! | B2 | sets BATCHES in the gate, unless it is set: the *mode*, which lasts for a while after the last commit |
-//! | B3 | takes a flight, which then has the intent and is LOCKED; takes the turns to pop of its maps, in the order of their entries |
+//! | B3 | waits for [reads of one moment](crate::space::commit) that ran too often, a second at most; takes a flight, which then has the intent and is LOCKED; takes the turns to pop of its maps, in the order of their entries |
 //! | B4 | marks its stripes in ascending order, and waits for the marks of other flights |
 //! | B5 | fence; waits until every claim on its stripes has [changed](crate::runtime::claims) |
-//! | B6 | looks up its keys: an error comes here, or never |
+//! | B6 | looks up its keys: compares the values that are expected, and sets aside the chunks that the changes may allocate. `Unmet` and `Full` come here, or never. A commit that changes nothing ends here |
 //! | B7 | BATCH word = intent; flush, drain. *The changes are kept from here on* |
 //! | B8 | counts the commit as begun, in each of its maps; then the flight is COMMITTED. *Readers see all changes from here on* |
-//! | B9 | applies each change by an ordinary operation, which is durable by itself |
+//! | B9 | applies each change by an ordinary operation, which is durable by itself; it needs no claim, because the key is marked. Every 4,096 changes the parked pin takes the present epoch |
 //! | B10 | BATCH word = 0; flush, drain |
 //! | B11 | counts the commit as ended; ends the turns |
 //! | B12 | takes the marks off, then the flight is FREE; retires the intent |
@@ -36,7 +36,7 @@
 //! | step | a reader of one key, if BATCHES is in the gate |
 //! | --- | --- |
 //! | R1 | looks at the gate before it pins |
-//! | R2 | no mark, or the flight is not COMMITTED, or does not have the key: reads the map |
+//! | R2 | no mark, or the flight is not COMMITTED, or does not have the key, or only reads it: reads the map |
 //! | R3 | else the result is in the intent. It is read under the reader's pin, so that its chunk is not reused |
 //!
 //! A reader needs no barrier: who has seen anything of the changes has seen the bit of the gate before. A reader that
@@ -45,7 +45,8 @@
 //! commit and the intent of the next.
 //!
 //! A look at an end of a map waits until as many commits of the map have ended as have begun, and looks again if one has
-//! begun meanwhile. Scans look at the map as always: they may see a part of a commit, and nothing that is taken back.
+//! begun meanwhile. Scans look at the map as always: they may see a part of a commit, and nothing that is taken back. A read
+//! of one moment compares the same counts of all maps that it has looked at (`commit/view.rs`).
 //!
 //! # Who waits for whom
 //!

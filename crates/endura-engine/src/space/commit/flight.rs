@@ -5,12 +5,35 @@ use std::time::{Duration, Instant};
 use crate::Result;
 use crate::media::Media;
 use crate::runtime::thread;
+use crate::space::batch::marks::STRIPES;
 use crate::space::session::POISONED;
 use crate::space::space::Space;
 use crate::sync::{Backoff, Ordering, fence};
 
 /// How long a commit lets reads of one moment keep it out: a closure may wait for the thread that commits.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Up to so many stripes are sorted one by one.
+const FEW: usize = 32;
+
+/// The stripes in ascending order, each once.
+fn ascending(mut stripes: Vec<u16>) -> Vec<u16> {
+    if stripes.len() <= FEW {
+        stripes.sort_unstable();
+        stripes.dedup();
+        return stripes;
+    }
+    let mut bits = [0_u64; STRIPES.div_ceil(64)];
+    stripes.iter().for_each(|&stripe| bits[usize::from(stripe / 64)] |= 1 << (stripe % 64));
+    stripes.clear();
+    for (word, mut left) in (0..).zip(bits) {
+        while left != 0 {
+            stripes.push(64 * word + left.trailing_zeros() as u16);
+            left &= left - 1;
+        }
+    }
+    stripes
+}
 
 /// A flight of the calling thread. When this is dropped, the marks are taken off, and the flight is free, unless an error
 /// has left the outcome of its commit to the next open.
@@ -55,9 +78,8 @@ impl<M: Media> Space<M> {
     }
 
     /// B3: takes a flight for the intent at `at`, of which these are the stripes. Waits until one is free.
-    pub(super) fn begin_flight(&self, at: u64, mut stripes: Vec<u16>) -> Result<Flight<'_, M>> {
-        stripes.sort_unstable();
-        stripes.dedup();
+    pub(super) fn begin_flight(&self, at: u64, stripes: Vec<u16>) -> Result<Flight<'_, M>> {
+        let stripes = ascending(stripes);
         let mut backoff = Backoff::default();
         self.wait_for_views()?;
         loop {

@@ -144,13 +144,17 @@ impl<M: Media> Space<M> {
         changed().for_each(|map| map.open.map().begin_commit());
         flight.commit();
         self.media.mark(Mark::Step("batch.committed"));
-        let mut applied = 0;
-        changes.apply(&mut || {
+        let (slot, mut applied) = (self.epochs.slot(thread::current()), 0_u32);
+        slot.set_applies(true);
+        // (If it panics, the pool is poisoned.)
+        let outcome = changes.apply(&mut || {
             applied += 1;
-            if has_own_pin && applied % CHANGES_OF_AN_EPOCH == 0 {
-                self.epochs.renew(self.epochs.slot(thread::current()));
+            if has_own_pin && applied.is_multiple_of(CHANGES_OF_AN_EPOCH) {
+                self.epochs.renew(slot);
             }
-        })?;
+        });
+        slot.set_applies(false);
+        outcome?;
         {
             let _pin = self.pin_mut()?;
             words::set(&self.media, flight.number, 0)?;

@@ -73,7 +73,8 @@ impl<M: Media> Space<M> {
                 // The pin may be another one by now.
                 gate = self.epochs.gate();
             }
-            if gate & BATCHES == 0 {
+            // A thread that applies its commit has marked the key, and needs no claim: no other commit can mark it.
+            if gate & BATCHES == 0 || slot.applies() {
                 return Ok(());
             }
             let Some(holder) =
