@@ -14,14 +14,18 @@ use super::tree::Tree;
 use super::words::WordTree;
 use crate::kind::Kind;
 use crate::media::{Heap, Media, Ordering, Region};
-use crate::space::{AnyKey, ChangedMap, Changes, Guard, Needs, PAGE, Planned, Session, Space};
+use crate::space::{
+    AnyKey, ChangedMap, Changes, Guard, Needs, OpenMap, PAGE, Planned, Session, Space,
+};
 use crate::tree::records::record::Record;
 use crate::tree::{ByteChange, ByteIndex, Index};
 use crate::types::Types;
 use crate::{Error, Result};
 
+mod epochs;
 mod expectations;
 mod room;
+mod turns;
 
 const KINDS: [(Kind, Entries); 7] = [
     (Kind::FastFair, Entries::Words),

@@ -104,14 +104,23 @@ impl<M: Media> OpenMap<M> {
     pub(crate) fn begin_pop(&self) -> Result<Turn<'_>> {
         let mut backoff = Backoff::default();
         loop {
-            // There is a pin in each round, because in a forked child the turn of a parent's thread never ends. There
-            // the pin fails.
-            drop(self.pin_mut()?);
-            if let Some(turn) = self.map.pops().try_begin() {
+            if let Some(turn) = self.try_turn()? {
                 return Ok(turn);
             }
             backoff.wait();
         }
+    }
+
+    /// The turn to pop, unless another thread has it.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`pin_mut`](Self::pin_mut).
+    pub(crate) fn try_turn(&self) -> Result<Option<Turn<'_>>> {
+        // There is a pin in each try, because in a forked child the turn of a parent's thread never ends. There the pin
+        // fails.
+        drop(self.pin_mut()?);
+        Ok(self.map.pops().try_begin())
     }
 
     /// Returns the guard, or an error if the map was dropped. The flag is read after the pin, because the thread that

@@ -23,9 +23,10 @@ use crate::map::{Map, shared};
 /// * Of several changes of one key, the last counts.
 /// * Until the commit a batch holds nothing: it is a list in memory, and other threads do not notice it. It may be sent to
 ///   another thread.
-/// * Other threads' writes to keys of the batch wait for its commit; writes to other keys do not. Reads never wait, and see
-///   all of the batch or nothing of it. An exception are ranges: one that runs beside a commit may return some entries from
-///   before it, and some from behind it. [`Pool::read`](crate::Pool::read) reads all from before or all from behind.
+/// * Other threads' writes to keys of the batch wait for its commit; writes to other keys do not. Reads of a key never wait, and
+///   see all of the batch or nothing of it. So do `first` and `last`, which wait while a batch that changes their map is
+///   being committed. An exception are ranges: one that runs beside a commit may return some entries from before it, and
+///   some from behind it. [`Pool::read`](crate::Pool::read) reads all from before or all from behind.
 /// * Batches of different maps are committed at the same time; batches that have a map in common take turns.
 /// * A batch has at most 1,048,576 parts, and 2^30 bytes of keys and values.
 ///

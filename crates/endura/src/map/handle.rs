@@ -22,7 +22,7 @@ use crate::{Error, Result};
 /// Handles are cheap to clone, and any number of threads may use them at once. Once a method returns, its effect is as
 /// durable as the pool's storage allows ([`Domain`](crate::Domain)); a method that failed has changed nothing. Unless
 /// stated otherwise, a method is linearizable, and takes O(log n) if keys and values have at most 8 bytes, else O(bytes
-/// of the key). Reads never wait for a writer.
+/// of the key). Reads never wait for a writer; `first` and `last` wait for a [batch](crate::Batch) that changes the map.
 ///
 /// Stored keys have at most 65,536 bytes, stored values at most 2^30.
 ///

@@ -14,7 +14,7 @@
 //! | B0 | sorts the changes; of several for one key, the last counts |
 //! | B1 | writes the records and the intent, inside a writer's pin; flushes, fences. The pin stays, parked, until the end |
 //! | B2 | sets BATCHES in the gate, unless it is set: the *mode*, which lasts for a while after the last commit |
-//! | B3 | takes a flight, which then has the intent and is LOCKED; takes the turns to pop of its maps, in the order of their entries |
+//! | B3 | takes the turns to pop of its maps, in the order of their entries; takes a flight, which then has the intent and is LOCKED |
 //! | B4 | marks its stripes in ascending order, and waits for the marks of other flights |
 //! | B5 | fence; waits until every claim on its stripes has [changed](crate::runtime::claims) |
 //! | B6 | looks up its keys: an error comes here, or never |
@@ -22,8 +22,8 @@
 //! | B8 | counts the commit as begun, in each of its maps; then the flight is COMMITTED. *Readers see all changes from here on* |
 //! | B9 | applies each change by an ordinary operation, which is durable by itself |
 //! | B10 | BATCH word = 0; flush, drain |
-//! | B11 | counts the commit as ended; ends the turns |
-//! | B12 | takes the marks off, then the flight is FREE; retires the intent |
+//! | B11 | takes the marks off, then the flight is FREE |
+//! | B12 | counts the commit as ended; ends the turns; retires the intent |
 //!
 //! | step | a thread that writes one key, if BATCHES is in the gate |
 //! | --- | --- |
@@ -49,15 +49,20 @@
 //!
 //! # Who waits for whom
 //!
-//! Turns to pop by map < marks by stripe < claims: who has one of these waits only for later ones. A writer with a claim
-//! waits for no flight (W4). A thread in a closure has no claim (W5). A pop has the turn of its map before it looks at its
-//! key, so that no flight with the key can be under way. No code of a user runs under marks. So every wait ends, unless an
-//! error has poisoned the pool: then the waits end by the gate.
+//! Turns to pop by map < flights < marks by stripe < claims: who has one of these waits only for later ones. A writer with a
+//! claim waits for no flight (W4). A thread in a closure has no claim (W5). A pop has the turn of its map before it looks at
+//! its key, so that no flight with the key can be under way. (That a flight has its turns also matters for a mark that was read
+//! late: the number in it may be that of a flight by now which has marked nothing yet.) No code of a user runs under
+//! marks. So every wait ends, unless an error has poisoned the pool: then the waits end by the gate.
+//!
+//! A pop waits outside of pins, with its turn, while a verification keeps writers out, and the verification waits for a
+//! commit's pin. So a commit that waits for a turn then begins again.
 //!
 //! # A dropped map
 //!
-//! A commit checks inside its pin that its maps were not dropped. So a drop, whose chunks and entry are reused only when
-//! the pins have ended that began before it, waits for the commit. Its changes of the dropped map are left out.
+//! A commit checks inside its pin that its maps were not dropped. A drop, whose chunks and entry are reused only when
+//! the pins have ended that began before it, waits for that pin; and, because a long commit takes new epochs while it applies
+//! its changes, until the commit is counted as ended. Its changes of the dropped map are left out.
 //!
 //! | file | what |
 //! | --- | --- |

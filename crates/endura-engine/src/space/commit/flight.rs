@@ -1,13 +1,13 @@
-//! A flight with its marks: steps B3 to B5 and B12.
+//! A flight with its marks: steps B3 to B5 and B11.
 
 use std::time::{Duration, Instant};
 
-use crate::Result;
 use crate::media::Media;
 use crate::runtime::thread;
 use crate::space::session::POISONED;
 use crate::space::space::Space;
 use crate::sync::{Backoff, Ordering, fence};
+use crate::{Error, Result};
 
 /// How long a commit lets reads of one moment keep it out: a closure may wait for the thread that commits.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -43,8 +43,12 @@ impl<M: Media> Space<M> {
         if self.epochs.gate() & POISONED != 0 { Err(self.doubt()) } else { Ok(()) }
     }
 
-    /// B3: waits for reads of one moment that have run too often, but not for long.
-    fn wait_for_views(&self) -> Result<()> {
+    /// Before B1: waits for reads of one moment that have run too often, but not for long.
+    pub(super) fn wait_for_views(&self) -> Result<()> {
+        // In a child of a fork they do not end.
+        if self.is_elsewhere() {
+            return Err(Error::Forked);
+        }
         let (begun, mut backoff) = (Instant::now(), Backoff::default());
         // Relaxed: a commit that misses it makes the closure run once more.
         while self.batches().held.load(Ordering::Relaxed) > 0 && begun.elapsed() < PATIENCE {
@@ -59,7 +63,6 @@ impl<M: Media> Space<M> {
         stripes.sort_unstable();
         stripes.dedup();
         let mut backoff = Backoff::default();
-        self.wait_for_views()?;
         loop {
             if let Some(number) = self.batches().flights.take(at, thread::current()) {
                 return Ok(Flight { space: self, number, stripes, marked: 0, is_decided: false });

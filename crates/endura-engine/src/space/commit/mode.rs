@@ -21,6 +21,10 @@ pub(super) struct InMode<'s, M: Media>(&'s Space<M>);
 
 impl<M: Media> Drop for InMode<'_, M> {
     fn drop(&mut self) {
+        // In a child of a fork the lock may be held for ever.
+        if self.0.is_elsewhere() {
+            return;
+        }
         let batches = self.0.batches();
         batches.note_end();
         batches.mode.lock().users -= 1;

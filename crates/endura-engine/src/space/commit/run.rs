@@ -13,7 +13,9 @@ use crate::space::commit::words;
 use crate::space::directory::pops::Turn;
 use crate::space::open_map::OpenMap;
 use crate::space::pins::guard::Guard;
+use crate::space::session::QUIESCED;
 use crate::space::space::Space;
+use crate::sync::Backoff;
 
 /// A map of a commit.
 #[derive(Clone, Copy)]
@@ -44,6 +46,17 @@ pub(crate) trait Changes<M: Media> {
     fn apply(&self, each: &mut dyn FnMut()) -> Result<()>;
 }
 
+/// The pins of the thread, beside those of the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pins {
+    /// The parked one of the commit.
+    Own,
+    /// The same, inside of readers' pins around closures.
+    OwnAndReaders,
+    /// Those of writers around closures, which do for the commit too.
+    OfClosures,
+}
+
 /// After so many changes a commit takes the present epoch, so that what others and itself have freed can be reused.
 const CHANGES_OF_AN_EPOCH: u32 = 4_096;
 
@@ -67,16 +80,27 @@ impl<M: Media> Space<M> {
     pub(crate) fn commit(&self, changes: &mut dyn Changes<M>) -> Result<()> {
         // All of it runs again after a lack of space, which comes before B7 or never. So a leak recovery can be finished,
         // and chunks can be reused that the pin of the commit has kept.
-        self.with_room(|| self.commit_once(&mut *changes))
+        self.with_room(|| {
+            while !self.commit_once(&mut *changes)? {}
+            Ok(())
+        })
     }
 
-    fn commit_once(&self, changes: &mut dyn Changes<M>) -> Result<()> {
+    /// Returns `false`, with nothing changed, if writers are to be kept out first.
+    fn commit_once(&self, changes: &mut dyn Changes<M>) -> Result<bool> {
+        // Outside of the pin, because a verification would wait for it.
+        self.wait_for_views()?;
+        // A closure around the commit relies on its own pin, which has the same epoch.
+        let is_outermost = !self.is_inside();
         let Written { guard, at, bytes, stripes } = self.write_intent(&mut *changes)?;
         let is_nested = self.epochs.slot(thread::current()).is_parked();
         let guard = Some(guard).filter(|_| !is_nested);
         let outcome = match &guard {
-            Some(_) => self.parked(|| self.commit_written(at, stripes, &*changes, true)),
-            None => self.commit_written(at, stripes, &*changes, false),
+            Some(_) => {
+                let pins = if is_outermost { Pins::Own } else { Pins::OwnAndReaders };
+                self.parked(|| self.commit_written(at, stripes, &*changes, pins))
+            }
+            None => self.commit_written(at, stripes, &*changes, Pins::OfClosures),
         };
         // If this pin is refused, the process is the child of a fork, and the chunks are those of its parent.
         let guard = match guard {
@@ -85,10 +109,10 @@ impl<M: Media> Space<M> {
         };
         match &outcome {
             // Readers may still be reading the intent.
-            Ok(()) => guard.retire(at, bytes),
+            Ok(true) => guard.retire(at, bytes),
             // The next open needs it.
             Err(_) if self.is_poisoned() => {}
-            Err(_) => {
+            Ok(false) | Err(_) => {
                 changes.take_back(&guard);
                 // A writer that found the flight LOCKED may still be looking for its key.
                 guard.retire(at, bytes);
@@ -113,26 +137,51 @@ impl<M: Media> Space<M> {
         Ok(Written { guard, at, bytes, stripes })
     }
 
-    /// B2 to B12. (`has_own_pin`: the parked pin around it is the commit's own.)
+    /// B3: the turns to pop of all maps. `None` if it is not known that all of them come: a pop that has one waits for the end
+    /// of a verification, which waits for this commit, unless the commit has no pin of its own.
+    fn begin_turns<'c>(
+        &self,
+        changes: &'c dyn Changes<M>,
+        pins: Pins,
+    ) -> Result<Option<Vec<Turn<'c>>>> {
+        let mut turns = Vec::new();
+        for map in changes.maps() {
+            let mut backoff = Backoff::default();
+            loop {
+                if let Some(turn) = map.open.try_turn()? {
+                    turns.push(turn);
+                    break;
+                }
+                if pins != Pins::OfClosures && self.epochs.gate() & QUIESCED != 0 {
+                    return Ok(None);
+                }
+                backoff.wait();
+            }
+        }
+        Ok(Some(turns))
+    }
+
+    /// B2 to B12. Returns `false`, with nothing changed, if writers are to be kept out first.
     fn commit_written(
         &self,
         at: u64,
         stripes: Vec<u16>,
         changes: &dyn Changes<M>,
-        has_own_pin: bool,
-    ) -> Result<()> {
+        pins: Pins,
+    ) -> Result<bool> {
         let _mode = self.enter_mode()?;
+        // Pops and commits of a map come one after the other, so that neither waits for the other's key. The flight comes
+        // later: who finds it, and has a turn, is not waited for by it; and commits that wait for one map leave the flights
+        // to those of other maps.
+        let Some(turns) = self.begin_turns(changes, pins)? else { return Ok(false) };
         let mut flight = self.begin_flight(at, stripes)?;
-        // Pops and flights of a map come one after the other, so that neither waits for the other's key.
-        let turns: Vec<Turn<'_>> =
-            changes.maps().iter().map(|map| map.open.begin_pop()).collect::<Result<_>>()?;
         flight.mark()?;
         flight.wait_for_claims()?;
         // An error that comes before B7 leaves everything as it was.
         let needs = changes.look()?;
         let changed = || changes.maps().iter().filter(|map| map.is_changed);
         if changed().next().is_none() {
-            return Ok(());
+            return Ok(true);
         }
         let _aside = self.pin_mut()?.set_aside(&needs)?;
         self.unless_poisoned()?;
@@ -147,7 +196,7 @@ impl<M: Media> Space<M> {
         let mut applied = 0;
         changes.apply(&mut || {
             applied += 1;
-            if has_own_pin && applied % CHANGES_OF_AN_EPOCH == 0 {
+            if pins == Pins::Own && applied % CHANGES_OF_AN_EPOCH == 0 {
                 self.epochs.renew(self.epochs.slot(thread::current()));
             }
         })?;
@@ -156,8 +205,11 @@ impl<M: Media> Space<M> {
             words::set(&self.media, flight.number, 0)?;
             flight.is_decided = false;
         }
+        // B11: from here on no flight has the intent.
+        drop(flight);
+        // B12: the entry of a map that was dropped meanwhile may be reused from here on.
         changed().for_each(|map| map.open.map().end_commit());
         drop(turns);
-        Ok(())
+        Ok(true)
     }
 }

@@ -69,6 +69,14 @@ impl Drop for Running {
 /// New commits are kept out until this is dropped.
 struct KeptOut<'s, M: Media>(&'s Space<M>);
 
+impl<'s, M: Media> KeptOut<'s, M> {
+    fn begin(space: &'s Space<M>) -> Self {
+        // Relaxed: a commit that misses it makes the closure run once more.
+        space.batches().held.fetch_add(1, Ordering::Relaxed);
+        Self(space)
+    }
+}
+
 impl<M: Media> Drop for KeptOut<'_, M> {
     fn drop(&mut self) {
         // Relaxed: only the wait depends on it.
@@ -100,13 +108,16 @@ impl<M: Media> Space<M> {
             return look();
         }
         let _mode: InMode<'_, M> = self.show_mode()?;
+        let mut kept_out = None;
         for runs in 1..=MOST {
-            let _kept_out = (runs > POLITE).then(|| {
-                self.batches().held.fetch_add(1, Ordering::Relaxed);
-                KeptOut(self)
-            });
+            if runs > POLITE {
+                kept_out.get_or_insert_with(|| KeptOut::begin(self));
+            }
             let running = Running::begin(self.address());
             let seen = look();
+            if self.is_elsewhere() {
+                return Err(Error::Forked);
+            }
             if running.is_whole() {
                 return seen;
             }

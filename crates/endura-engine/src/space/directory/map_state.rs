@@ -243,6 +243,12 @@ impl MapState {
         [self.commits[0].load(Ordering::Acquire), ended]
     }
 
+    /// Whether no commit is changing the map.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let [begun, ended] = self.commits();
+        begun == ended
+    }
+
     /// How many commits have begun, for who has looked at the map since it knew the number.
     pub(crate) fn commits_begun(&self) -> u64 {
         // Pairs with the Release of the stores of a commit: the look at the map comes before this load, and has seen the
