@@ -10,7 +10,7 @@ use crate::support::words::Random;
 
 /// The keys of the commits.
 const KEYS: u64 = 6;
-/// How long each pair of kinds runs.
+/// How long the kinds run at least, until each thread has come on.
 const TIME: Duration = Duration::from_millis(200);
 /// A thread that has not come on for so long hangs.
 const HANGS: Duration = Duration::from_secs(20);
@@ -81,7 +81,8 @@ fn everything_at_once() {
                 .collect();
             let begun = Instant::now();
             let has_failed = || threads.iter().any(|thread| thread.is_finished());
-            while begun.elapsed() < TIME && !has_failed() {
+            let stays = || times.iter().any(|times| times.load(Ordering::Relaxed) == 0);
+            while (begun.elapsed() < TIME || stays() && begun.elapsed() < HANGS) && !has_failed() {
                 thread::sleep(Duration::from_millis(5));
             }
             stop.store(true, Ordering::Relaxed);
