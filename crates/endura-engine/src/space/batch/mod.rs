@@ -4,7 +4,8 @@
 //!
 //! The changes are written to the pool first, sorted, as an [`intent`]. One 8-byte store to a BATCH word commits all of
 //! them. Then each is applied by an ordinary operation, and the word is cleared. So no change is in a map before all of them are
-//! kept, and no reader sees a value that is taken back. An open applies the intents that a killed process has left.
+//! kept, and no reader sees a value that is taken back. An open makes the words durable as it finds them, and then applies
+//! the intents that a killed process has left.
 //!
 //! Meanwhile other threads go on. No thread takes a lock for a key. Keys are divided into stripes ([`marks`]), and each
 //! commit is a [*flight*](flights), of which sixteen can be under way.
@@ -57,7 +58,8 @@
 //! # A dropped map
 //!
 //! A commit checks inside its pin that its maps were not dropped. So a drop, whose chunks and entry are reused only when
-//! the pins have ended that began before it, waits for the commit. Its changes of the dropped map are left out.
+//! the pins have ended that began before it, waits for the commit. (A commit of many changes takes a later epoch for its pin
+//! now and then, but not after one of its maps was dropped.) Its changes of the dropped map are left out.
 //!
 //! | file | what |
 //! | --- | --- |
