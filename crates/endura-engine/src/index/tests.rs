@@ -20,9 +20,6 @@ use crate::tree::{ByteChange, ByteIndex, Index};
 use crate::types::Types;
 use crate::{Error, Result};
 
-mod expectations;
-mod room;
-
 const KINDS: [(Kind, Entries); 7] = [
     (Kind::FastFair, Entries::Words),
     (Kind::NbTree, Entries::Words),
@@ -55,6 +52,11 @@ macro_rules! on_bytes {
         }
     };
 }
+
+mod damage;
+mod expectations;
+mod room;
+mod taken;
 
 struct World {
     space: Arc<Space<Heap>>,
