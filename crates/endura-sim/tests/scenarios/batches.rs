@@ -247,8 +247,8 @@ const EFFORT: Effort = Effort {
     exhaustive: 64,
     samples: 8,
     continue_one_in: 4,
-    deepen_one_in: 8,
-    deep_points: 24,
+    deepen_one_in: 32,
+    deep_points: 12,
     deep_ops: 1,
     ..Effort::EXHAUSTIVE
 };
