@@ -54,6 +54,7 @@ macro_rules! on_bytes {
 }
 
 mod damage;
+mod drops;
 mod expectations;
 mod room;
 mod taken;

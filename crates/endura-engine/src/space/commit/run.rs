@@ -108,7 +108,7 @@ impl<M: Media> Space<M> {
         let at = written.inspect_err(|_| changes.take_back(&guard))?;
         self.media.mark(Mark::Step("batch.intent"));
         // Records and intent are durable before the BATCH word leads to them.
-        // no mutant: commits are not simulated.
+        // no mutant: no campaign of mutants makes commits.
         self.media.fence();
         Ok(Written { guard, at, bytes, stripes })
     }
@@ -148,7 +148,7 @@ impl<M: Media> Space<M> {
         changes.apply(&mut || {
             applied += 1;
             if has_own_pin && applied % CHANGES_OF_AN_EPOCH == 0 {
-                self.epochs.renew(self.epochs.slot(thread::current()));
+                self.renew_pin_of(changes.maps());
             }
         })?;
         {
@@ -159,5 +159,16 @@ impl<M: Media> Space<M> {
         changed().for_each(|map| map.open.map().end_commit());
         drop(turns);
         Ok(())
+    }
+
+    /// Takes the present epoch for the pin of a commit of these maps, unless one of them was dropped. That drop waits for the
+    /// pin: while the BATCH word is set, the entry of the map and its records are not reused.
+    fn renew_pin_of(&self, maps: &[ChangedMap<'_, M>]) {
+        // A drop marks the map, and takes the epoch for which it waits, under this lock. So it comes before this look, or
+        // waits for the present epoch.
+        let Some(_registry) = self.directory.registry.try_lock() else { return };
+        if maps.iter().all(|map| !map.open.map().is_dropped()) {
+            self.epochs.renew(self.epochs.slot(thread::current()));
+        }
     }
 }
