@@ -204,7 +204,7 @@ fn a_get_of_many_keys_is_answered_as_it_is_read() {
     assert!(most < 2 << 20, "{most}");
     let text = String::from_utf8(answer).unwrap();
     assert_eq!(text.matches("VALUE a 0 4900\r\n").count(), 1_000);
-    let end = format!("END\r\nVERSION 1.5.22-endura-{}\r\n", env!("CARGO_PKG_VERSION"));
+    let end = format!("END\r\nVERSION 1.6.18-endura-{}\r\n", env!("CARGO_PKG_VERSION"));
     assert!(text.ends_with(&end) && text.matches("END\r\n").count() == 1);
 }
 
