@@ -49,8 +49,8 @@ const LINES: &[&str] = &[
     "me n1",
     "lru mode flat",
     "slabs automove 1",
-    // memcached drops the replies that it has not sent.
-    "mn\r\nPOST / HTTP/1.1",
+    // memcached drops the replies that it has not sent. One `mn` is not data of a command before.
+    "mn\r\nmn\r\nmn\r\nmn\r\nmn\r\nmn\r\nPOST / HTTP/1.1",
     "quit",
 ];
 /// Keys as a client writes them, and whether in base64. Those in base64 have any bytes but those that no line can have.
