@@ -58,6 +58,17 @@ fn about(words: &[&[u8]]) -> String {
     each.collect::<Vec<_>>().join(" ")
 }
 
+/// The same without the time since the last use, which memcached forgets to note for an item that is used often.
+pub(super) fn without_last_use(answer: Vec<String>) -> Vec<String> {
+    let each = answer.into_iter().map(|line| match line.strip_prefix("ME ") {
+        None => line,
+        Some(rest) => {
+            rest.split(' ').filter(|word| !word.starts_with("la=")).collect::<Vec<_>>().join(" ")
+        }
+    });
+    each.collect()
+}
+
 /// Whether two answers are equal but for the moment in which they were given.
 pub(super) fn are_equal(theirs: &[String], ours: &[String]) -> bool {
     let same_words = |theirs: &str, ours: &str| {
@@ -79,8 +90,9 @@ pub(super) fn are_equal(theirs: &[String], ours: &[String]) -> bool {
 
 /// The name and the seconds of a word that tells a time. memcached shows a time that has passed as a great number.
 fn time(word: &str) -> Option<(&str, u64)> {
-    let names = ["t", "l", "exp=-", "la="];
-    let (name, text) = names.iter().find_map(|name| Some((*name, word.strip_prefix(name)?)))?;
-    let seconds: u64 = text.trim_end_matches(':').parse().ok()?;
+    let number = |name: &'static str| {
+        Some((name, word.strip_prefix(name)?.trim_end_matches(':').parse::<u64>().ok()?))
+    };
+    let (name, seconds) = ["t", "l", "exp=-", "la="].into_iter().find_map(number)?;
     Some((name, if seconds > 4_000_000_000 { 0 } else { seconds }))
 }

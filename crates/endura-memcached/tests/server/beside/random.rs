@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::net::SocketAddr;
 
-use super::answers::{are_equal, comparable};
+use super::answers::{are_equal, comparable, without_last_use};
 use super::{Memcached, shown};
 use crate::support::{Client, Running, from_environment};
 
