@@ -26,6 +26,6 @@ mod server;
 mod store;
 mod wording;
 
-pub use server::{Config, Server, TooFewFiles, allow_connections};
+pub use server::{Config, Listener, Server, TooFewFiles, allow_connections};
 pub use store::{MAX_ITEM, StoreOptions};
 pub use wording::{in_words, sentence};

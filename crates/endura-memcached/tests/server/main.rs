@@ -3,8 +3,9 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`program`] | starts, signals, limits, slow and silent clients |
+//! | [`unix`] | the Unix socket |
 //! | [`states`] | the first line for each state of a pool |
-//! | [`beside`] | the same bytes to Debian's memcached |
+//! | [`beside`] | the same bytes to Debian's memcached, random packets included |
 //! | [`strange`] | random bytes in random packets |
 //! | [`kills`] | SIGKILL under load, against a model |
 
@@ -16,3 +17,4 @@ mod program;
 mod states;
 mod strange;
 mod support;
+mod unix;
