@@ -6,6 +6,7 @@
 //! | [`unix`] | the Unix socket |
 //! | [`states`] | the first line for each state of a pool |
 //! | [`beside`] | the same bytes to Debian's memcached, random packets included |
+//! | [`race`] | several clients that could win one item |
 //! | [`strange`] | random bytes in random packets |
 //! | [`kills`] | SIGKILL under load, against a model |
 
@@ -14,6 +15,7 @@
 mod beside;
 mod kills;
 mod program;
+mod race;
 mod states;
 mod strange;
 mod support;

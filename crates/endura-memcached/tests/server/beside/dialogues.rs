@@ -71,6 +71,12 @@ const DIALOGUES: &[&[&str]] = &[
     &[
         "set %a 4 0 1\r\nx\r\ngat 100 %a %b\r\ngats 100 %a\r\ngat -1 %a\r\nget %a\r\ngat x %a\r\ngat 100\r\ngat\r\ngats\r\n",
     ],
+    // Times of `gat` and `touch`, as `mg` shows them.
+    &[
+        "set %a 4 100 1\r\nx\r\ngat 0 %a\r\nmg %a t\r\ngat 2592000 %a\r\nmg %a t\r\ngat 2100000000 %a\r\nmg %a t\r\ngats +7 %a %b\r\nmg %a t\r\ntouch %a 2592000\r\nmg %a t\r\n",
+        "gat 2592001 %a\r\nget %a\r\nset %a 0 0 1\r\nx\r\ngats -2147483648 %a\r\nget %a\r\ngat 1x %a\r\ngat 9223372036854775808 %a\r\ngat  5\r\n",
+        "set %a 4 0 1\r\nx\r\nset %b 0 2592000 1\r\nx\r\nmg %b t\r\nset %b 0 2100000000 1\r\nx\r\nmg %b t\r\ngat 50 %a %b %c %a\r\nmg %a t\r\nmg %b t\r\n",
+    ],
     // cas.
     &[
         "set %a 0 0 1\r\nx\r\ncas %b 0 0 1 7\r\ny\r\n",
