@@ -66,6 +66,8 @@ fn without_numbers(answer: &[u8]) -> String {
 
 const DIALOGUE: &[(&str, &str)] = &[
     ("get a\r\n", "END\r\n"),
+    // From here on the server notes which items were fetched.
+    ("mg a h\r\n", "EN\r\n"),
     ("set a 7 0 3\r\nabc\r\n", "STORED\r\n"),
     ("get a\r\n", "VALUE a 7 3\r\nabc\r\nEND\r\n"),
     ("get b a  a\n", "VALUE a 7 3\r\nabc\r\nVALUE a 7 3\r\nabc\r\nEND\r\n"),

@@ -4,7 +4,6 @@ use endura::Result;
 
 use super::item::{Item, Marks};
 use super::items::{Change, Store};
-use super::seen::Uses;
 use crate::clock::Expiry;
 use crate::number::number;
 
@@ -82,14 +81,6 @@ pub(crate) enum Delta {
     Exists,
     /// The data is not a number.
     NotANumber,
-}
-
-/// How a visitor found an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
-    /// The visit has made the item.
-    pub(crate) is_new: bool,
-    pub(crate) uses: Uses,
 }
 
 impl Store {
@@ -195,20 +186,20 @@ impl Store {
     }
 
     /// Shows an item to `see`, which may change its time of expiry and its marks; returns whether it is there. If it is
-    /// absent and `makes` says so, it is made without data. `see` runs again if the item has changed meanwhile.
+    /// absent and `makes` says so, it is made without data, and `see` is told so. `see` runs again if the item has changed
+    /// meanwhile.
     pub(crate) fn visit(
         &self,
         key: &[u8],
         makes: bool,
         now: u32,
-        mut see: impl FnMut(&mut Item<'_>, Found),
+        mut see: impl FnMut(&mut Item<'_>, bool),
     ) -> Result<bool> {
-        let uses = self.seen.uses(key);
         // Most visits change nothing, and then the item is not copied.
         let mut changes = false;
         let found = self.get_quietly(key, now, |item| {
             let mut new = item;
-            see(&mut new, Found { is_new: false, uses });
+            see(&mut new, false);
             changes = new != item;
         })?;
         if found && !changes || !found && !makes {
@@ -225,8 +216,7 @@ impl Store {
             };
             let mut new = item;
             let is_new = old.is_none();
-            let uses = if is_new { Uses { was_fetched: false, last: now } } else { uses };
-            see(&mut new, Found { is_new, uses });
+            see(&mut new, is_new);
             if is_new {
                 self.seen.stored(key, now);
             } else if new == item {

@@ -55,7 +55,7 @@ impl Store {
         // The time of a planned flush may have come while no server ran.
         flushes.flush_if_due(now)?;
         let (max_item, is_short) = (options.max_item.min(MAX_ITEM), AtomicBool::new(false));
-        let seen = Seen::new(pool.stats()?.max_bytes, now);
+        let seen = Seen::new(pool.stats()?.max_bytes);
         Ok(Self { pool, items, cas, flushes, seen, max_item, is_short })
     }
 
@@ -84,8 +84,8 @@ impl Store {
     }
 
     /// What is known of the uses of an item.
-    pub(crate) fn uses(&self, key: &[u8]) -> Uses {
-        self.seen.uses(key)
+    pub(crate) fn uses(&self, key: &[u8], now: u32) -> Uses {
+        self.seen.uses(key, now)
     }
 
     /// Shows an item, which does not count as a fetch; returns whether it is there.

@@ -22,9 +22,10 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use commands::{About, Deleted, Delta, Found, Stored, Stores, Sum};
+pub(crate) use commands::{About, Deleted, Delta, Stored, Stores, Sum};
 pub(crate) use counters::{Counter, Counters};
 pub(crate) use item::Item;
 pub(crate) use items::Store;
 pub use items::{MAX_ITEM, StoreOptions};
+pub(crate) use seen::Uses;
 pub(crate) use sweep::Sweeper;

@@ -1,9 +1,11 @@
 //! When items were used, and whether a client has fetched them: the flags `h` and `l` of the meta protocol, and `me`.
 //!
-//! This is in memory only, so that a fetch writes nothing to the pool. A start has forgotten it, and so has an item whose
-//! place another item has taken.
+//! This is in memory only, so that a fetch writes nothing to the pool. It begins when a client asks for it, because to note
+//! each `get` costs a fifth of the commands that a server can do. A start has forgotten it, and so has an item whose place
+//! another item has taken.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of the pool for each place, about those of a small item.
@@ -19,12 +21,47 @@ pub(crate) struct Uses {
     pub(crate) last: u32,
 }
 
-/// A table with one group of places for each hash of a key.
+/// The uses of all items, once a client has asked for those of one.
 #[derive(Debug)]
 pub(super) struct Seen {
+    /// The places that there will be.
+    places: u64,
+    table: OnceLock<Table>,
+}
+
+impl Seen {
+    /// Those of the items of a pool of at most `bytes` bytes.
+    pub(super) fn new(bytes: u64) -> Self {
+        let places = (bytes / BYTES_A_PLACE).clamp(*PLACES.start(), *PLACES.end());
+        Self { places: places.next_power_of_two(), table: OnceLock::new() }
+    }
+
+    /// Notes that an item was stored.
+    pub(super) fn stored(&self, key: &[u8], now: u32) {
+        if let Some(table) = self.table.get() {
+            table.note(key, u64::from(now));
+        }
+    }
+
+    /// Notes that a client has fetched an item.
+    pub(super) fn fetched(&self, key: &[u8], now: u32) {
+        if let Some(table) = self.table.get() {
+            table.note(key, FETCHED | u64::from(now));
+        }
+    }
+
+    /// What is known of an item.
+    pub(super) fn uses(&self, key: &[u8], now: u32) -> Uses {
+        self.table.get_or_init(|| Table::new(self.places, now)).uses(key)
+    }
+}
+
+/// A table with one group of places for each hash of a key.
+#[derive(Debug)]
+struct Table {
     groups: Box<[Group]>,
     hash: RandomState,
-    /// When the session began. An item of which nothing is known was not used since.
+    /// When the table was made. An item of which nothing is known was not used since.
     since: u32,
 }
 
@@ -38,11 +75,9 @@ struct Group([AtomicU64; 4]);
 const TAG: u64 = !0 << 33;
 const FETCHED: u64 = 1 << 32;
 
-impl Seen {
-    /// The table for a pool of at most `bytes` bytes.
-    pub(super) fn new(bytes: u64, now: u32) -> Self {
-        let places = (bytes / BYTES_A_PLACE).clamp(*PLACES.start(), *PLACES.end());
-        let groups = (0..places.next_power_of_two() / 4).map(|_| Group::default()).collect();
+impl Table {
+    fn new(places: u64, now: u32) -> Self {
+        let groups = (0..places / 4).map(|_| Group::default()).collect();
         Self { groups, hash: RandomState::new(), since: now }
     }
 
@@ -68,18 +103,8 @@ impl Seen {
         }
     }
 
-    /// Notes that an item was stored.
-    pub(super) fn stored(&self, key: &[u8], now: u32) {
-        self.note(key, u64::from(now));
-    }
-
-    /// Notes that a client has fetched an item.
-    pub(super) fn fetched(&self, key: &[u8], now: u32) {
-        self.note(key, FETCHED | u64::from(now));
-    }
-
     /// What is known of an item.
-    pub(super) fn uses(&self, key: &[u8]) -> Uses {
+    fn uses(&self, key: &[u8]) -> Uses {
         let (_, _, place) = self.find(key);
         let unknown = Uses { was_fetched: false, last: self.since };
         place.map_or(unknown, |place| {
@@ -95,23 +120,27 @@ mod tests {
 
     #[test]
     fn a_store_forgets_the_fetches_before_it() {
-        let seen = Seen::new(0, 5);
+        let seen = Seen::new(0);
         let uses = |was_fetched, last| Uses { was_fetched, last };
-        assert_eq!(seen.uses(b"a"), uses(false, 5));
+        seen.fetched(b"a", 4);
+        assert_eq!(seen.uses(b"a", 5), uses(false, 5), "nobody had asked");
         seen.stored(b"a", 6);
-        assert_eq!(seen.uses(b"a"), uses(false, 6));
+        assert_eq!(seen.uses(b"a", 9), uses(false, 6));
         seen.fetched(b"a", 7);
-        assert_eq!(seen.uses(b"a"), uses(true, 7));
+        assert_eq!(seen.uses(b"a", 9), uses(true, 7));
         seen.stored(b"a", 8);
-        assert_eq!(seen.uses(b"a"), uses(false, 8));
+        assert_eq!(seen.uses(b"a", 9), uses(false, 8));
+        assert_eq!(seen.uses(b"b", 9), uses(false, 5));
     }
 
     #[test]
     fn an_item_does_not_have_the_uses_of_another() {
-        let seen = Seen::new(0, 5);
+        let seen = Seen::new(0);
+        seen.uses(b"", 5);
         let keys = |prefix: &str| (0..5_000).map(|i| format!("{prefix}{i}")).collect::<Vec<_>>();
         keys("a").iter().for_each(|key| seen.fetched(key.as_bytes(), 9));
-        let strange = keys("b").iter().filter(|key| seen.uses(key.as_bytes()).was_fetched).count();
+        let of_others = |key: &&String| seen.uses(key.as_bytes(), 9).was_fetched;
+        let strange = keys("b").iter().filter(of_others).count();
         assert!(strange < 3, "{strange} of 5,000 items");
     }
 }

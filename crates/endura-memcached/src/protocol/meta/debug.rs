@@ -25,7 +25,7 @@ pub(super) fn run(
         key = decode(&key).ok_or(BAD_FORMAT)?.into();
     }
     let (store, now) = (context.store(), context.now);
-    let uses = store.uses(&key);
+    let uses = store.uses(&key, now);
     let found = store.get_quietly(&key, now, |item| {
         output.extend_from_slice(b"ME ");
         if is_binary(&key, item.marks.has_binary_key) {

@@ -8,7 +8,7 @@ use super::super::execute::{failure, is_full};
 use super::flags::{Flags, Line};
 use super::reply::{echo, flag, is_binary, key, time_left, word};
 use crate::clock::Expiry;
-use crate::store::{Counter, Found, Item};
+use crate::store::{Counter, Item, Uses};
 
 pub(super) fn run(
     rest: &[u8],
@@ -18,10 +18,16 @@ pub(super) fn run(
     let line = Line::of(rest, "CLIENT_ERROR options flags are too long")?;
     let flags = line.flags(1, context.now)?;
     let (start, now, makes) = (output.len(), context.now, flags.vivify.is_some());
+    let unused = Uses { was_fetched: false, last: now };
+    let uses = match has(&flags, |letter| matches!(letter, b'h' | b'l')) {
+        true => context.store().uses(&flags.key, now),
+        false => unused,
+    };
     let mut shown = Ok(());
-    let found = context.store().visit(&flags.key, makes, now, |item, found| {
+    let found = context.store().visit(&flags.key, makes, now, |item, is_new| {
         // The item is shown again if another client has changed it meanwhile.
         output.truncate(start);
+        let found = Found { is_new, uses: if is_new { unused } else { uses } };
         shown = show(output, &flags, item, found, now);
     });
     count(&flags, matches!(found, Ok(true)), context);
@@ -59,9 +65,21 @@ fn count(flags: &Flags<'_>, found: bool, context: &Context) {
     context.count(if found { hits } else { misses });
 }
 
+fn has(flags: &Flags<'_>, is_one: impl Fn(u8) -> bool) -> bool {
+    flags.all.iter().any(|flag| is_one(flag.letter()))
+}
+
+/// Whether a flag needs the item as it was before.
 fn needs_lock(flags: &Flags<'_>) -> bool {
-    let needs = |letter: u8| matches!(letter, b'N' | b'T' | b'R' | b'l' | b'h');
-    flags.all.iter().any(|flag| needs(flag.letter()))
+    has(flags, |letter| matches!(letter, b'N' | b'T' | b'R' | b'l' | b'h'))
+}
+
+/// How an item was found.
+#[derive(Clone, Copy)]
+struct Found {
+    /// This `mg` has made it.
+    is_new: bool,
+    uses: Uses,
 }
 
 /// Shows an item. A flag that changes the item counts from its place on. So a refusal keeps what stands before it.

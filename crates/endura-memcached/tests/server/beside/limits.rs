@@ -4,14 +4,14 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Memcached, answer, shown};
-use crate::support::{Client, Running};
+use super::{Memcached, answer, shown, start};
+use crate::support::Client;
 
 #[test]
 fn limits_are_those_of_memcached() {
     let Some(memcached) = Memcached::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let server = Running::start(&folder.path().join("pool"), &[]);
+    let server = start(&folder.path().join("pool"));
     let (key, long) = ("k".repeat(250), "k".repeat(251));
     let (value, huge) = ("v".repeat(1_000_000), "v".repeat(2_000_000));
     let (blanks, binary) = (" ".repeat(1_500), "AAEC".repeat(62));
@@ -73,7 +73,7 @@ fn limits_are_those_of_memcached() {
 #[test]
 fn libmemcached_takes_it_for_memcached() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Running::start(&folder.path().join("pool"), &[]);
+    let server = start(&folder.path().join("pool"));
     let port = server.address.port().to_string();
     let output = Command::new("memccapable").args(["-h", "127.0.0.1", "-p", &port, "-a"]).output();
     let Ok(output) = output else {
@@ -122,7 +122,7 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
 fn the_differences_are_those_of_the_page() {
     let Some(memcached) = Memcached::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let server = Running::start(&folder.path().join("pool"), &[]);
+    let server = start(&folder.path().join("pool"));
     for &(said, theirs, ours) in DIFFERENCES {
         let [found, other] = [memcached.address, server.address].map(|address| {
             let mut client = Client::connect(address).unwrap();
@@ -140,7 +140,7 @@ fn the_differences_are_those_of_the_page() {
 fn a_flush_to_come_is_as_with_memcached() {
     let Some(memcached) = Memcached::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let server = Running::start(&folder.path().join("pool"), &[]);
+    let server = start(&folder.path().join("pool"));
     let times = [memcached.address, server.address].map(|address| {
         let mut client = Client::connect(address).unwrap();
         assert_eq!(client.ask("set a 0 0 1\r\nx\r\n").unwrap(), "STORED");

@@ -35,6 +35,16 @@ struct Memcached {
 impl Memcached {
     /// None if it is not installed.
     fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// Without threads that tend to items. Such a thread holds an item for a moment, and an `incr` in that moment makes
+    /// another item in its place, which has lost its marks.
+    fn start_alone() -> Option<Self> {
+        Self::start_with(&["-o", "no_lru_maintainer,no_lru_crawler"])
+    }
+
+    fn start_with(more: &[&str]) -> Option<Self> {
         if !Path::new(PROGRAM).exists() {
             eprintln!("not compared: {PROGRAM} is not installed");
             return None;
@@ -43,6 +53,7 @@ impl Memcached {
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let child = Command::new(PROGRAM)
             .args(["-u", "root", "-l", "127.0.0.1", "-U", "0", "-p", &address.port().to_string()])
+            .args(more)
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
@@ -73,6 +84,13 @@ fn answer(address: SocketAddr, said: &[u8]) -> Vec<String> {
     comparable(&all)
 }
 
+/// Starts this server, and has it note which items are fetched. It does so once a client has asked for that.
+fn start(pool: &Path) -> Running {
+    let server = Running::start(pool, &[]);
+    assert_eq!(server.connect().ask("mg none h\r\n").unwrap(), "EN");
+    server
+}
+
 fn shown(bytes: &[u8]) -> String {
     let text = bytes.escape_ascii().to_string();
     if text.len() > 5_000 { format!("{}… ({} bytes)", &text[..2_000], bytes.len()) } else { text }
@@ -95,7 +113,7 @@ fn with_numbers(address: SocketAddr, said: &str) -> String {
 fn compare(dialogues: &[&[&str]]) {
     let Some(memcached) = Memcached::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let server = Running::start(&folder.path().join("pool"), &[]);
+    let server = start(&folder.path().join("pool"));
     let mut differences = Vec::new();
     for (number, dialogue) in dialogues.iter().enumerate() {
         for step in *dialogue {

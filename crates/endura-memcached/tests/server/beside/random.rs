@@ -4,8 +4,8 @@ use std::io::Read;
 use std::net::SocketAddr;
 
 use super::answers::{are_equal, comparable, without_last_use};
-use super::{Memcached, shown};
-use crate::support::{Client, Running, from_environment};
+use super::{Memcached, shown, start};
+use crate::support::{Client, from_environment};
 
 /// How many packets each server gets.
 fn packets() -> u64 {
@@ -47,7 +47,6 @@ const LINES: &[&str] = &[
     "mx",
     "me s1",
     "me n1",
-    "lru mode flat",
     "slabs automove 1",
     // memcached drops the replies that it has not sent. One `mn` is not data of a command before.
     "mn\r\nmn\r\nmn\r\nmn\r\nmn\r\nmn\r\nPOST / HTTP/1.1",
@@ -238,9 +237,9 @@ impl Stays {
 
 #[test]
 fn random_packets_are_answered_as_by_memcached() {
-    let Some(memcached) = Memcached::start() else { return };
+    let Some(memcached) = Memcached::start_alone() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let server = Running::start(&folder.path().join("pool"), &[]);
+    let server = start(&folder.path().join("pool"));
     let seed = from_environment("ENDURA_SEED", fastrand::u64(..));
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut both = [memcached.address, server.address].map(Stays::new);
