@@ -98,8 +98,8 @@ fn drop_copies<M: Media, const W: usize>(
         if node.peek_word(slot) < limit {
             // Relaxed: the slot leads nowhere, whatever its word is.
             node.write_word(slot, DEAD);
-            // no mutant: it takes a kill, a repair, a remove among equal words and a power loss in a row, which no part of the
-            // campaign has.
+            // equivalent mutant, without: not seen: it takes leaves of two lines whose entries have equal words, a kill, a
+            // repair, a remove and a power loss in a row.
             node.flush_slot_line(slot);
             has_written = true;
         }
@@ -107,7 +107,7 @@ fn drop_copies<M: Media, const W: usize>(
     if has_written {
         // Durable before a remove ends with a DEAD in front of these slots. If the old word came back behind that one, a
         // search that begins there, among equal words, would end at the DEAD and find none of them.
-        // no mutant: as above.
+        // equivalent mutant, without: not seen: as above.
         guard.media().fence();
     }
     let mut slot = 0;
