@@ -237,6 +237,5 @@ fn a_signpost_that_the_left_sibling_alone_leads_to_stops_no_merge() {
     let (left, keys) = ended_between_r3_and_r4();
     let acts: Vec<_> = keys.iter().map(|key| (&key[..], ByteChange::Remove)).collect();
     let (_, signposts) = session(&left, 3, &acts, None);
-    println!("{signposts:?}");
-    assert_eq!((signposts.first(), signposts.last()), (Some(&1), Some(&0)));
+    assert_eq!((signposts.first(), signposts.last()), (Some(&1), Some(&0)), "{signposts:?}");
 }

@@ -92,7 +92,7 @@ impl Plan {
         }
     }
 
-    /// More bytes than any candidate needs for what is entered.
+    /// As many bytes as a candidate is likely to take for what is entered.
     fn bytes(&self) -> u64 {
         let [load, insert] = [&self.load, &self.insert].map(|keys| {
             keys.iter().map(|key| 2 * (key.len() + self.value.len()) as u64 + 32).sum::<u64>()
