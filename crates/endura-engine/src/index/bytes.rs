@@ -6,10 +6,11 @@ use std::ops::Bound;
 
 use super::sizes::{FairBytes, NarrowLeaves, NbBytes, NbTree, Wide};
 use crate::media::{Mapped, Media};
-use crate::space::Guard;
+use crate::space::{Answer, AnyKey, Guard, OpenMap, note_scan};
 use crate::tree::byte_range::ByteRange;
 use crate::tree::len::check_len;
 use crate::tree::record_tree::{self, RecordTree};
+use crate::tree::records::record::Record;
 use crate::tree::{
     ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped, fast_fair, fast_fair_bytes,
     nbtree, roart,
@@ -59,6 +60,7 @@ impl ByteTree<Mapped> {
 
     /// The number of entries, counted first if it is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
+        on_tree!(self, tree => note_scan(tree.open_map()));
         on_tree!(self, tree => tree.exact_len())
     }
 
@@ -74,9 +76,9 @@ impl ByteTree<Mapped> {
     /// Passes the value of the key to `read`, if the key is present, and returns whether it is. `read` must not fork
     /// the process.
     pub fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
-        on_tree!(self, tree => match tree.get_with(key, read) {
-            Ok(found) => Ok(found.is_some()),
-            Err(error) => Err(tree.noted(error)),
+        on_tree!(self, tree => match tree.open_map().has_batches() {
+            true => read_beside_batches(tree.open_map(), tree, key, read),
+            false => read_in(tree, key, read),
         })
     }
 
@@ -95,7 +97,10 @@ impl ByteTree<Mapped> {
 
     /// The values of many keys, in their order.
     pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        on_tree!(self, tree => tree.get_many(keys))
+        on_tree!(self, tree => match tree.open_map().has_batches() {
+            true => keys.iter().map(|key| copy_beside_batches(tree.open_map(), tree, key)).collect(),
+            false => tree.get_many(keys),
+        })
     }
 
     /// Passes the value of the key to `decide`, which does not fork the process, and applies the change that it
@@ -130,10 +135,18 @@ impl ByteTree<Mapped> {
 
     /// Passes the first or last entry to `read`; returns whether there is one.
     pub fn end(&self, smallest: bool, read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>)) -> Result<bool> {
-        on_tree!(self, tree => {
-            let found = if smallest { tree.first(read)? } else { tree.last(read)? };
-            Ok(found.is_some())
-        })
+        on_tree!(self, tree => tree.open_map().between_commits(|is_between| {
+            // The entry was chosen by then: `read` sees it if no commit had begun.
+            let mut is_shown = false;
+            let show = |key: Bytes<'_>, value: Bytes<'_>| {
+                is_shown = is_between();
+                if is_shown {
+                    read(key, value);
+                }
+            };
+            let found = if smallest { tree.first(show)? } else { tree.last(show)? };
+            Ok((is_shown || is_between()).then_some(found.is_some()))
+        }))
     }
 
     /// Removes the entry that [`end`](Self::end) showed, if it is still at that end.
@@ -149,6 +162,7 @@ impl ByteTree<Mapped> {
 
     /// The entries with keys between two bounds.
     pub fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Strings {
+        on_tree!(self, tree => note_scan(tree.open_map()));
         match self {
             Self::Roart(_) => Strings::Roart(ByteRange::new(from, to)),
             Self::FairBytes(_) => Strings::FairBytes(ByteRange::new(from, to)),
@@ -156,6 +170,77 @@ impl ByteTree<Mapped> {
             Self::Wide(_) | Self::NarrowLeaves(_) => Strings::FastFair(ByteRange::new(from, to)),
             Self::NbTree(_) => Strings::NbTree(ByteRange::new(from, to)),
         }
+    }
+}
+
+#[inline(always)]
+fn read_in(tree: &impl ByteIndex, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
+    match tree.get_with(key, read) {
+        Ok(found) => Ok(found.is_some()),
+        Err(error) => Err(tree.noted(error)),
+    }
+}
+
+/// A read of one key while several changes at once are about.
+#[cold]
+#[inline(never)]
+fn read_beside_batches<M: Media>(
+    open: &OpenMap<M>,
+    tree: &impl ByteIndex,
+    key: &[u8],
+    read: &mut dyn FnMut(Bytes<'_>),
+) -> Result<bool> {
+    let answered = open.answer(AnyKey::Bytes(key)).and_then(|answer| {
+        let Some(Answer { guard, value }) = answer else { return Ok(None) };
+        let Some(at) = value else { return Ok(Some(false)) };
+        read(Record::enter(guard.media(), at)?.value());
+        Ok(Some(true))
+    });
+    match answered {
+        Ok(Some(is_present)) => Ok(is_present),
+        Ok(None) => read_in(tree, key, read),
+        Err(error) => Err(tree.noted(error)),
+    }
+}
+
+fn copy_beside_batches<M: Media>(
+    open: &OpenMap<M>,
+    tree: &impl ByteIndex,
+    key: &[u8],
+) -> Result<Option<Vec<u8>>> {
+    let mut copy = None;
+    read_beside_batches(open, tree, key, &mut |value| copy = Some(value.to_vec()))?;
+    Ok(copy)
+}
+
+/// The changes of a commit, for any medium.
+impl<M: Media> ByteTree<M> {
+    pub(super) fn open_map(&self) -> &OpenMap<M> {
+        on_tree!(self, tree => tree.open_map())
+    }
+
+    /// Gives the key the record at this offset, or removes the key.
+    pub(super) fn set(&self, key: &[u8], record: Option<u64>) -> Result<()> {
+        on_tree!(self, tree => match record {
+            Some(at) => tree.put_record(key, at),
+            None => tree.apply(key, |_| ByteChange::Remove),
+        })
+    }
+
+    /// Fails if no entry can have this key.
+    pub(super) fn check_key(&self, key: &[u8]) -> Result<()> {
+        on_tree!(self, tree => tree.check_key(key))
+    }
+
+    /// Passes the value of a key to `read`, under the marks of a commit that has the key. Returns whether it is there.
+    pub(super) fn look(&self, key: &[u8], mut read: impl FnMut(Bytes<'_>)) -> Result<bool> {
+        let read: &mut dyn FnMut(Bytes<'_>) = &mut read;
+        on_tree!(self, tree => Ok(tree.get_with(key, &mut *read)?.is_some()))
+    }
+
+    /// Whether the index has numbers in place of keys, which have one length then.
+    pub(super) fn has_numbers(&self) -> bool {
+        matches!(self, Self::Wide(_) | Self::NarrowLeaves(_) | Self::NbTree(_))
     }
 }
 

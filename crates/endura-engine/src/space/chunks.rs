@@ -3,6 +3,7 @@
 use crate::media::{Mark, Media};
 use crate::runtime::epoch::before_reuse;
 use crate::space::alloc::class::{Class, Room};
+use crate::space::alloc::thread_cache::RUN;
 use crate::space::pins::guard::Guard;
 use crate::space::space::Space;
 use crate::{Error, Result, SpaceLimit};
@@ -21,19 +22,42 @@ impl<M: Media> Guard<'_, M> {
     /// (The chunks that this operation's own guard protects are not freed: see [`Space::with_room`].)
     pub fn alloc(&self, bytes: u64) -> Result<u64> {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
-        if !self.space.media.grant() {
+        if !self.space.media.grant() && !self.is_set_aside(bytes) {
             return Err(Error::full(bytes, 0, SpaceLimit::MaxSize));
         }
         let at = match self.try_alloc(bytes) {
             Err(Error::Full { .. }) => {
                 self.space.reclaim(self)?;
-                self.try_alloc(bytes)
+                match self.try_alloc(bytes) {
+                    Err(full @ Error::Full { .. }) => self.alloc_from_aside(full, bytes),
+                    result => result,
+                }
             }
             result => result,
         }?;
         self.space.media.mark(Mark::Fresh { at, bytes });
         before_reuse();
         Ok(at)
+    }
+
+    /// Whether a chunk of this size was set aside for the commit of this thread, so that no lack of space can be meant.
+    #[cold]
+    fn is_set_aside(&self, bytes: u64) -> bool {
+        let Room::Slab(class) = Room::of(bytes) else { return false };
+        self.slot.contents.lock().keeps(class)
+    }
+
+    /// Allocates in place of a span that was set aside for the commit of this thread, if there is one.
+    #[cold]
+    fn alloc_from_aside(&self, full: Error, bytes: u64) -> Result<u64> {
+        let Space { media, allocator, .. } = self.space;
+        let mut outcome = Err(full);
+        while matches!(outcome, Err(Error::Full { .. })) {
+            let Some(run) = self.slot.contents.lock().take_run() else { break };
+            allocator.give_alone(media, run, RUN)?;
+            outcome = self.try_alloc(bytes);
+        }
+        outcome
     }
 
     fn try_alloc(&self, bytes: u64) -> Result<u64> {

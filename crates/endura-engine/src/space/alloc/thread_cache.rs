@@ -12,6 +12,13 @@ use crate::space::alloc::limbo::{Chunk, Limbo};
 const FREE_EVERY: usize = 64;
 const FREE_EVERY_BYTES: u64 = 1 << 20;
 
+/// How many bytes of each class a cache may have after a commit for which they were set aside. Other threads take them
+/// before the pool grows.
+const KEPT_BYTES: u64 = 1 << 20;
+/// The spans that are set aside: each has space for one span of any class.
+pub(crate) const RUN: Room = Room::Run(RUN_UNITS);
+pub(crate) const RUN_UNITS: u64 = 16;
+
 /// A limit on what is freed at once. After one thread has stayed inside an operation, any amount may wait. No operation
 /// should have to free all of it, or hold a lock for that long.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +65,11 @@ pub(crate) struct ThreadCache {
     fresh_bytes: u64,
     /// How many times the owner has looked at other threads' limbos.
     looks: usize,
+    /// Whether the chunks in the caches are set aside for a commit of the owner that is under way. Until it ends, they are
+    /// handed out to the owner only.
+    is_kept: bool,
+    /// Spans of their own that are set aside as well, for chunks whose sizes are not known in advance.
+    runs: Vec<u64>,
 }
 
 impl ThreadCache {
@@ -101,9 +113,10 @@ impl ThreadCache {
         allocator: &Allocator,
         class: Class,
     ) -> Result<Option<u64>> {
+        let is_kept = self.is_kept;
         let cache = self.cache(class);
         if !cache.returned.is_empty() {
-            if !allocator.is_sparse(class) {
+            if is_kept || !allocator.is_sparse(class) {
                 // The newest is handed out first, because it is still in the processor's cache.
                 std::mem::swap(&mut cache.ready, &mut cache.returned);
                 return Ok(cache.ready.pop());
@@ -114,6 +127,72 @@ impl ThreadCache {
         // The lowest chunk is handed out first, and the next one lies after it.
         cache.ready.reverse();
         Ok(cache.ready.pop())
+    }
+
+    /// Sets aside what is in the caches, for a commit that is about to be decided.
+    pub(crate) fn begin_keeping(&mut self) {
+        self.is_kept = true;
+    }
+
+    /// Whether chunks of the class are set aside.
+    pub(crate) fn keeps(&mut self, class: Class) -> bool {
+        self.is_kept && (!self.lacks(class) || !self.runs.is_empty())
+    }
+
+    /// How many more chunks of the class the cache needs to have `count`.
+    pub(crate) fn lacking(&mut self, class: Class, count: usize) -> usize {
+        let Cache { ready, returned } = self.cache(class);
+        ready.append(returned);
+        count.saturating_sub(ready.len())
+    }
+
+    /// Fills the cache of a class up to `count` chunks.
+    pub(crate) fn fill<M: Media>(
+        &mut self,
+        media: &M,
+        allocator: &Allocator,
+        class: Class,
+        count: usize,
+    ) -> Result<()> {
+        let Cache { ready, .. } = self.cache(class);
+        let mut fresh = Vec::new();
+        let mut filled = Ok(());
+        while filled.is_ok() && ready.len() + fresh.len() < count {
+            filled = allocator.take(media, class, &mut fresh);
+        }
+        // The lowest is handed out first, as in `refill`, and after those that were there before.
+        fresh.reverse();
+        fresh.append(ready);
+        *ready = fresh;
+        filled
+    }
+
+    /// Sets aside a span of its own.
+    pub(crate) fn add_run(&mut self, at: u64) {
+        self.runs.push(at);
+    }
+
+    /// Takes a span that was set aside.
+    pub(crate) fn take_run(&mut self) -> Option<u64> {
+        self.runs.pop()
+    }
+
+    /// Ends the keeping: frees the spans, and the chunks beyond what a cache may have.
+    pub(crate) fn end_keeping<M: Media>(&mut self, media: &M, allocator: &Allocator) -> Result<()> {
+        self.is_kept = false;
+        let mut result = Ok(());
+        for at in std::mem::take(&mut self.runs) {
+            result = result.and(allocator.give_alone(media, at, RUN));
+        }
+        for (class, Cache { ready, .. }) in Class::all().zip(&mut self.caches) {
+            let most = (KEPT_BYTES / class.size()) as usize;
+            if ready.len() > most {
+                // The last ones are handed out next.
+                let surplus = ready.len() - most;
+                result = result.and(allocator.give(media, class, ready.drain(..surplus)));
+            }
+        }
+        result
     }
 
     /// Frees a chunk that is unreachable.
@@ -129,9 +208,10 @@ impl ThreadCache {
             room => return allocator.give_alone(media, at, room),
         };
         let batch = class.batch();
+        let is_kept = self.is_kept;
         let Cache { ready, returned } = self.cache(class);
         returned.push(at);
-        if returned.len() < batch || ready.len() + returned.len() <= 2 * batch {
+        if is_kept || returned.len() < batch || ready.len() + returned.len() <= 2 * batch {
             return Ok(());
         }
         if allocator.is_sparse(class) {
@@ -191,13 +271,16 @@ impl ThreadCache {
         self.looks
     }
 
-    /// Frees all cached chunks to their spans.
+    /// Frees all cached chunks to their spans, unless they are set aside for a commit.
     pub(crate) fn empty_caches<M: Media>(
         &mut self,
         media: &M,
         allocator: &Allocator,
     ) -> Result<()> {
         let mut result = Ok(());
+        if self.is_kept {
+            return result;
+        }
         for (class, Cache { ready, returned }) in Class::all().zip(&mut self.caches) {
             if !ready.is_empty() || !returned.is_empty() {
                 let chunks = ready.drain(..).chain(returned.drain(..));

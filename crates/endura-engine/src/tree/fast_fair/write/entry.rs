@@ -1,7 +1,7 @@
 //! Writes to one leaf: the writer looks up the key under the lock, then changes one entry.
 
 use crate::media::{Mark, Media};
-use crate::space::{Guard, Seat, Turn};
+use crate::space::{AnyKey, Guard, Seat, Turn};
 
 use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;
@@ -57,7 +57,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
-        let guard = self.open.pin_mut()?;
+        let guard = self.open.pin_mut_for(|| AnyKey::Number(key))?;
         guard.media().mark(Mark::Begin);
         self.write_within(&guard, near, key, turn, decide)
     }

@@ -39,7 +39,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
         self.prepare(partition)?;
-        let guard = self.open.pin_mut()?;
+        let guard = self.open.pin_mut_for(|| D::Keys::any_key(partition, key))?;
         guard.media().mark(Mark::Begin);
         let Some(answer) = self.try_write(&guard, partition, key, turn, decide)? else {
             return self.write_after_all(guard, partition, key, turn, decide);
@@ -87,7 +87,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             // The operation has stored nothing that counts, and starts over.
             drop(guard);
             self.open.map().pops().wait_for(&new_key);
-            guard = self.open.pin_mut()?;
+            guard = self.open.pin_mut_for(|| D::Keys::any_key(partition, key))?;
         }
     }
 

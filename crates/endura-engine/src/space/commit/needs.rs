@@ -1,0 +1,119 @@
+//! What the changes of a commit may allocate. It is set aside before the commit is decided, because a lack of space would
+//! come too late after that.
+//!
+//! The chunks come to the cache of the thread that commits, which keeps them for this commit alone. So a change takes them
+//! as it takes any chunk, and a commit that finds them in the cache spends nothing on them.
+
+use crate::media::Media;
+use crate::runtime::epoch::Slot;
+use crate::space::alloc::class::{Class, Room};
+use crate::space::alloc::thread_cache::{RUN, RUN_UNITS, ThreadCache};
+use crate::space::layout::UNIT;
+use crate::space::pins::guard::Guard;
+use crate::space::space::Space;
+use crate::sync::Mutex;
+use crate::{Error, Result, SpaceLimit};
+
+/// How many chunks of each size may be allocated.
+#[derive(Debug, Clone)]
+pub(crate) struct Needs {
+    chunks: [usize; Class::COUNT],
+    loose_bytes: u64,
+}
+
+impl Default for Needs {
+    fn default() -> Self {
+        Self { chunks: [0; Class::COUNT], loose_bytes: 0 }
+    }
+}
+
+impl Needs {
+    /// Adds chunks of `bytes` bytes.
+    pub(crate) fn add(&mut self, bytes: u64, count: usize) {
+        match Class::of(bytes) {
+            Some(class) => self.chunks[class.index()] += count,
+            None => self.add_loose(bytes.saturating_mul(count as u64)),
+        }
+    }
+
+    /// Adds bytes of chunks whose sizes are not known in advance.
+    pub(crate) fn add_loose(&mut self, bytes: u64) {
+        self.loose_bytes = self.loose_bytes.saturating_add(bytes);
+    }
+
+    /// The spans of their own for chunks whose sizes are not known. Some are left over in each of them, and each size needs
+    /// one of its own.
+    fn runs(&self) -> usize {
+        match self.loose_bytes {
+            0 => 0,
+            bytes => 2 + (bytes / (RUN_UNITS * UNIT / 2)) as usize,
+        }
+    }
+}
+
+/// The calling thread keeps chunks for a commit until this is dropped.
+pub(crate) struct SetAside<'s, M: Media> {
+    space: &'s Space<M>,
+    slot: &'s Slot<Mutex<ThreadCache>>,
+}
+
+impl<M: Media> Drop for SetAside<'_, M> {
+    fn drop(&mut self) {
+        // A child of a fork leaves its parent's chunks alone.
+        if self.space.is_elsewhere() {
+            return;
+        }
+        let Space { media, allocator, .. } = self.space;
+        // In a pin, because a verification counts the free chunks while it keeps writers out. If it is refused, the pool
+        // is poisoned or closed.
+        let ended = self
+            .space
+            .pin_mut()
+            .and_then(|_pin| self.slot.contents.lock().end_keeping(media, allocator));
+        if let Err(error @ Error::Corrupt { .. }) = ended {
+            self.space.poison_with(&error);
+        }
+    }
+}
+
+impl<'s, M: Media> Guard<'s, M> {
+    /// Sets aside what a commit may allocate.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`]; nothing is set aside then.
+    pub(crate) fn set_aside(&self, needs: &Needs) -> Result<SetAside<'s, M>> {
+        self.slot.contents.lock().begin_keeping();
+        let aside = SetAside { space: self.space, slot: self.slot };
+        for (class, &count) in Class::all().zip(&needs.chunks).filter(|&(_, &count)| count > 0) {
+            self.keep_chunks(class, count)?;
+        }
+        for _ in 0..needs.runs() {
+            let at = self.alloc(RUN.bytes())?;
+            self.slot.contents.lock().add_run(at);
+        }
+        Ok(aside)
+    }
+
+    fn keep_chunks(&self, class: Class, count: usize) -> Result<()> {
+        let Space { media, allocator, .. } = self.space;
+        let lacking = self.slot.contents.lock().lacking(class, count);
+        if lacking == 0 {
+            return Ok(());
+        }
+        if !(0..lacking).all(|_| media.grant()) {
+            return Err(Error::full(class.size(), 0, SpaceLimit::MaxSize));
+        }
+        if allocator.would_grow(Room::Slab(class)) {
+            self.space.look_around()?;
+        }
+        let fill = || self.slot.contents.lock().fill(media, allocator, class, count);
+        match fill() {
+            Err(Error::Full { .. }) => {
+                self.space.reclaim(self)?;
+                fill()
+            }
+            filled => filled,
+        }
+    }
+}
