@@ -10,7 +10,7 @@ use super::leak_recovery::Background;
 use super::table;
 use super::tree::Tree;
 use crate::media::Media;
-use crate::space::{Change, Intent, OwnedKey, Plan, Space, unfinished};
+use crate::space::{Change, Intent, OwnedKey, Plan, Session, Space, keep_words, unfinished};
 use crate::tree::records::record::Record;
 use crate::{Error, Result};
 
@@ -23,11 +23,15 @@ use crate::{Error, Result};
 /// [`Error::NeedsRecovery`] if there are some, and the session is read-only; [`Error::Corrupt`]; those of a write. Nothing
 /// is lost then: the next open begins again.
 pub fn replay<M: Media>(space: &Arc<Space<M>>, accepts: bool) -> Result<usize> {
+    let Session { clean, read_only, .. } = space.session();
+    if !clean && !read_only {
+        keep_words(space.media())?;
+    }
     let left = unfinished(space.media())?;
     if left.is_empty() {
         return Ok(0);
     }
-    if space.session().read_only {
+    if read_only {
         return Err(Error::NeedsRecovery);
     }
     let mut intents = Vec::new();
@@ -44,10 +48,11 @@ pub fn replay<M: Media>(space: &Arc<Space<M>>, accepts: bool) -> Result<usize> {
         trees.insert(map.entry(), table::of(&map)?.open(space, map)?);
     }
     let mut changes = 0;
-    for &(flight, intent) in &intents {
+    for (i, &(flight, intent)) in intents.iter().enumerate() {
         match apply_all(&trees, intent) {
             Err(Error::Full { .. }) => {
-                recover_leaks(space, &intents)?;
+                // Chunks of intents that are finished may have been reused.
+                recover_leaks(space, &trees, &intents[i..])?;
                 apply_all(&trees, intent)?;
             }
             applied => applied?,
@@ -63,14 +68,16 @@ fn apply_all<M: Media>(trees: &BTreeMap<u64, Tree<M>>, intent: Intent<'_, M>) ->
 }
 
 /// Finishes the leak recovery at once, because the pool has no room for the changes otherwise. No walk meets the chunks of
-/// these intents, so they are marked here.
+/// these intents, so they are marked here. Records of maps that were dropped become free.
 fn recover_leaks<M: Media>(
     space: &Arc<Space<M>>,
+    trees: &BTreeMap<u64, Tree<M>>,
     intents: &[(usize, Intent<'_, M>)],
 ) -> Result<()> {
     let guard = space.pin_mut()?;
     for &(_, intent) in intents {
-        chunks_of(space.media(), intent)?.into_iter().for_each(|(at, bytes)| guard.keep(at, bytes));
+        let needed = chunks_of(space.media(), intent, |map| trees.contains_key(&map))?;
+        needed.into_iter().for_each(|(at, bytes)| guard.keep(at, bytes));
     }
     drop(guard);
     Background::begin(space, 0).finish().map(drop)
@@ -118,18 +125,25 @@ pub(crate) fn chunks<M: Media>(media: &M) -> Result<Vec<(u64, u64)>> {
     let mut chunks = Vec::new();
     for (_, at) in unfinished(media)? {
         if let Ok(intent) = whole(media, at) {
-            chunks.extend(chunks_of(media, intent)?);
+            chunks.extend(chunks_of(media, intent, |_| true)?);
         }
     }
     Ok(chunks)
 }
 
-/// The chunk of an intent that is whole, and those of its records.
-fn chunks_of<M: Media>(media: &M, intent: Intent<'_, M>) -> Result<Vec<(u64, u64)>> {
+/// The chunk of an intent that is whole, and those of its records for maps that `has` tells by their entries.
+fn chunks_of<M: Media>(
+    media: &M,
+    intent: Intent<'_, M>,
+    has: impl Fn(u64) -> bool,
+) -> Result<Vec<(u64, u64)>> {
     let mut chunks = vec![(intent.at(), intent.bytes())];
     for i in 0..intent.len() {
-        if let Change { key: OwnedKey::Bytes(_), plan: Plan::Put(at), .. } = intent.get(i)? {
-            chunks.push((at, Record::enter(media, at)?.bytes()));
+        match intent.get(i)? {
+            Change { map, key: OwnedKey::Bytes(_), plan: Plan::Put(at) } if has(map) => {
+                chunks.push((at, Record::enter(media, at)?.bytes()));
+            }
+            _ => {}
         }
     }
     Ok(chunks)

@@ -15,24 +15,25 @@ use super::bytes::ByteTree;
 use super::sizes::{BLOCK, BYTE_NODES, NodeLayout};
 use super::words::WordTree;
 use crate::media::Media;
-use crate::space::Needs;
+use crate::space::{Needs, OpenMap};
 use crate::tree::records::record::bytes_for;
 use crate::tree::roart;
 
 /// Up to so many absent keys each counts with all that it may cost.
 const EXACT: usize = 4_096;
-/// Of the keys above, one in so many: the keys of a commit are sorted, and those of one leaf share its splits. Half of the
-/// smallest leaf has 14 entries.
+/// If there are more, each leaf of the map may be full, and divided once. Any further division needs as many keys as half
+/// of a leaf has, of which the smallest has 28: the keys of a commit are sorted. Other writers may fill the same leaves
+/// meanwhile, and [`EXACT`] is for those.
 const SHARED: usize = 7;
+/// For so many absent keys the chunks into which full arrays of ROART are divided are counted by their sizes.
+const BY_SIZE: usize = 16;
 
-/// The leaves that so many absent keys fill.
-fn splits(absent: usize) -> usize {
-    absent.min(EXACT) + absent.saturating_sub(EXACT).div_ceil(SHARED)
-}
-
-/// The two blocks that a new one needs, and those for a frozen block.
-fn blocks(absent: usize) -> usize {
-    2 * splits(absent) + 2
+/// The leaves that so many absent keys fill, in a pool with that many chunks of the size of a leaf.
+fn splits(absent: usize, leaves: impl FnOnce() -> usize) -> usize {
+    match absent <= EXACT {
+        true => absent,
+        false => absent.min(EXACT + leaves() + absent.div_ceil(SHARED)),
+    }
 }
 
 const BLOCK_BYTES: u64 = 8 * BLOCK as u64;
@@ -41,23 +42,39 @@ const BYTE_LEAF_BYTES: u64 = 8 * BYTE_NODES.1 as u64;
 const SHORT: usize = 16;
 
 /// Adds the records of fences of two nodes for each split, if the fences are as long as the longest of the keys.
-fn add_fences(needs: &mut Needs, absent: usize, longest: usize) {
-    if absent > 0 {
+fn add_fences(needs: &mut Needs, splits: usize, longest: usize) {
+    if splits > 0 {
         let record =
             if longest > SHORT { bytes_for(longest, longest) } else { bytes_for(SHORT, SHORT) };
-        needs.add_loose(2 * splits(absent) as u64 * record);
+        needs.add_loose(2 * splits as u64 * record);
     }
+}
+
+/// The splits of leaves, or blocks, of this size in the map.
+fn splits_in<M: Media>(open: &OpenMap<M>, absent: usize, bytes: u64) -> usize {
+    splits(absent, || open.space().chunks_in_use(bytes))
+}
+
+/// Adds leaves of FAST & FAIR of numbers.
+fn add_leaves<M: Media>(open: &OpenMap<M>, layout: NodeLayout, absent: usize, needs: &mut Needs) {
+    needs.add(layout.leaf_bytes(), splits_in(open, absent, layout.leaf_bytes()));
+}
+
+/// Adds the two blocks that a new one needs, and those for a frozen block; returns the number of splits.
+fn add_blocks<M: Media>(open: &OpenMap<M>, absent: usize, needs: &mut Needs) -> usize {
+    let splits = splits_in(open, absent, BLOCK_BYTES);
+    needs.add(BLOCK_BYTES, 2 * splits + 2);
+    splits
 }
 
 impl<M: Media> WordTree<M> {
     /// Adds what this map may allocate for changes of which so many add a key.
     pub(super) fn add_needs(&self, absent: usize, needs: &mut Needs) {
+        let open = self.open_map();
         match self {
-            Self::Wide(_) => needs.add(NodeLayout::Wide.leaf_bytes(), splits(absent)),
-            Self::NarrowLeaves(_) => {
-                needs.add(NodeLayout::NarrowLeaves.leaf_bytes(), splits(absent))
-            }
-            Self::NbTree(_) => needs.add(BLOCK_BYTES, blocks(absent)),
+            Self::Wide(_) => add_leaves(open, NodeLayout::Wide, absent, needs),
+            Self::NarrowLeaves(_) => add_leaves(open, NodeLayout::NarrowLeaves, absent, needs),
+            Self::NbTree(_) => _ = add_blocks(open, absent, needs),
         }
     }
 }
@@ -65,36 +82,47 @@ impl<M: Media> WordTree<M> {
 impl<M: Media> ByteTree<M> {
     /// As for [`WordTree`]; the longest of the keys has so many bytes.
     pub(super) fn add_needs(&self, absent: usize, longest: usize, needs: &mut Needs) {
+        let open = self.open_map();
         match self {
-            Self::Wide(_) => needs.add(NodeLayout::Wide.leaf_bytes(), splits(absent)),
-            Self::NarrowLeaves(_) => {
-                needs.add(NodeLayout::NarrowLeaves.leaf_bytes(), splits(absent))
-            }
-            Self::NbTree(_) => needs.add(BLOCK_BYTES, blocks(absent)),
+            Self::Wide(_) => add_leaves(open, NodeLayout::Wide, absent, needs),
+            Self::NarrowLeaves(_) => add_leaves(open, NodeLayout::NarrowLeaves, absent, needs),
+            Self::NbTree(_) => _ = add_blocks(open, absent, needs),
             Self::NbBytes(_) => {
-                needs.add(BLOCK_BYTES, blocks(absent));
-                add_fences(needs, absent, longest);
+                let splits = add_blocks(open, absent, needs);
+                add_fences(needs, splits, longest);
             }
             Self::FairBytes(_) => {
-                needs.add(BYTE_LEAF_BYTES, 2 * splits(absent));
-                add_fences(needs, absent, longest);
+                let splits = splits_in(open, absent, BYTE_LEAF_BYTES);
+                needs.add(BYTE_LEAF_BYTES, 2 * splits);
+                add_fences(needs, splits, longest);
             }
-            Self::Roart(_) => add_radix(needs, absent),
+            Self::Roart(_) => add_radix(open, absent, needs),
         }
     }
 }
 
-/// The chunks of ROART. A full array is divided into at most half as many groups as it has records, in arrays of the
-/// smallest size that fits: a full array has its records from as many inserts, so this is for one in so many keys, and one
-/// more.
-fn add_radix(needs: &mut Needs, absent: usize) {
-    if absent == 0 {
-        return;
+/// The chunks of ROART. A full array is divided into groups of its records, each in an array of the smallest size that
+/// fits. The first keys count with as many arrays of each size as one full array can be divided into. So a size of which
+/// that is not enough has the records of as many full arrays, and few sizes need space of their own for the other keys.
+fn add_radix<M: Media>(open: &OpenMap<M>, absent: usize, needs: &mut Needs) {
+    let smaller =
+        |bytes: Option<u64>| move || bytes.map_or(absent, |b| open.space().chunks_in_use(b));
+    let nodes = || roart::node_sizes().map(|bytes| open.space().chunks_in_use(bytes)).sum();
+    let mut last = None;
+    for bytes in roart::node_sizes() {
+        // The smallest ones come between two nodes. Others take the place of a full one, or of a full array.
+        let each =
+            last.map_or_else(|| splits(absent, nodes), |last| splits(absent, smaller(Some(last))));
+        needs.add(bytes, each);
+        last = Some(bytes);
     }
-    let each = splits(absent);
-    roart::node_sizes().for_each(|bytes| needs.add(bytes, each));
-    roart::array_sizes().for_each(|bytes| needs.add(bytes, each));
-    let (smallest, groups) = roart::most_groups();
-    needs.add(smallest, groups * (1 + absent / (2 * groups)));
-    needs.add_loose(smallest * groups as u64);
+    let mut last = None;
+    for (bytes, groups) in roart::arrays_of_groups() {
+        // The smallest ones take the place of a record.
+        needs.add(bytes, splits(absent, smaller(last)) + absent.min(BY_SIZE) * groups);
+        last = Some(bytes);
+    }
+    if absent > BY_SIZE {
+        needs.add_loose(absent.min(EXACT) as u64 * roart::most_bytes_of_groups());
+    }
 }

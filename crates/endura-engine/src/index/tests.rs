@@ -22,11 +22,6 @@ use crate::tree::{ByteChange, ByteIndex, Index};
 use crate::types::Types;
 use crate::{Error, Result};
 
-mod epochs;
-mod expectations;
-mod room;
-mod turns;
-
 const KINDS: [(Kind, Entries); 7] = [
     (Kind::FastFair, Entries::Words),
     (Kind::NbTree, Entries::Words),
@@ -59,6 +54,14 @@ macro_rules! on_bytes {
         }
     };
 }
+
+mod damage;
+mod drops;
+mod epochs;
+mod expectations;
+mod room;
+mod taken;
+mod turns;
 
 struct World {
     space: Arc<Space<Heap>>,

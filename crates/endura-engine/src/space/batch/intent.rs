@@ -112,7 +112,7 @@ fn word_of(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-// no mutant: commits are not simulated.
+// no mutant: no campaign of mutants makes commits.
 /// Writes an intent to a chunk of as many bytes, and starts the write-back. The caller fences.
 pub(crate) fn write<M: Media>(media: &M, at: u64, words: &[u64]) -> Result<()> {
     let region = Region::new(media, at, words.len())?;

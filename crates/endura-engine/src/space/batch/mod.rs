@@ -4,7 +4,8 @@
 //!
 //! The changes are written to the pool first, sorted, as an [`intent`]. One 8-byte store to a BATCH word commits all of
 //! them. Then each is applied by an ordinary operation, and the word is cleared. So no change is in a map before all of them are
-//! kept, and no reader sees a value that is taken back. An open applies the intents that a killed process has left.
+//! kept, and no reader sees a value that is taken back. An open makes the words durable as it finds them, and then applies
+//! the intents that a killed process has left.
 //!
 //! Meanwhile other threads go on. No thread takes a lock for a key. Keys are divided into stripes ([`marks`]), and each
 //! commit is a [*flight*](flights), of which sixteen can be under way.

@@ -7,6 +7,7 @@
 use crate::media::Media;
 use crate::runtime::epoch::Slot;
 use crate::space::alloc::class::{Class, Room};
+use crate::space::alloc::slab::SizeUse;
 use crate::space::alloc::thread_cache::{RUN, RUN_UNITS, ThreadCache};
 use crate::space::layout::UNIT;
 use crate::space::pins::guard::Guard;
@@ -73,6 +74,18 @@ impl<M: Media> Drop for SetAside<'_, M> {
         if let Err(error @ Error::Corrupt { .. }) = ended {
             self.space.poison_with(&error);
         }
+    }
+}
+
+impl<M: Media> Space<M> {
+    /// Chunks of this size in the whole pool: no more are in use.
+    pub(crate) fn chunks_in_use(&self, bytes: u64) -> usize {
+        let class = Class::of(bytes).map(Class::size);
+        let is_meant = |size: &&SizeUse| Some(size.chunk_bytes) == class;
+        let chunks = |size: &SizeUse| {
+            (size.span_bytes.saturating_sub(size.free_bytes) / size.chunk_bytes) as usize
+        };
+        self.sizes().iter().find(is_meant).map_or(0, chunks)
     }
 }
 

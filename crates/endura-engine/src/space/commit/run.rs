@@ -132,7 +132,7 @@ impl<M: Media> Space<M> {
         let at = written.inspect_err(|_| changes.take_back(&guard))?;
         self.media.mark(Mark::Step("batch.intent"));
         // Records and intent are durable before the BATCH word leads to them.
-        // no mutant: commits are not simulated.
+        // no mutant: no campaign of mutants makes commits.
         self.media.fence();
         Ok(Written { guard, at, bytes, stripes })
     }

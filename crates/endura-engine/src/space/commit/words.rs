@@ -9,7 +9,7 @@ use crate::space::batch::intent::Intent;
 use crate::space::layout::BATCH_WORDS;
 use crate::space::space::Space;
 
-// no mutant: commits are not simulated.
+// no mutant: no campaign of mutants makes commits.
 /// Sets the word of a flight, durably.
 pub(super) fn set<M: Media>(media: &M, flight: usize, to: u64) -> Result<()> {
     let word = Region::new(media, BATCH_WORDS + 8 * flight as u64, 1)?;
@@ -29,6 +29,16 @@ pub(crate) fn unfinished<M: Media>(media: &M) -> Result<Vec<(usize, u64)>> {
     // Acquire: pairs with the Release of `set`.
     let set = (0..FLIGHTS).map(|flight| (flight, words.load(flight, Ordering::Acquire)));
     Ok(set.filter(|&(_, at)| at != 0).collect())
+}
+
+// no mutant: no campaign of mutants makes commits.
+/// Makes the words durable as an open finds them, after a session that was killed: a store of its last step may be visible
+/// only. A word that is lost would leave a part of the changes, and one that comes back would undo what was written since.
+pub(crate) fn keep_words<M: Media>(media: &M) -> Result<()> {
+    Region::new(media, BATCH_WORDS, FLIGHTS)?.flush(0, FLIGHTS);
+    // Before the first change is applied, and before a thread writes a key of changes that were finished.
+    media.drain();
+    Ok(())
 }
 
 impl<M: Media> Space<M> {
