@@ -76,9 +76,17 @@ impl ByteTree<Mapped> {
     /// Passes the value of the key to `read`, if the key is present, and returns whether it is. `read` must not fork
     /// the process.
     pub fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
-        on_tree!(self, tree => match tree.open_map().has_batches() {
-            true => read_beside_batches(tree.open_map(), tree, key, read),
-            false => read_in(tree, key, read),
+        on_tree!(self, tree => {
+            // The lookup is in one place, so that it is a part of this function.
+            if tree.open_map().has_batches()
+                && let Some(answered) = answered(tree.open_map(), tree, key, read).transpose()
+            {
+                return answered;
+            }
+            match tree.get_with(key, read) {
+                Ok(found) => Ok(found.is_some()),
+                Err(error) => Err(tree.noted(error)),
+            }
         })
     }
 
@@ -97,10 +105,16 @@ impl ByteTree<Mapped> {
 
     /// The values of many keys, in their order.
     pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        on_tree!(self, tree => match tree.open_map().has_batches() {
-            true => keys.iter().map(|key| copy_beside_batches(tree.open_map(), tree, key)).collect(),
-            false => tree.get_many(keys),
-        })
+        if on_tree!(self, tree => tree.open_map().has_batches()) {
+            return keys.iter().map(|key| self.copy(key)).collect();
+        }
+        on_tree!(self, tree => tree.get_many(keys))
+    }
+
+    fn copy(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut copy = None;
+        self.read(key, &mut |value| copy = Some(value.to_vec()))?;
+        Ok(copy)
     }
 
     /// Passes the value of the key to `decide`, which does not fork the process, and applies the change that it
@@ -173,44 +187,25 @@ impl ByteTree<Mapped> {
     }
 }
 
-#[inline(always)]
-fn read_in(tree: &impl ByteIndex, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
-    match tree.get_with(key, read) {
-        Ok(found) => Ok(found.is_some()),
-        Err(error) => Err(tree.noted(error)),
-    }
-}
-
-/// A read of one key while several changes at once are about.
+/// Passes the value that a commit gives to the key to `read`, while several changes at once are about. Returns whether there
+/// is one; `None` if no commit has the key.
 #[cold]
 #[inline(never)]
-fn read_beside_batches<M: Media>(
+fn answered<M: Media>(
     open: &OpenMap<M>,
     tree: &impl ByteIndex,
     key: &[u8],
     read: &mut dyn FnMut(Bytes<'_>),
-) -> Result<bool> {
-    let answered = open.answer(AnyKey::Bytes(key)).and_then(|answer| {
-        let Some(Answer { guard, value }) = answer else { return Ok(None) };
+) -> Result<Option<bool>> {
+    let mut answer = || {
+        let Some(Answer { guard, value }) = open.answer(AnyKey::Bytes(key))? else {
+            return Ok(None);
+        };
         let Some(at) = value else { return Ok(Some(false)) };
         read(Record::enter(guard.media(), at)?.value());
         Ok(Some(true))
-    });
-    match answered {
-        Ok(Some(is_present)) => Ok(is_present),
-        Ok(None) => read_in(tree, key, read),
-        Err(error) => Err(tree.noted(error)),
-    }
-}
-
-fn copy_beside_batches<M: Media>(
-    open: &OpenMap<M>,
-    tree: &impl ByteIndex,
-    key: &[u8],
-) -> Result<Option<Vec<u8>>> {
-    let mut copy = None;
-    read_beside_batches(open, tree, key, &mut |value| copy = Some(value.to_vec()))?;
-    Ok(copy)
+    };
+    answer().map_err(|error| tree.noted(error))
 }
 
 /// The changes of a commit, for any medium.

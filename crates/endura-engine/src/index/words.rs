@@ -105,7 +105,7 @@ impl WordTree<Mapped> {
     /// The values of many keys, in their order.
     pub fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
         on_tree!(self, tree => match tree.open.has_batches() {
-            true => keys.iter().map(|&key| operations::get_beside_batches(tree, key)).collect(),
+            true => keys.iter().map(|&key| operations::get(tree, key)).collect(),
             false => tree.get_many(keys),
         })
     }
@@ -257,19 +257,21 @@ mod operations {
 
     #[inline(never)]
     pub(super) fn get(tree: &impl Index, key: u64) -> Result<Option<u64>> {
-        // Here, and not in the caller, because the lookup loads the pool as well.
-        if tree.has_batches() { get_beside_batches(tree, key) } else { tree.get(key) }
+        // Here, and not in the caller, because the lookup loads the pool as well. The lookup is in one place, so that it is a
+        // part of this function.
+        if tree.has_batches()
+            && let Some(decided) = decided(tree, key).transpose()
+        {
+            return decided;
+        }
+        tree.get(key)
     }
 
-    /// A read of one key while several changes at once are about.
+    /// The value that a commit gives to the key, while several changes at once are about.
     #[cold]
     #[inline(never)]
-    pub(super) fn get_beside_batches(tree: &impl Index, key: u64) -> Result<Option<u64>> {
-        match tree.decided(key) {
-            Ok(Some(value)) => Ok(value),
-            Ok(None) => tree.get(key),
-            Err(error) => Err(tree.noted(error)),
-        }
+    fn decided(tree: &impl Index, key: u64) -> Result<Option<Option<u64>>> {
+        tree.decided(key).map_err(|error| tree.noted(error))
     }
 
     #[inline(never)]
