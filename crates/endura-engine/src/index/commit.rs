@@ -156,12 +156,53 @@ pub fn commit<M: Media>(space: &Space<M>, operations: &[Operation<'_, M>]) -> Re
     space.commit(&mut sorted)
 }
 
+/// Where a part is in the order of a commit: by map, key, and the number of the part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    map: u64,
+    /// The [word](AnyKey::word) of the key, and below it the number of the part: compared as one number.
+    key: u128,
+}
+
+impl Rank {
+    fn index(self) -> usize {
+        self.key as u32 as usize
+    }
+
+    fn has_word_of(&self, other: &Self) -> bool {
+        self.map == other.map && self.key >> 64 == other.key >> 64
+    }
+
+    fn has_key_of<M: Media>(&self, other: &Self, operations: &[Operation<'_, M>]) -> bool {
+        self.has_word_of(other) && operations[self.index()].key() == operations[other.index()].key()
+    }
+}
+
+/// The ranks of operations, in ascending order.
+fn ranked<M: Media>(operations: &[Operation<'_, M>]) -> Vec<Rank> {
+    let rank = |(index, operation): (usize, &Operation<'_, M>)| {
+        let (map, key) = operation.place();
+        Rank { map, key: u128::from(key.word()) << 64 | index as u128 }
+    };
+    let mut ranks: Vec<Rank> = operations.iter().enumerate().map(rank).collect();
+    ranks.sort_unstable();
+    for equal in ranks.chunk_by_mut(|a, b| a.has_word_of(b)).filter(|equal| equal.len() > 1) {
+        // Byte strings that begin alike.
+        equal.sort_by(|a, b| operations[a.index()].key().cmp(&operations[b.index()].key()));
+    }
+    ranks
+}
+
 /// All parts that have one key.
 struct Keyed {
+    /// The offset of the map's entry in the directory.
+    map: u64,
     /// The parts, by their places in the sorted list, in the order in which they were given.
     parts: Range<usize>,
     /// The place of the change that counts, if the key is not only read.
     change: Option<usize>,
+    /// Whether a part expects a value.
+    is_compared: bool,
     /// If the change puts a byte string: the record that no map has yet; else 0.
     record: Cell<u64>,
 }
@@ -176,34 +217,27 @@ pub(super) struct Sorted<'o, 'c, M: Media> {
 
 impl<'o, 'c, M: Media> Sorted<'o, 'c, M> {
     pub(super) fn of(operations: &'c [Operation<'o, M>]) -> Self {
-        // Numbers are compared first, so that the operations themselves are looked at only where these are equal.
-        let rank = |(index, operation): (usize, &Operation<'o, M>)| {
-            let (map, key) = operation.place();
-            (map, key.word(), index)
-        };
-        let mut ranks: Vec<(u64, u64, usize)> = operations.iter().enumerate().map(rank).collect();
-        ranks.sort_unstable_by(|a, b| {
-            let numbers = (a.0, a.1).cmp(&(b.0, b.1));
-            numbers
-                .then_with(|| operations[a.2].key().cmp(&operations[b.2].key()))
-                .then(a.2.cmp(&b.2))
-        });
-        let parts: Vec<_> =
-            ranks.into_iter().map(|(.., index)| (index, &operations[index])).collect();
-        let mut keys = Vec::with_capacity(parts.len());
+        let ranks = ranked(operations);
+        let mut parts = Vec::with_capacity(ranks.len());
+        let mut keys = Vec::with_capacity(ranks.len());
         let mut maps: Vec<ChangedMap<'o, M>> = Vec::new();
-        let mut begin = 0;
-        for group in parts.chunk_by(|(_, a), (_, b)| a.place() == b.place()) {
-            let all = begin..begin + group.len();
-            begin = all.end;
-            let change = group.iter().rposition(|(_, part)| part.is_change());
-            let open = group[0].1.open_map();
-            match maps.last_mut().filter(|map| map.open.map().entry() == open.map().entry()) {
-                Some(map) => map.is_changed |= change.is_some(),
-                None => maps.push(ChangedMap { open, is_changed: change.is_some() }),
+        for group in ranks.chunk_by(|a, b| a.has_key_of(b, operations)) {
+            let (map, begin) = (group[0].map, parts.len());
+            parts.extend(group.iter().map(|rank| (rank.index(), &operations[rank.index()])));
+            let change = parts[begin..].iter().rposition(|(_, part)| part.is_change());
+            if keys.last().is_none_or(|last: &Keyed| last.map != map) {
+                maps.push(ChangedMap { open: parts[begin].1.open_map(), is_changed: false });
             }
-            let change = change.map(|i| all.start + i);
-            keys.push(Keyed { parts: all, change, record: Cell::new(0) });
+            if let Some(last) = maps.last_mut() {
+                last.is_changed |= change.is_some();
+            }
+            keys.push(Keyed {
+                map,
+                parts: begin..parts.len(),
+                change: change.map(|i| begin + i),
+                is_compared: group.len() > 1 || change.is_none(),
+                record: Cell::new(0),
+            });
         }
         Self { parts, keys, maps }
     }
@@ -211,7 +245,7 @@ impl<'o, 'c, M: Media> Sorted<'o, 'c, M> {
     /// Fails if two keys of one map have one number and different lengths. An index whose keys are numbers takes one of them
     /// only.
     fn check_lengths(&self) -> Result<()> {
-        for group in self.keys.chunk_by(|a, b| self.map_of(a) == self.map_of(b)) {
+        for group in self.keys.chunk_by(|a, b| a.map == b.map) {
             let Operation::Bytes { tree, key: first, .. } = self.first(&group[0]) else { continue };
             let keys = || {
                 group.iter().filter_map(|key| match self.first(key) {
@@ -229,10 +263,6 @@ impl<'o, 'c, M: Media> Sorted<'o, 'c, M> {
 
     fn first(&self, key: &Keyed) -> &'c Operation<'o, M> {
         self.parts[key.parts.start].1
-    }
-
-    fn map_of(&self, key: &Keyed) -> u64 {
-        self.first(key).open_map().map().entry()
     }
 
     fn change(&self, key: &Keyed) -> Option<&'c Operation<'o, M>> {
@@ -334,7 +364,7 @@ impl<M: Media> Changes<M> for Sorted<'_, '_, M> {
         written
             .inspect_err(|_| self.own_records().for_each(|(at, bytes)| guard.discard(at, bytes)))?;
         let planned = self.keys.iter().map(|key| Planned {
-            map: self.map_of(key),
+            map: key.map,
             key: self.first(key).key(),
             plan: match self.change(key) {
                 None => Plan::Read,
@@ -353,7 +383,7 @@ impl<M: Media> Changes<M> for Sorted<'_, '_, M> {
     /// In the same order as [`apply`](Self::apply), so that the lines that it will need arrive together.
     fn look(&self) -> Result<Needs> {
         let (mut needs, mut unmet, mut words) = (Needs::default(), None, Vec::new());
-        for group in self.keys.chunk_by(|a, b| self.map_of(a) == self.map_of(b)) {
+        for group in self.keys.chunk_by(|a, b| a.map == b.map) {
             let is_changed = group.iter().any(|key| key.change.is_some());
             let is_put = |key: &Keyed| {
                 let change = self.change(key);
@@ -372,7 +402,9 @@ impl<M: Media> Changes<M> for Sorted<'_, '_, M> {
                     }));
                     for (key, found) in group.iter().zip(tree.look(&words)?) {
                         absent += usize::from(found.is_none() && is_put(key));
-                        self.compare_word(key, found, &mut unmet);
+                        if key.is_compared {
+                            self.compare_word(key, found, &mut unmet);
+                        }
                     }
                     if is_changed {
                         tree.add_needs(absent, &mut needs);

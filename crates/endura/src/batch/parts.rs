@@ -10,6 +10,9 @@ use endura_engine::session::{Handle, Open};
 
 use crate::{Error, Result};
 
+/// Parts for which there is space at once, and maps that are compared.
+const FEW: usize = 16;
+
 /// An encoded key or value.
 #[derive(Debug, Clone)]
 enum Kept {
@@ -21,7 +24,8 @@ enum Kept {
 
 /// One part.
 struct Part {
-    map: Arc<Handle>,
+    /// The place of its map in the list of maps.
+    map: u32,
     key: Kept,
     act: Act<Kept>,
     is_same: IsSame,
@@ -37,6 +41,8 @@ pub(crate) enum Encoded<'e> {
 /// Parts in the order in which they were added.
 #[derive(Default)]
 pub(super) struct Parts {
+    /// The maps. One may be there more than once.
+    maps: Vec<Arc<Handle>>,
     parts: Vec<Part>,
     /// The encodings of all parts, one behind the other.
     bytes: Vec<u8>,
@@ -48,6 +54,7 @@ impl Parts {
     }
 
     pub(super) fn clear(&mut self) {
+        self.maps.clear();
         self.parts.clear();
         self.bytes.clear();
     }
@@ -85,8 +92,33 @@ impl Parts {
             Act::Delete => Act::Delete,
             Act::Expect(value) => Act::Expect(value.map(|value| self.keep(value))),
         };
-        self.parts.push(Part { map: Arc::clone(map), key, act, is_same });
+        if self.parts.is_empty() {
+            self.parts.reserve(FEW);
+        }
+        let map = self.place_of(map);
+        self.parts.push(Part { map, key, act, is_same });
         Ok(())
+    }
+
+    /// The place of a map in the list.
+    #[inline]
+    fn place_of(&mut self, map: &Arc<Handle>) -> u32 {
+        // There are no more than parts, which are in memory.
+        match self.maps.last() {
+            Some(last) if Arc::ptr_eq(last, map) => self.maps.len() as u32 - 1,
+            _ => self.new_place_of(map),
+        }
+    }
+
+    /// As [`place_of`](Self::place_of), for another map than the part before. Of many maps only the newest are looked at.
+    fn new_place_of(&mut self, map: &Arc<Handle>) -> u32 {
+        let newest = self.maps.len().saturating_sub(FEW);
+        let found = self.maps[newest..].iter().rposition(|other| Arc::ptr_eq(other, map));
+        if let Some(place) = found {
+            return (newest + place) as u32;
+        }
+        self.maps.push(Arc::clone(map));
+        self.maps.len() as u32 - 1
     }
 
     fn slice(&self, kept: &Kept) -> &[u8] {
@@ -97,7 +129,7 @@ impl Parts {
     }
 
     fn operation<'p>(&'p self, part: &'p Part) -> Operation<'p, Mapped> {
-        match (&part.map.tree, &part.key) {
+        match (&self.maps[part.map as usize].tree, &part.key) {
             (Tree::Words(tree), &Kept::Word(key)) => {
                 let word = |kept: &Kept| if let Kept::Word(word) = kept { *word } else { 0 };
                 let act = match &part.act {

@@ -121,7 +121,7 @@ impl<C: Client + Clone + Sync> Store for EnduraStore<C> {
 }
 
 impl BatchStore for EnduraStore<Map<u64, u64>> {
-    fn insert_all<'s>(&'s self, map: &mut Map<u64, u64>, entries: &[(u64, u64)]) -> Result<()> {
+    fn insert_all(&self, map: &mut Map<u64, u64>, entries: &[(u64, u64)]) -> Result<()> {
         let mut batch = self.pool.batch();
         for &(key, value) in entries {
             batch.put(map, key, value)?;

@@ -102,8 +102,7 @@ pub(crate) fn encode(changes: &[Planned<'_>], generation: u64) -> Vec<u64> {
     }
     let header = [MAGIC, changes.len() as u64, 8 * words.len() as u64, generation];
     words[..4].copy_from_slice(&header);
-    words[4] =
-        u64::from(words.iter().fold(0, |sum, word| crc32c::append(sum, &word.to_le_bytes())));
+    words[4] = u64::from(crc32c::append_words(0, words.iter().copied()));
     words
 }
 
@@ -179,8 +178,7 @@ impl<'m, M: Media> Intent<'m, M> {
     pub(crate) fn check(self) -> Result<()> {
         let word = |i| self.words.load(i, Ordering::Relaxed);
         let counting = |i| if i == 4 { 0 } else { word(i) };
-        let sum = (0..self.words.words())
-            .fold(0, |sum, i| crc32c::append(sum, &u64::to_le_bytes(counting(i))));
+        let sum = crc32c::append_words(0, (0..self.words.words()).map(counting));
         if word(4) == u64::from(sum) { Ok(()) } else { damage(self.at()) }
     }
 
