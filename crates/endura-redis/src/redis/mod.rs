@@ -30,6 +30,7 @@
 //! | `LoadUnsigned`, `LoadStringBuffer` | 0 and `IsIOError`; null | the key, and with it the file, cannot be loaded |
 //! | `IsIOError` | it cannot fail | |
 //! | `GetKeyNameFromIO`, `GetDbIdFromIO` | null, -1: not known | the empty key of a map that is left out could not be deleted later, so the file cannot be loaded; a map that is taken over needs neither |
+//! | `GetToKeyNameFromOptCtx`, `GetToDbIdFromOptCtx` | they cannot fail in the callback of COPY | |
 //! | `DigestAddStringBuffer`, `DigestEndSequence` | they cannot fail | |
 //! | `BlockClient` | null: the client cannot wait | the command replies at once |
 //! | `UnblockClient` | the client waits for keys, as none of this module does | a line in the log |
@@ -46,9 +47,9 @@ mod register;
 mod replication;
 mod text;
 
-pub(crate) use context::{Context, Level, end, end_replica, enter, log};
+pub(crate) use context::{Context, Level, NoDatabase, end, end_replica, enter, log};
 pub(crate) use file::{Aof, Digest, InfoSection, Rdb};
-pub(crate) use key::{from_raw, into_raw, lent};
+pub(crate) use key::{Key, from_raw, into_raw, lent};
 pub(crate) use register::{
     Argument, Command, KeyUse, Kind, knows_categories, register, register_type, subscribe,
 };

@@ -13,6 +13,14 @@ pub(super) fn step() {
     }
 }
 
+/// Commits a batch: one step, which tests can let fail.
+pub(super) fn commit(batch: &mut endura::Batch) -> endura::Result<()> {
+    may_fail()?;
+    batch.commit()?;
+    step();
+    Ok(())
+}
+
 /// Called before a write that tests let fail. Counts down the number in the file that `ENDURA_REDIS_FAILURES` names; at 0
 /// all such writes fail as in a full pool, until the file is gone.
 #[inline(always)]

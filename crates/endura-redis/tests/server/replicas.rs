@@ -63,7 +63,7 @@ fn write(
         if answer.text().contains("failed to copy") {
             continue;
         }
-        keys = step.states.into_iter().last().unwrap();
+        keys = step.state;
         done += 1;
     }
     keys
