@@ -400,6 +400,39 @@ fn a_name_without_room_is_not_taken() {
     }
 }
 
+/// A key has a long name for which there is no room. A new key of its old name would be a second one of that name in the
+/// pool, so it has to wait.
+#[test]
+fn a_new_key_waits_for_an_earlier_name() {
+    let Pair { _folder, mut master, .. } = small_pair();
+    let mut c = master.client();
+    let (value, name) = ("x".repeat(20_000), "n".repeat(30_000));
+    c.call("EN.SET a f 1");
+    let mut is_full = |number| c.call(&format!("EN.SET fill f{number} {value}")).is_error();
+    let filled = (0..).find(|number| is_full(*number)).unwrap();
+    assert_eq!(c.call(&format!("RENAME a {name}")), Reply::Ok);
+    assert!(master.log().contains("is tried again: the pool has reached"), "{}", master.log());
+    for line in ["EN.SET a f 4", "EN.SET other f 4", "EN.INCRBY a f 4", "COPY fill a"] {
+        assert!(c.call(line).is_error(), "{line}");
+    }
+    assert!(c.call("EN.CREATE a KIND nbtree").text().starts_with("OOM "));
+    // Small things fit, and keys that are there take them.
+    assert_eq!(c.call("EN.SET fill small 1"), Reply::Integer(1));
+    let of_long = format!("EN.GET {name} f");
+    master.kill_and_start();
+    let mut c = master.client();
+    assert_eq!(c.call("EN.GET a f").text(), "1", "the old name, after a kill");
+    c.call(&format!("RENAME a {name}"));
+    (0..filled).for_each(|number| drop(c.call(&format!("EN.DEL fill f{number}"))));
+    let begin = Instant::now();
+    while c.call("EN.SET a f 4").is_error() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "there is room, and it waits");
+    }
+    master.kill_and_start();
+    let mut c = master.client();
+    assert_eq!([c.call("EN.GET a f").text(), c.call(&of_long).text()], ["4", "1"]);
+}
+
 /// A command is refused that is more than a batch takes; nothing is changed.
 #[test]
 fn a_command_that_is_too_large_changes_nothing() {
