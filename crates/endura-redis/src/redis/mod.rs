@@ -11,7 +11,7 @@
 //! | `SetModuleAttribs`, `SetModuleOptions` | they cannot fail | |
 //! | `WrongArity`, `ReplyWithLongLong`, `ReplyWithError`, `ReplyWithSimpleString`, `ReplyWithArray`, `ReplyWithMap`, `ReplySetArrayLength`, `ReplyWithStringBuffer`, `ReplyWithNull` | they cannot fail: a client that is gone gets no reply | |
 //! | `GetSelectedDb`, `GetContextFlags` | they cannot fail | |
-//! | `SelectDb` | the server has no such database | [`NoDatabase`](context::NoDatabase): no key of the pool is attached if one of them is in such a database; a record that waits to be written keeps waiting; an empty key of a file that cannot be deleted is logged |
+//! | `SelectDb` | the server has no such database | [`NoDatabase`](context::NoDatabase): no key of the pool is attached if one of them is in such a database; a record that waits to be written is dropped, for no key can be there; COPY fails; an empty key of a file that cannot be deleted is logged |
 //! | `OpenKey` | null: the key was opened for reading, and does not exist | [`Key`](key::Key) has no value; a write to it fails as below |
 //! | `KeyType`, `ModuleTypeGetType`, `ModuleTypeGetValue` | 0, null: no key, another type | the command replies as for a missing key, or WRONGTYPE |
 //! | `ModuleTypeSetValue`, `SetAbsExpire`, `DeleteKey` | the key is not open for writing, or does not exist | the value is taken back and the command fails; in an attach the server is ended: some keys have been created, and the pool has all of them |
