@@ -13,10 +13,21 @@ pub(super) fn step() {
     }
 }
 
+/// How often a commit waits for the writers inside, each time for a second. Only the sweeper writes beside it, which ends, but
+/// may be waiting for the disk.
+const PATIENCE: u32 = 60;
+
 /// Commits a batch: one step, which tests can let fail.
 pub(super) fn commit(batch: &mut endura::Batch) -> endura::Result<()> {
     may_fail()?;
-    batch.commit()?;
+    let mut committed = batch.commit();
+    for _ in 1..PATIENCE {
+        if !matches!(committed, Err(endura::Error::WritersStay { .. })) {
+            break;
+        }
+        committed = batch.commit();
+    }
+    committed?;
     step();
     Ok(())
 }

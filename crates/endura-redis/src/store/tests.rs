@@ -211,6 +211,39 @@ fn fields_are_changed_together() {
     }
 }
 
+/// Another thread stays inside a write for longer than a commit of the library waits, as the sweeper may on a slow disk.
+#[test]
+fn a_change_of_many_fields_waits_for_a_slow_writer() {
+    let (_folder, path) = store();
+    let store = opened(&path);
+    let value = store.make(Form::Shared).unwrap();
+    let others = store.pool.map::<str, str>("others").unwrap();
+    others.put("a", "").unwrap();
+    others.put("b", "").unwrap();
+    let (is_inside, inside) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let others = &others;
+            others
+                .update("a", |_| {
+                    let slow = others.update("b", |_| {
+                        is_inside.send(()).unwrap();
+                        std::thread::sleep(std::time::Duration::from_millis(1_500));
+                        "slow".into()
+                    });
+                    slow.unwrap()
+                })
+                .unwrap();
+        });
+        inside.recv().unwrap();
+        let alone = store.pool.batch().put(&others, "c", "")?.commit();
+        assert!(matches!(alone, Err(endura::Error::WritersStay { .. })), "{alone:?}");
+        assert_eq!(store.entries.put_all(&value, &[(b"f", b"1"), (b"g", b"2")]).unwrap(), 2);
+        Ok::<(), endura::Error>(())
+    })
+    .unwrap();
+}
+
 #[test]
 fn what_a_kill_left_is_swept() {
     let (_folder, path) = store();
