@@ -171,7 +171,10 @@ impl Session {
     }
 
     fn drop_ghosts(&self, context: &Context<'_>) {
-        let ghosts = std::mem::take(&mut self.start().ghosts);
+        let (ghosts, is_own_file) = {
+            let mut start = self.start();
+            (std::mem::take(&mut start.ghosts), start.is_own_file)
+        };
         for (database, name) in ghosts {
             let name = OwnText::new(&name);
             let dropped = context.in_database(database, || {
@@ -181,8 +184,13 @@ impl Session {
                 if !is_ghost {
                     return true;
                 }
-                self.left_out().insert((database, name.bytes().to_vec()));
-                key.delete().is_ok()
+                let is_deleted = key.delete().is_ok();
+                if is_own_file && !self.is_refused() {
+                    context.delete_in_file(&name);
+                } else {
+                    self.left_out().insert((database, name.bytes().to_vec()));
+                }
+                is_deleted
             });
             if !dropped.unwrap_or(false) {
                 context.log(Level::Warning, "an empty key of a file could not be deleted");

@@ -49,6 +49,8 @@ pub(super) struct Refusal {
 #[derive(Debug, Default)]
 pub(super) struct Start {
     plan: Option<FilePlan>,
+    /// Whether the file that is loaded was saved from this pool.
+    pub(super) is_own_file: bool,
     /// Whether a file was loaded. This server and its replicas would then continue from the end of that file.
     pub(super) has_loaded: bool,
     /// Whether this replica has parted from its master; see [`super::parting`].
@@ -184,6 +186,7 @@ impl Session {
             plan = FilePlan::LeaveOut;
         }
         start.plan = Some(plan);
+        start.is_own_file |= file.is_some_and(|(uuid, _)| uuid == self.store.uuid);
         plan == FilePlan::TakeOver
     }
 
