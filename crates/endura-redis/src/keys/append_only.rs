@@ -26,9 +26,6 @@ impl Session {
     /// Writes the extra command that the append-only file needs in front of the command that caused this event, if it
     /// needs one.
     pub(super) fn tell_file(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) {
-        if class == api::NOTIFY_STRING && event == b"set" {
-            self.tell_of_replaced_map(context, name);
-        }
         let is_left_out = {
             let mut left_out = self.left_out();
             !left_out.is_empty() && left_out.remove(&(context.database(), name.bytes().to_vec()))
@@ -37,6 +34,10 @@ impl Session {
         let is_map = || context.peek(name).value().is_ok_and(|value| value.is_some());
         if is_left_out || may_replace && is_map() {
             context.delete_in_file(name);
+        }
+        // After the DEL, which would take away what SET with XX replaces.
+        if class == api::NOTIFY_STRING && event == b"set" {
+            self.tell_of_replaced_map(context, name);
         }
     }
 

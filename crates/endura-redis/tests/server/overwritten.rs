@@ -305,6 +305,35 @@ fn maps_that_were_left_out_are_not_read() {
     assert_eq!(names(&mut server.client()), ["log"]);
 }
 
+/// A map of a file of another pool is left out, then there is a map of its name, and then a string in place of that.
+#[test]
+fn a_string_replaces_a_map_of_a_name_that_was_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (of_other, mut client) = server(folder.path());
+    client.call("EN.SET k f of-file");
+    client.call("BGREWRITEAOF");
+    assert!(of_other.saved());
+    let own = tempfile::tempdir().unwrap();
+    let mut server = Server::start(own.path(), &[]);
+    server.client().call("EN.SET l f v");
+    server.kill();
+    let files = "appendonlydir";
+    std::fs::create_dir(own.path().join(files)).unwrap();
+    for file in std::fs::read_dir(folder.path().join(files)).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), own.path().join(files).join(file.file_name())).unwrap();
+    }
+    server.options.extend(APPENDING.map(str::to_owned));
+    server.again();
+    let mut client = server.client();
+    run(&mut client, "EN.SET k f v;SET k new XX", "", b"");
+    assert_eq!(names(&mut client), ["k", "l"]);
+    server.kill_and_start();
+    let mut client = server.client();
+    assert_eq!(names(&mut client), ["k", "l"]);
+    assert_eq!(client.call("GET k").text(), "new");
+}
+
 /// A pool that is made of the file has the map, not the key that it replaced.
 #[test]
 fn a_lost_pool_has_what_replaced_a_key() {
