@@ -72,8 +72,7 @@
 //!
 //! # Claims
 //!
-//! While several changes at once are about, a writer publishes in its slot which keys it may write, and the slot is
-//! CAREFUL: [`claims`](super::claims).
+//! While several changes at once are about, a writer's slot is CAREFUL, and says what it writes: [`claims`](super::claims).
 //!
 //! # The gate
 //!

@@ -15,6 +15,7 @@ const UNSAFE_DOORS: [&str; 25] = [
     "crates/endura-engine/src/os/",
     "crates/endura-engine/src/runtime/",
     // Tests that fork, or limit what a process may do.
+    "crates/endura-tests/tests/batches/views.rs",
     "crates/endura-tests/tests/faults/",
     "crates/endura-tests/tests/files/",
     "crates/endura-tests/tests/locks.rs",
