@@ -76,10 +76,7 @@ impl ByteTree<Mapped> {
     /// Passes the value of the key to `read`, if the key is present, and returns whether it is. `read` must not fork
     /// the process.
     pub fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
-        on_tree!(self, tree => match tree.open_map().has_batches() {
-            true => read_beside_batches(tree.open_map(), tree, key, read),
-            false => read_in(tree, key, read),
-        })
+        self.look_up(key, read)
     }
 
     /// Like [`read`](Self::read), for a closure of the user, which may fork the process.
@@ -135,18 +132,7 @@ impl ByteTree<Mapped> {
 
     /// Passes the first or last entry to `read`; returns whether there is one.
     pub fn end(&self, smallest: bool, read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>)) -> Result<bool> {
-        on_tree!(self, tree => tree.open_map().between_commits(|is_between| {
-            // The entry was chosen by then: `read` sees it if no commit had begun.
-            let mut is_shown = false;
-            let show = |key: Bytes<'_>, value: Bytes<'_>| {
-                is_shown = is_between();
-                if is_shown {
-                    read(key, value);
-                }
-            };
-            let found = if smallest { tree.first(show)? } else { tree.last(show)? };
-            Ok((is_shown || is_between()).then_some(found.is_some()))
-        }))
+        self.look_at_end(smallest, read)
     }
 
     /// Removes the entry that [`end`](Self::end) showed, if it is still at that end.
@@ -211,6 +197,39 @@ fn copy_beside_batches<M: Media>(
     let mut copy = None;
     read_beside_batches(open, tree, key, &mut |value| copy = Some(value.to_vec()))?;
     Ok(copy)
+}
+
+/// Readers beside commits, for any medium.
+impl<M: Media> ByteTree<M> {
+    /// Passes the value of the key to `read`, if the key is present, and returns whether it is.
+    #[inline(always)]
+    pub fn look_up(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
+        on_tree!(self, tree => match tree.open_map().has_batches() {
+            true => read_beside_batches(tree.open_map(), tree, key, read),
+            false => read_in(tree, key, read),
+        })
+    }
+
+    /// Passes the first or last entry to `read`; returns whether there is one.
+    #[inline(always)]
+    pub fn look_at_end(
+        &self,
+        smallest: bool,
+        read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>),
+    ) -> Result<bool> {
+        on_tree!(self, tree => tree.open_map().between_commits(|is_between| {
+            // The entry was chosen by then: `read` sees it if no commit had begun.
+            let mut is_shown = false;
+            let show = |key: Bytes<'_>, value: Bytes<'_>| {
+                is_shown = is_between();
+                if is_shown {
+                    read(key, value);
+                }
+            };
+            let found = if smallest { tree.first(show)? } else { tree.last(show)? };
+            Ok((is_shown || is_between()).then_some(found.is_some()))
+        }))
+    }
 }
 
 /// The changes of a commit, for any medium.
