@@ -88,6 +88,8 @@ pub enum PoolOp {
     PutNew(Place, u64),
     /// That it has none.
     Delete(Place),
+    /// That a key has a value from now on; the value before is not told.
+    Fill(Place, u64),
     /// The entry of a map with the smallest key.
     First(usize),
     /// That with the largest key.
@@ -185,6 +187,10 @@ impl Asked for PoolOp {
                 PoolAnswer::Value(value(place))
             }
             Self::Delete(place) => PoolAnswer::Value(maps.remove(&place)),
+            Self::Fill(place, new) => {
+                maps.insert(place, new);
+                PoolAnswer::Done
+            }
             Self::First(map) => PoolAnswer::Entry(end(now, map, true)),
             Self::Last(map) => PoolAnswer::Entry(end(now, map, false)),
             Self::PopFirst(map) => pop(&mut maps, map, true),
