@@ -7,3 +7,4 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod pairs;
+mod progress;

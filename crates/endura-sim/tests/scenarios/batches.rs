@@ -22,10 +22,10 @@ fn is_long() -> bool {
 fn effort() -> Effort {
     let quick = Effort {
         depth: 2,
-        exhaustive: 3,
-        samples: 1,
-        continue_one_in: 16,
-        deepen_one_in: 256,
+        exhaustive: 8,
+        samples: 2,
+        continue_one_in: 8,
+        deepen_one_in: 128,
         deep_points: 4,
         deep_ops: 1,
         ..Effort::EXHAUSTIVE
