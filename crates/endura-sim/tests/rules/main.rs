@@ -33,6 +33,7 @@ fn each_rule_is_in_the_source_once() {
             "is_late",
             "counts_late",
             "early",
+            "looked",
             "take_marks_off",
             "}) };",
         ];

@@ -99,10 +99,10 @@ pub(crate) const FAULTS: &[Fault] = faults! {
 
     "B6 compares under the marks", "space/commit/run.rs", MEETINGS,
     "        let _mode = self.enter_mode()?;"
-    => "        let _mode = self.enter_mode()?;\n        let early = if PLANTED { Some(changes.look()?) } else { None };";
+    => "        let _mode = self.enter_mode()?;\n        let looked = if PLANTED { Some(changes.look()?) } else { None };";
 
     "B6 compares under the marks", "space/commit/run.rs", MEETINGS,
-    "        let needs = changes.look()?;" => "        let needs = match early { Some(needs) => needs, None => changes.look()? };";
+    "        let needs = changes.look()?;" => "        let needs = match looked { Some(needs) => needs, None => changes.look()? };";
 
     "B7 comes before B8", "space/commit/run.rs", MEETINGS,
     "            flight.is_decided = true;" => "            flight.is_decided = true;\n            if PLANTED { flight.commit(); }";
