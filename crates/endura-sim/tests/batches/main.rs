@@ -6,5 +6,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod directed;
 mod pairs;
 mod progress;

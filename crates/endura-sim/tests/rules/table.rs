@@ -52,26 +52,26 @@ macro_rules! faults {
 
 /// Each rule, and the change of the source that leaves it out.
 pub(crate) const FAULTS: &[Fault] = faults! {
-    "B2 waits for writers without a claim", "space/commit/mode.rs", MEETINGS,
+    "B2 waits for writers without a claim", "space/commit/mode.rs", By::Schedules("a_closure_ends_beside_a_commit"),
     "while slot.is_careless() {" => "while !PLANTED && slot.is_careless() {";
 
     "B2 has a barrier", "runtime/epoch.rs", By::Loom("the_mode_is_entered_beside_a_writer"),
     "        self.shared.barriers.heavy()\n    }\n\n    /// The numbers" => "        PLANTED || self.shared.barriers.heavy()\n    }\n\n    /// The numbers";
 
-    "W2 claims", "space/pins/claims.rs", MEETINGS,
+    "W2 claims", "space/pins/claims.rs", By::Schedules("what_a_transaction_reads_stays"),
     "if gate & BATCHES == 0 || slot.applies() {" => "if PLANTED || gate & BATCHES == 0 || slot.applies() {";
 
     "W2 has a fence", "runtime/claims.rs", By::Loom("a_claim_beside_a_mark"),
     "        fence(Ordering::SeqCst);\n        number" => "        if !PLANTED { fence(Ordering::SeqCst); }\n        number";
 
-    "W4 ends the claim before it waits", "space/pins/claims.rs", MEETINGS,
+    "W4 ends the claim before it waits", "space/pins/claims.rs", By::Schedules("writers_that_wait_for_a_commit"),
     "            slot.unpin(Mode::Writer);\n            self.wait_for_commit(holder)?;"
     => "            if !PLANTED { slot.unpin(Mode::Writer); }\n            self.wait_for_commit(holder)?;\n            if PLANTED { slot.unpin(Mode::Writer); }";
 
     "W5 ends the claim before a closure", "runtime/epoch.rs", By::Loom("a_claim_ends_with_a_closure"),
     "self.word.load(Ordering::Relaxed) & !CAREFUL;" => "self.word.load(Ordering::Relaxed) & if PLANTED { u64::MAX } else { !CAREFUL };";
 
-    "W5 claims again behind a closure", "space/open_map.rs", MEETINGS,
+    "W5 claims again behind a closure", "space/open_map.rs", By::Schedules("a_closure_ends_beside_a_commit"),
     "!self.space.has_batches() || self.space.claim(" => "PLANTED || !self.space.has_batches() || self.space.claim(";
 
     "B1 is durable before B7", "space/commit/run.rs", CUTS,
@@ -80,7 +80,7 @@ pub(crate) const FAULTS: &[Fault] = faults! {
     "B1 flushes the intent", "space/batch/intent.rs", CUTS,
     "region.flush(0, words.len());" => "if !PLANTED { region.flush(0, words.len()); }";
 
-    "B3 takes the turns to pop", "space/commit/run.rs", MEETINGS,
+    "B3 takes the turns to pop", "space/commit/run.rs", By::Schedules("a_commit_in_front_of_a_pop"),
     "        for map in changes.maps() {\n            let mut backoff"
     => "        for map in changes.maps().iter().filter(|_| !PLANTED) {\n            let mut backoff";
 
@@ -88,7 +88,7 @@ pub(crate) const FAULTS: &[Fault] = faults! {
     "        let Some(turns) = self.begin_turns(changes, pins)? else { return Ok(false) };\n        let mut flight = self.begin_flight(at, stripes)?;\n        flight.mark()?;"
     => "        let early = if PLANTED { None } else { Some(self.begin_turns(changes, pins)?) };\n        let mut flight = self.begin_flight(at, stripes)?;\n        flight.mark()?;\n        let early = match early { Some(early) => early, None => self.begin_turns(changes, pins)? };\n        let Some(turns) = early else { return Ok(false) };";
 
-    "B4 marks keys that are only read", "space/commit/run.rs", MEETINGS,
+    "B4 marks keys that are only read", "space/commit/run.rs", By::Schedules("what_a_transaction_reads_stays"),
     "planned.iter().map(|change| change.key" => "planned.iter().filter(|change| !(PLANTED && change.plan == crate::space::batch::intent::Plan::Read)).map(|change| change.key";
 
     "B5 waits for claims", "space/commit/flight.rs", MEETINGS,
@@ -128,13 +128,13 @@ pub(crate) const FAULTS: &[Fault] = faults! {
     "        changed().for_each(|map| map.open.map().end_commit());"
     => "        if counts_late {\n            changed().for_each(|map| map.open.map().begin_commit());\n        }\n        changed().for_each(|map| map.open.map().end_commit());";
 
-    "B10 is durable before B11", "space/commit/words.rs", MEETINGS,
+    "B10 is durable before B11", "space/commit/words.rs", By::Schedules("a_write_behind_a_commit"),
     "    word.flush(0, 1);\n    media.mark(Mark::Step(\"batch.word\"));" => "    if !(PLANTED && to == 0) { word.flush(0, 1); }\n    media.mark(Mark::Step(\"batch.word\"));";
 
-    "B10 comes before B11", "space/commit/run.rs", MEETINGS,
+    "B10 comes before B11", "space/commit/run.rs", By::Schedules("a_write_behind_a_commit"),
     "        outcome?;\n        {" => "        outcome?;\n        if PLANTED { flight.take_marks_off(); }\n        {";
 
-    "B10 comes before B11", "space/commit/flight.rs", MEETINGS,
+    "B10 comes before B11", "space/commit/flight.rs", By::Schedules("a_write_behind_a_commit"),
     "    /// B8: readers see" => "    pub(super) fn take_marks_off(&mut self) {\n        let marks = &self.space.batches().marks;\n        self.stripes[..self.marked].iter().for_each(|&stripe| marks.take_off(stripe));\n        self.marked = 0;\n    }\n\n    /// B8: readers see";
 
     "R1 looks at the marks", "space/commit/answer.rs", MEETINGS,
@@ -143,7 +143,7 @@ pub(crate) const FAULTS: &[Fault] = faults! {
     "R2 takes LOCKED for not committed", "space/commit/answer.rs", MEETINGS,
     "holder.filter(|holder| holder.seen.is_committed())" => "holder.filter(|holder| PLANTED || LOADED_TWICE || holder.seen.is_committed())";
 
-    "R2 loads state and intent at once", "space/commit/answer.rs", MEETINGS,
+    "R2 loads state and intent at once", "space/commit/answer.rs", By::Schedules("a_reader_beside_two_commits_of_one_flight"),
     "        let plan = self.space().plan_for(holder, entry, key)?;"
     => "        let plan = self.space().plan_for(holder, entry, key)?;\n        let again = self.space().holder_of(key.stripe(entry));\n        if LOADED_TWICE && !again.is_some_and(|holder| holder.seen.is_committed()) { return Ok(None); }";
 
@@ -163,10 +163,10 @@ pub(crate) const FAULTS: &[Fault] = faults! {
     By::Crashes("batches::what_comes_after_a_kill"),
     "    if !clean && !read_only {" => "    if !PLANTED && !clean && !read_only {";
 
-    "first and last look again", "space/commit/answer.rs", MEETINGS,
+    "first and last look again", "space/commit/answer.rs", By::Schedules("an_end_beside_a_commit"),
     "look(&|| self.map().commits_begun() == begun)" => "look(&|| PLANTED || self.map().commits_begun() == begun)";
 
-    "first and last wait for commits that apply", "space/commit/quiet.rs", MEETINGS,
+    "first and last wait for commits that apply", "space/commit/quiet.rs", By::Schedules("an_end_beside_a_commit"),
     "[begun, ended] if begun == ended => Ok(begun)," => "[begun, ended] if PLANTED || begun == ended => Ok(begun),";
 
     "V3 compares the counts", "space/commit/view.rs", MEETINGS,
