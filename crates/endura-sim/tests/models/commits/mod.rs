@@ -194,7 +194,8 @@ fn transactions() {
     sound(vec![
         Scenario::of(&[&[Copy(0, 1)], &[Put(0, 2), Put(0, 0)]]),
         Scenario::of(&[&[Copy(0, 1)], &[Put(0, 2), Put(1, 3)]]),
-        Scenario::of(&[&[PutIfBothAbsent(0, 1)], &[PutIfBothAbsent(1, 0)], &[Put(1, 2)]]).kills_only(),
+        Scenario::of(&[&[PutIfBothAbsent(0, 1)], &[PutIfBothAbsent(1, 0)], &[Put(1, 2)]])
+            .kills_only(),
         Scenario::of(&[&[Copy(0, 1)], &[B1], &[Get(0), Get(1)]]).kills_only(),
     ]);
 }

@@ -60,7 +60,9 @@ impl Op {
             _ => {
                 let read = self.reads().map_or([0; 2], |keys| keys.map(|key| values[key]));
                 let (plan, told) = self.outcome(read);
-                plan.iter().zip(&mut values).for_each(|(new, value)| *value = new.unwrap_or(*value));
+                plan.iter()
+                    .zip(&mut values)
+                    .for_each(|(new, value)| *value = new.unwrap_or(*value));
                 return (values, told);
             }
         }
@@ -79,10 +81,7 @@ pub(crate) struct Specification {
 
 impl Specification {
     pub(crate) fn new() -> Self {
-        Self {
-            ways: BTreeSet::from([([0; KEYS], [None; THREADS])]),
-            in_flight: [None; THREADS],
-        }
+        Self { ways: BTreeSet::from([([0; KEYS], [None; THREADS])]), in_flight: [None; THREADS] }
     }
 
     pub(crate) fn begin(&mut self, thread: usize, op: Op) {

@@ -164,7 +164,7 @@ impl State {
     /// The states in which one more buffered store is seen.
     pub(crate) fn drained_by_one(&self) -> Vec<Self> {
         let waiting = (0..THREADS).filter(|&thread| !self.buffers[thread].is_empty());
-        let seen = |thread| {
+        let seen = |thread: usize| {
             let mut next = self.clone();
             next.slots[thread] = next.buffers[thread].remove(0);
             next

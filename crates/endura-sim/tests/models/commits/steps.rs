@@ -23,8 +23,7 @@ impl Scenario {
     /// The mode ends.
     pub(super) fn leave(&self, state: &State) -> Option<State> {
         let is_idle = state.users == 0 || !self.has(Rule::ModeStays);
-        (self.leaves && state.is_on && is_idle)
-            .then(|| State { is_on: false, ..state.clone() })
+        (self.leaves && state.is_on && is_idle).then(|| State { is_on: false, ..state.clone() })
     }
 
     /// Whether a flight has a key: changes it, or reads it.
@@ -132,9 +131,10 @@ impl Scenario {
         }
         let is_read = |s: &State| s.threads[me].read.len() == 2;
         match (s.threads[me].at, op.reads()) {
-            (At::Reads | At::ReadsMark | At::ReadsFlight(_) | At::ReadsIntent(_) | At::ReadsTree, Some(keys))
-                if !is_read(&s) =>
-            {
+            (
+                At::Reads | At::ReadsMark | At::ReadsFlight(_) | At::ReadsIntent(_) | At::ReadsTree,
+                Some(keys),
+            ) if !is_read(&s) => {
                 let key = keys[s.threads[me].read.len()];
                 if let Some(value) = self.look(&mut s, me, key) {
                     s.threads[me].read.push(value);
@@ -207,7 +207,10 @@ impl Scenario {
             }
             At::Claims(_) => match op {
                 Op::Full(_) => At::Unmarks,
-                _ if op.reads().is_some() && self.has(Rule::Compares) && self.has(Rule::ComparesUnderMarks) => {
+                _ if op.reads().is_some()
+                    && self.has(Rule::Compares)
+                    && self.has(Rule::ComparesUnderMarks) =>
+                {
                     At::Compares(0)
                 }
                 _ => Self::behind_comparison(&s.threads[me]),
@@ -324,11 +327,13 @@ impl Scenario {
                 s.flights[me].0 = Flight::Committed;
                 if is_commit_late { At::Applies(0) } else { At::Word }
             }
-            At::Applies(key) if key == KEYS => match (is_word_first, self.has(Rule::ClearedBeforeUnmarked)) {
-                (false, _) => At::Word,
-                (true, true) => At::Clears,
-                (true, false) => At::Unmarks,
-            },
+            At::Applies(key) if key == KEYS => {
+                match (is_word_first, self.has(Rule::ClearedBeforeUnmarked)) {
+                    (false, _) => At::Word,
+                    (true, true) => At::Clears,
+                    (true, false) => At::Unmarks,
+                }
+            }
             At::Applies(key) => {
                 if let Some(value) = plan[key] {
                     s.tree[key].set(value);
