@@ -62,8 +62,10 @@ fn schedules_without_end() {
     let seconds = std::env::var("ENDURA_SIM_SECONDS").ok().and_then(|text| text.parse().ok());
     let (begun, long) = (Instant::now(), Duration::from_secs(seconds.unwrap_or(60)));
     let (mut all, mut round) = (Figures::default(), 0);
-    // Other seeds each time.
-    let first = std::process::id() as u64 * 1_000_003;
+    // Other seeds each time, unless one is given.
+    let seed = std::env::var("ENDURA_SIM_SEED").ok().and_then(|text| text.parse().ok());
+    let first = seed.unwrap_or_else(|| u64::from(std::process::id()) * 1_000_003);
+    println!("ENDURA_SIM_SEED={first}");
     while begun.elapsed() < long {
         for kinds in pairs() {
             for model in MODELS {

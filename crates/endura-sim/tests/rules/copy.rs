@@ -43,11 +43,7 @@ fn copy(from: &Path, to: &Path) {
         let (path, name) = (entry.path(), entry.file_name());
         let target = to.join(&name);
         match entry.file_type().unwrap() {
-            kind if kind.is_dir() => {
-                if name != "target" && name != ".git" {
-                    copy(&path, &target);
-                }
-            }
+            kind if kind.is_dir() && name != "target" && name != ".git" => copy(&path, &target),
             kind if kind.is_file() => write(&target, &fs::read(&path).unwrap()),
             _ => {}
         }
@@ -138,7 +134,7 @@ impl Copied {
     }
 }
 
-fn patched_files<'f>(faults: &'f [Fault]) -> Vec<&'f str> {
+fn patched_files(faults: &[Fault]) -> Vec<&str> {
     let mut files: Vec<&str> = faults.iter().map(|fault| fault.file).collect();
     files.sort_unstable();
     files.dedup();
@@ -192,6 +188,6 @@ fn outcome(mut command: Command) -> Result<(), String> {
         assert!(!text.contains("running 0 tests\n\ntest result"), "no test ran: {text}");
         return Ok(());
     }
-    let lines = text.lines().skip_while(|line| !line.contains("panicked at"));
-    Err(lines.skip(1).next().unwrap_or("fails").chars().take(160).collect())
+    let mut lines = text.lines().skip_while(|line| !line.contains("panicked at"));
+    Err(lines.nth(1).unwrap_or("fails").chars().take(160).collect())
 }

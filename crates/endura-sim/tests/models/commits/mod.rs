@@ -10,6 +10,7 @@
 //!
 //! Each rule can be left out. Then something must be found.
 
+mod commit;
 mod specification;
 mod state;
 mod steps;
