@@ -44,10 +44,9 @@ impl Changes<Heap> for Stopped<'_, '_, '_> {
 /// other map, or find no records.
 #[test]
 fn nothing_of_a_dropped_map_is_reused_before_the_commit_has_ended() {
-    for map in 0..KINDS.len() {
+    for (map, (kind, entries)) in KINDS.into_iter().enumerate() {
         let world = World::of_pages(64);
         let steps: Vec<Step> = (0..MANY).map(|key| (map, key, Some(key + 7))).collect();
-        let (kind, entries) = KINDS[map];
         let structure =
             |space: &Space<Heap>| table::of_new(space.media(), kind, None, entries).unwrap();
         let entry = |tree: &Tree<Heap>| match tree {

@@ -103,9 +103,8 @@ fn every_key_of_a_commit_divides_a_full_array() {
 fn every_key_of_a_large_commit_divides_a_full_leaf() {
     const LEAVES: u64 = 6_000;
     const SPACING: u64 = 1 << 20;
-    for map in 0..6 {
+    for (map, (kind, entries)) in KINDS.into_iter().enumerate().take(6) {
         let leaves = |world: &World| {
-            let (kind, entries) = KINDS[map];
             let structure = table::of_new(world.space.media(), kind, None, entries).unwrap();
             let guard = world.space.pin_mut().unwrap();
             let mut leaves = 0_u64;
