@@ -76,18 +76,7 @@ impl ByteTree<Mapped> {
     /// Passes the value of the key to `read`, if the key is present, and returns whether it is. `read` must not fork
     /// the process.
     pub fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
-        on_tree!(self, tree => {
-            // The lookup is in one place, so that it is a part of this function.
-            if tree.open_map().has_batches()
-                && let Some(answered) = answered(tree.open_map(), tree, key, read).transpose()
-            {
-                return answered;
-            }
-            match tree.get_with(key, read) {
-                Ok(found) => Ok(found.is_some()),
-                Err(error) => Err(tree.noted(error)),
-            }
-        })
+        self.look_up(key, read)
     }
 
     /// Like [`read`](Self::read), for a closure of the user, which may fork the process.
@@ -149,18 +138,7 @@ impl ByteTree<Mapped> {
 
     /// Passes the first or last entry to `read`; returns whether there is one.
     pub fn end(&self, smallest: bool, read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>)) -> Result<bool> {
-        on_tree!(self, tree => tree.open_map().between_commits(|is_between| {
-            // The entry was chosen by then: `read` sees it if no commit had begun.
-            let mut is_shown = false;
-            let show = |key: Bytes<'_>, value: Bytes<'_>| {
-                is_shown = is_between();
-                if is_shown {
-                    read(key, value);
-                }
-            };
-            let found = if smallest { tree.first(show)? } else { tree.last(show)? };
-            Ok((is_shown || is_between()).then_some(found.is_some()))
-        }))
+        self.look_at_end(smallest, read)
     }
 
     /// Removes the entry that [`end`](Self::end) showed, if it is still at that end.
@@ -206,6 +184,47 @@ fn answered<M: Media>(
         Ok(Some(true))
     };
     answer().map_err(|error| tree.noted(error))
+}
+
+/// Readers beside commits, for any medium.
+impl<M: Media> ByteTree<M> {
+    /// Passes the value of the key to `read`, if the key is present, and returns whether it is.
+    #[inline(always)]
+    pub fn look_up(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
+        on_tree!(self, tree => {
+            // The lookup is in one place, so that it is a part of this function.
+            if tree.open_map().has_batches()
+                && let Some(answered) = answered(tree.open_map(), tree, key, read).transpose()
+            {
+                return answered;
+            }
+            match tree.get_with(key, read) {
+                Ok(found) => Ok(found.is_some()),
+                Err(error) => Err(tree.noted(error)),
+            }
+        })
+    }
+
+    /// Passes the first or last entry to `read`; returns whether there is one.
+    #[inline(always)]
+    pub fn look_at_end(
+        &self,
+        smallest: bool,
+        read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>),
+    ) -> Result<bool> {
+        on_tree!(self, tree => tree.open_map().between_commits(|is_between| {
+            // The entry was chosen by then: `read` sees it if no commit had begun.
+            let mut is_shown = false;
+            let show = |key: Bytes<'_>, value: Bytes<'_>| {
+                is_shown = is_between();
+                if is_shown {
+                    read(key, value);
+                }
+            };
+            let found = if smallest { tree.first(show)? } else { tree.last(show)? };
+            Ok((is_shown || is_between()).then_some(found.is_some()))
+        }))
+    }
 }
 
 /// The changes of a commit, for any medium.

@@ -63,7 +63,7 @@ impl WordTree<Mapped> {
 
     /// The value of a key.
     pub fn get(&self, key: u64) -> Result<Option<u64>> {
-        on_tree!(self, tree => operations::get(tree, key))
+        self.look_up(key)
     }
 
     /// Inserts a value. If the key has a value already, that value is replaced and returned.
@@ -112,18 +112,12 @@ impl WordTree<Mapped> {
 
     /// The entry with the smallest key.
     pub fn first(&self) -> Result<Option<(u64, u64)>> {
-        on_tree!(self, tree => tree.open.between_commits(|is_between| {
-            let found = tree.first()?;
-            Ok(is_between().then_some(found))
-        }))
+        self.look_at_end(true)
     }
 
     /// The entry with the greatest key.
     pub fn last(&self) -> Result<Option<(u64, u64)>> {
-        on_tree!(self, tree => tree.open.between_commits(|is_between| {
-            let found = tree.last()?;
-            Ok(is_between().then_some(found))
-        }))
+        self.look_at_end(false)
     }
 
     /// Removes the entry that [`first`](Self::first) (`smallest`) or [`last`](Self::last) returned, if it is still at
@@ -221,6 +215,24 @@ impl Words {
         visit: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<()> {
         on_range!(tree, self, tree, keys => operations::visit(tree, keys, upwards, visit))
+    }
+}
+
+/// Readers beside commits, for any medium.
+impl<M: Media> WordTree<M> {
+    /// The value of a key.
+    #[inline(always)]
+    pub fn look_up(&self, key: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => operations::get(tree, key))
+    }
+
+    /// The entry with the smallest key, or the one with the greatest.
+    #[inline(always)]
+    pub fn look_at_end(&self, smallest: bool) -> Result<Option<(u64, u64)>> {
+        on_tree!(self, tree => tree.open.between_commits(|is_between| {
+            let found = if smallest { tree.first()? } else { tree.last()? };
+            Ok(is_between().then_some(found))
+        }))
     }
 }
 

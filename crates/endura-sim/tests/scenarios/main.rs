@@ -5,6 +5,7 @@
 
 mod alone;
 mod batches;
+mod full;
 mod pool;
 mod together;
 

@@ -3,6 +3,7 @@
 
 mod contended;
 mod copies;
+mod histories;
 mod killed;
 mod limits;
 mod maps;

@@ -46,6 +46,17 @@ impl Numbers {
         self.map.put(&key.to_be_bytes(), &self.value(value)).unwrap();
     }
 
+    /// Gives the key a number, and returns the one before.
+    pub(crate) fn insert(&self, key: u64, value: u64) -> Option<u64> {
+        let old = self.map.insert(&key.to_be_bytes(), &self.value(value)).unwrap();
+        old.map(|old| number(&old))
+    }
+
+    /// Removes the key, and returns its number.
+    pub(crate) fn remove(&self, key: u64) -> Option<u64> {
+        self.map.remove(&key.to_be_bytes()).unwrap().map(|old| number(&old))
+    }
+
     pub(crate) fn all(&self) -> Vec<(u64, u64)> {
         let entries = self.map.iter().map(|entry| {
             let (key, value) = entry.unwrap();
@@ -76,9 +87,13 @@ impl Numbers {
     pub(crate) fn put_in(&self, tx: &mut Transaction<'_>, key: u64, value: u64) -> Result<()> {
         tx.put_encoded(&self.map, &key.to_be_bytes(), &self.value(value))
     }
+
+    pub(crate) fn delete_in(&self, tx: &mut Transaction<'_>, key: u64) -> Result<()> {
+        tx.delete_encoded(&self.map, &key.to_be_bytes())
+    }
 }
 
-fn number(bytes: &[u8]) -> u64 {
+pub(crate) fn number(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(bytes[..8].try_into().unwrap())
 }
 

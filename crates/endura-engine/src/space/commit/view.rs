@@ -17,6 +17,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::media::Media;
+use crate::runtime::thread;
 use crate::space::commit::mode::InMode;
 use crate::space::directory::map_state::MapState;
 use crate::space::open_map::OpenMap;
@@ -33,8 +34,21 @@ const MOST: u32 = 64;
 struct View {
     /// The address of the pool.
     pool: usize,
+    /// The number of the thread: several [workers](crate::space::Worker) may take turns on one thread of the system.
+    thread: usize,
     /// The maps that were looked at, each with the number of commits that had begun.
     maps: Vec<(Arc<MapState>, u64)>,
+}
+
+impl View {
+    fn is_own(&self) -> bool {
+        self.thread == thread::current()
+    }
+
+    /// Whether it is one of the calling thread, in the pool at this address.
+    fn is_of(&self, pool: usize) -> bool {
+        self.pool == pool && self.is_own()
+    }
 }
 
 thread_local! {
@@ -47,14 +61,16 @@ struct Running;
 
 impl Running {
     fn begin(pool: usize) -> Self {
-        VIEWS.with_borrow_mut(|views| views.push(View { pool, maps: Vec::new() }));
+        let view = View { pool, thread: thread::current(), maps: Vec::new() };
+        VIEWS.with_borrow_mut(|views| views.push(view));
         Self
     }
 
     /// Whether each commit was seen whole or not at all.
     fn is_whole(&self) -> bool {
         VIEWS.with_borrow(|views| {
-            let maps = views.last().map_or(&[][..], |view| &view.maps);
+            let view = views.iter().rfind(|view| view.is_own());
+            let maps = view.map_or(&[][..], |view| &view.maps);
             maps.iter().all(|(map, begun)| map.commits_begun() == *begun)
         })
     }
@@ -62,7 +78,11 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        VIEWS.with_borrow_mut(|views| _ = views.pop());
+        VIEWS.with_borrow_mut(|views| {
+            if let Some(own) = views.iter().rposition(View::is_own) {
+                views.remove(own);
+            }
+        });
     }
 }
 
@@ -91,7 +111,7 @@ impl<M: Media> Space<M> {
 
     /// Whether the calling thread is in a read of one moment of this pool.
     pub(crate) fn is_viewed(&self) -> bool {
-        VIEWS.with_borrow(|views| views.iter().any(|view| view.pool == self.address()))
+        VIEWS.with_borrow(|views| views.iter().any(|view| view.is_of(self.address())))
     }
 
     /// Runs `look` until everything that it reads in maps of this pool has each commit whole or not at all. Its error is
@@ -100,7 +120,7 @@ impl<M: Media> Space<M> {
     /// # Errors
     ///
     /// Those of `look`, and of [`pin`](Self::pin); [`Error::Contended`] after many runs.
-    pub(crate) fn view(&self, look: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    pub fn view(&self, look: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         // The pin refuses a pool that is closed, poisoned or another process's.
         drop(self.pin()?);
         // No other process commits while this one reads.
@@ -133,8 +153,7 @@ impl<M: Media> OpenMap<M> {
     pub(crate) fn note_in_view(&self) -> Result<()> {
         let pool = self.space().address();
         let is_new = VIEWS.with_borrow(|views| {
-            let is_of_pool = |view: &&View| view.pool == pool;
-            let view = views.iter().rev().find(is_of_pool);
+            let view = views.iter().rfind(|view| view.is_of(pool));
             view.is_some_and(|view| view.maps.iter().all(|(map, _)| !self.is_of(map)))
         });
         if !is_new {
@@ -142,7 +161,7 @@ impl<M: Media> OpenMap<M> {
         }
         let begun = self.quiet_commits()?;
         VIEWS.with_borrow_mut(|views| {
-            for view in views.iter_mut().filter(|view| view.pool == pool) {
+            for view in views.iter_mut().filter(|view| view.is_of(pool)) {
                 if view.maps.iter().all(|(map, _)| !self.is_of(map)) {
                     view.maps.push((self.shared_map(), begun));
                 }

@@ -26,7 +26,7 @@
 
 use std::time::Duration;
 
-use crate::media::Media;
+use crate::media::{Mark, Media};
 use crate::runtime::epoch::{Inside, Slot};
 use crate::runtime::thread;
 use crate::space::alloc::thread_cache::ThreadCache;
@@ -64,6 +64,7 @@ impl<M: Media> Drop for Parked<'_, M> {
         if self.space.epochs.unpark(self.slot) & HELD != 0 {
             self.space.stay_parked(self.slot);
         }
+        self.space.media.mark(Mark::Entered);
     }
 }
 
@@ -102,7 +103,11 @@ impl<M: Media> Space<M> {
     #[inline]
     pub(crate) fn parked<R>(&self, closure: impl FnOnce() -> R) -> R {
         let slot = self.epochs.slot(thread::current());
-        let _parked = slot.park().then(|| Parked { space: self, slot });
+        let _parked = slot.park().then(|| {
+            // A hold may begin.
+            self.media.mark(Mark::Left);
+            Parked { space: self, slot }
+        });
         closure()
     }
 
