@@ -3,7 +3,6 @@
 use crate::media::{Mark, Media};
 use crate::runtime::epoch::before_reuse;
 use crate::space::alloc::class::{Class, Room};
-use crate::space::alloc::thread_cache::RUN;
 use crate::space::pins::guard::Guard;
 use crate::space::space::Space;
 use crate::{Error, Result, SpaceLimit};
@@ -53,8 +52,8 @@ impl<M: Media> Guard<'_, M> {
         let Space { media, allocator, .. } = self.space;
         let mut outcome = Err(full);
         while matches!(outcome, Err(Error::Full { .. })) {
-            let Some(run) = self.slot.contents.lock().take_run() else { break };
-            allocator.give_alone(media, run, RUN)?;
+            let Some((at, run)) = self.slot.contents.lock().take_run() else { break };
+            allocator.give_alone(media, at, run)?;
             outcome = self.try_alloc(bytes);
         }
         outcome

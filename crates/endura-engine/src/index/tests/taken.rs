@@ -150,7 +150,6 @@ fn every_key_of_a_large_commit_divides_a_full_leaf() {
 
 /// Short keys come into full leaves whose keys, and so their fences, are long.
 #[test]
-#[ignore = "the reserve counts fences as long as the keys of the commit; those of a leaf can be longer"]
 fn short_keys_divide_leaves_with_long_fences() {
     const LEAVES: u8 = 200;
     for (map, length) in [(4, 2_000), (5, 2_000), (4, 60_000), (5, 60_000)] {

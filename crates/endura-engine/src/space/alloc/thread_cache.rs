@@ -15,9 +15,6 @@ const FREE_EVERY_BYTES: u64 = 1 << 20;
 /// How many bytes of each class a cache may have after a commit for which they were set aside. Other threads take them
 /// before the pool grows.
 const KEPT_BYTES: u64 = 1 << 20;
-/// The spans that are set aside: each has space for one span of any class.
-pub(crate) const RUN: Room = Room::Run(RUN_UNITS);
-pub(crate) const RUN_UNITS: u64 = 16;
 
 /// A limit on what is freed at once. After one thread has stayed inside an operation, any amount may wait. No operation
 /// should have to free all of it, or hold a lock for that long.
@@ -69,7 +66,7 @@ pub(crate) struct ThreadCache {
     /// handed out to the owner only.
     is_kept: bool,
     /// Spans of their own that are set aside as well, for chunks whose sizes are not known in advance.
-    runs: Vec<u64>,
+    runs: Vec<(u64, Room)>,
 }
 
 impl ThreadCache {
@@ -168,12 +165,12 @@ impl ThreadCache {
     }
 
     /// Sets aside a span of its own.
-    pub(crate) fn add_run(&mut self, at: u64) {
-        self.runs.push(at);
+    pub(crate) fn add_run(&mut self, at: u64, run: Room) {
+        self.runs.push((at, run));
     }
 
     /// Takes a span that was set aside.
-    pub(crate) fn take_run(&mut self) -> Option<u64> {
+    pub(crate) fn take_run(&mut self) -> Option<(u64, Room)> {
         self.runs.pop()
     }
 
@@ -181,8 +178,8 @@ impl ThreadCache {
     pub(crate) fn end_keeping<M: Media>(&mut self, media: &M, allocator: &Allocator) -> Result<()> {
         self.is_kept = false;
         let mut result = Ok(());
-        for at in std::mem::take(&mut self.runs) {
-            result = result.and(allocator.give_alone(media, at, RUN));
+        for (at, run) in std::mem::take(&mut self.runs) {
+            result = result.and(allocator.give_alone(media, at, run));
         }
         for (class, Cache { ready, .. }) in Class::all().zip(&mut self.caches) {
             let most = (KEPT_BYTES / class.size()) as usize;
