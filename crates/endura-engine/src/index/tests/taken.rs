@@ -1,5 +1,7 @@
 //! Commits whose changes are applied when all other space is taken.
 
+use std::sync::atomic::AtomicBool;
+
 use super::*;
 
 /// Chunks by which all space is taken.
@@ -42,26 +44,32 @@ fn key_of(random: &mut Random, map: usize) -> Vec<u8> {
 }
 
 impl World {
-    /// Commits the changes, and applies them when another thread has taken all space that was left.
+    /// Commits the changes, and applies them when another thread has taken all space that was left, which takes what becomes
+    /// free meanwhile as well.
     fn commit_beside_hunger(&self, operations: &[Operation<'_, Heap>]) -> Result<()> {
         let apply = |changes: &Sorted<'_, '_, Heap>| {
+            let (is_full, is_over) = (Barrier::new(2), AtomicBool::new(false));
             let take_all = || {
                 let guard = self.space.pin_mut().unwrap();
                 let mut taken = Vec::new();
-                for bytes in [1 << 21, 1 << 18].into_iter().chain(SIZES) {
+                let mut take = |bytes| {
                     let all = std::iter::from_fn(|| guard.alloc(bytes).ok());
                     taken.extend(all.map(|at| (at, bytes)));
+                };
+                [1 << 21, 1 << 18].into_iter().chain(SIZES).for_each(&mut take);
+                is_full.wait();
+                while !is_over.load(Ordering::Relaxed) {
+                    SIZES.into_iter().for_each(&mut take);
                 }
-                taken
-            };
-            let taken = thread::scope(|scope| scope.spawn(take_all).join().unwrap());
-            let applied = changes.apply(&mut || ());
-            let free_all = || {
-                let guard = self.space.pin_mut().unwrap();
                 taken.iter().for_each(|&(at, bytes)| guard.discard(at, bytes));
             };
-            thread::scope(|scope| scope.spawn(free_all).join().unwrap());
-            applied
+            thread::scope(|scope| {
+                scope.spawn(take_all);
+                is_full.wait();
+                let applied = changes.apply(&mut || ());
+                is_over.store(true, Ordering::Relaxed);
+                applied
+            })
         };
         let mut staged = Staged { changes: Sorted::of(operations), apply: &apply };
         self.space.commit(&mut staged)

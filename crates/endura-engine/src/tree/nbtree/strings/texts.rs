@@ -21,7 +21,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, K: KeyWord> ByteTree<M, W, F
         // A leaf that is being replaced has no more slots.
         let claims = place.leaf.control().claims();
         let free = claims.map_or(0, |claims| {
-            Block::<M, W, ByteKeys<K>>::CAPACITY.saturating_sub(Claims::total::<ByteKeys<K>>(claims))
+            Block::<M, W, ByteKeys<K>>::CAPACITY
+                .saturating_sub(Claims::total::<ByteKeys<K>>(claims))
         });
         Ok(LeafTexts { at, free, fence: Edges::of(guard.media(), at)?.longest() })
     }
