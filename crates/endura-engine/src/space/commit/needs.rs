@@ -128,9 +128,8 @@ impl<'s, M: Media> Guard<'s, M> {
         }
         let (runs, units) = needs.loose.runs();
         for _ in 0..runs {
-            let run = Room::Run(units);
-            let at = self.alloc(run.bytes())?;
-            self.slot.contents.lock().add_run(at, run);
+            let at = self.alloc(Room::Run(units).bytes())?;
+            self.slot.contents.lock().add_run(at, units);
         }
         Ok(aside)
     }
