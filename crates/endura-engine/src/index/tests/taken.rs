@@ -253,6 +253,27 @@ fn short_keys_divide_leaves_with_long_fences() {
     }
 }
 
+/// Short keys come into leaves whose fences are short too. The keys between which the leaves are divided are long.
+#[test]
+fn short_keys_divide_leaves_of_long_keys() {
+    const GROUPS: u8 = 60;
+    for map in [4, 5] {
+        let world = World::of_pages(64);
+        let Tree::Bytes(tree) = &world.trees[map] else { panic!("a tree of words") };
+        // Group by group in turn, so that the shortest separators are those between two groups.
+        for i in 0..40 {
+            (0..GROUPS)
+                .for_each(|group| tree_put(tree, &[&[group], &[b'x'; 3_000][..], &[i]].concat()));
+        }
+        for i in 0..40 {
+            let keys: Vec<[u8; 3]> = (0..GROUPS).map(|group| [group, b'a', i]).collect();
+            let puts: Vec<_> = keys.iter().map(|key| put_of(tree, key)).collect();
+            let made = world.commit_beside_hunger(&puts);
+            assert!(made.is_ok(), "map {map}, {i}: {made:?}");
+        }
+    }
+}
+
 #[test]
 fn changes_need_no_space_but_what_was_set_aside() {
     let rounds = std::env::var("ROUNDS").map_or(150, |rounds| rounds.parse().unwrap());
