@@ -52,6 +52,9 @@ struct Cache {
     returned: Vec<u64>,
 }
 
+/// What is set aside: the caches by class, and the spans.
+type Kept = (Vec<Cache>, Vec<(u64, u64)>);
+
 /// One thread's cache and limbo. They outlive the thread: the next thread with its number continues with them. Any
 /// thread may empty them, because the lock of the slot protects both.
 #[derive(Debug, Default)]
@@ -70,7 +73,7 @@ pub(crate) struct ThreadCache {
     /// Spans of their own that are set aside as well, for chunks whose sizes are not known in advance: offset and units.
     runs: Vec<(u64, u64)>,
     /// All that is set aside, while upkeep runs between two changes.
-    hidden: Option<(Vec<Cache>, Vec<(u64, u64)>)>,
+    hidden: Option<Kept>,
 }
 
 impl ThreadCache {
