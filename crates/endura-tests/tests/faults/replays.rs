@@ -141,7 +141,7 @@ fn expect_replay(path: &Path) {
 }
 
 fn replay_on_a_full_disk(kind: &str) -> Option<String> {
-    let volume = Volume::new(kind, 64)?;
+    let volume = Volume::new(kind, 160)?;
     let filler = volume.path().join("filler");
     // The killed process had set aside what its changes needed: there is room for them in the file.
     let path = volume.path().join("pool");
