@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::bytes::ByteTree;
+use super::room::Fences;
 use super::words::WordTree;
 use crate::media::Media;
 use crate::space::{
@@ -411,20 +412,22 @@ impl<M: Media> Changes<M> for Sorted<'_, '_, M> {
                     }
                 }
                 Operation::Bytes { tree, .. } => {
-                    let mut longest = 0;
+                    let mut fences = Fences::default();
                     for key in group {
                         let Operation::Bytes { key: bytes, .. } = self.first(key) else { continue };
-                        longest = longest.max(bytes.len());
                         let compare = |found: Bytes<'_>| {
                             self.compare_bytes(key, Some(found), &mut unmet);
                         };
                         if !tree.look(bytes, compare)? {
-                            absent += usize::from(is_put(key));
+                            if is_put(key) {
+                                absent += 1;
+                                tree.count_fences(bytes, &mut fences)?;
+                            }
                             self.compare_bytes(key, None, &mut unmet);
                         }
                     }
                     if is_changed {
-                        tree.add_needs(absent, longest, &mut needs);
+                        tree.add_needs(absent, &fences, &mut needs);
                     }
                 }
             }

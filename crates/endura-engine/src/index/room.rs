@@ -1,21 +1,23 @@
 //! How much the changes of a commit may allocate in an index.
 //!
 //! A key that is there costs no chunk: its value, or the offset of its record, is replaced in place. A key that is absent
-//! costs at most what is below. What the trees allocate besides, they can do without: separators and smaller nodes after
-//! removes wait for a later writer.
+//! costs at most what is below. What the trees allocate besides, they can do without, and take from what is free besides
+//! ([`Guard::upkeep`](crate::space::Guard::upkeep)): separators and smaller nodes after removes wait for a later writer.
 //!
 //! | index | for each absent key |
 //! | --- | --- |
 //! | FAST & FAIR of numbers | a leaf |
-//! | FAST & FAIR of byte strings | two leaves, which take the place of a full one, each with a record of its fences if they are long |
+//! | FAST & FAIR of byte strings | two leaves, which take the place of a full one, each with a record of its [fences](Fences) if they are long |
 //! | NBTree | two blocks, for the same reason; of byte strings each with such a record. Besides two for the map: a block that a crash left frozen is copied |
 //! | ROART | a node, and two arrays; or a node and the arrays of the groups into which a full array is divided |
 
 use super::bytes::ByteTree;
 use super::sizes::{BLOCK, BYTE_NODES, NodeLayout};
 use super::words::WordTree;
+use crate::Result;
 use crate::media::Media;
 use crate::space::{Needs, OpenMap};
+use crate::tree::records::leaf_texts::LeafTexts;
 use crate::tree::records::record::bytes_for;
 use crate::tree::roart;
 
@@ -38,15 +40,59 @@ fn splits(absent: usize, leaves: impl FnOnce() -> usize) -> usize {
 
 const BLOCK_BYTES: u64 = 8 * BLOCK as u64;
 const BYTE_LEAF_BYTES: u64 = 8 * BYTE_NODES.1 as u64;
-/// A node of byte strings has a record of its fences if these have more bytes than fit into the node: 16 at least.
-const SHORT: usize = 16;
+/// Bytes of fences that fit into each node of byte strings. If they are more, the node has a record of them.
+const SHORT: usize = 40;
+/// So many keys may other writers add to a leaf between the look at it and the commit's change of it. If they add more,
+/// and there are long keys in the leaf, and its fences are short, a record may be longer than what is counted here.
+const AHEAD: usize = 8;
 
-/// Adds the records of fences of two nodes for each split, if the fences are as long as the longest of the keys.
-fn add_fences(needs: &mut Needs, splits: usize, longest: usize) {
-    if splits > 0 {
-        let record =
-            if longest > SHORT { bytes_for(longest, longest) } else { bytes_for(SHORT, SHORT) };
-        needs.add_loose(2 * splits as u64 * record);
+/// The records of fences that the divisions of a commit may need: two for each key that is absent.
+///
+/// A new fence is as long as a key of the leaf at most, of which the commit adds some, and the other fences are those of
+/// the leaf. The keys of a leaf are looked at only if it may be divided.
+#[derive(Default)]
+pub(super) struct Fences {
+    /// The offset of the leaf of the last key.
+    leaf: u64,
+    /// How many keys the commit has added to this leaf, and the bytes of its longest text, as far as it was looked at.
+    added: usize,
+    longest: usize,
+    is_read: bool,
+    /// How many keys need records, and the bytes of all these records, and of the largest one.
+    keys: usize,
+    bytes: u64,
+    largest: u64,
+}
+
+impl Fences {
+    /// Counts a key that comes into this leaf, of so many bytes. The keys of a leaf come one after the other.
+    fn count(
+        &mut self,
+        leaf: LeafTexts,
+        key: usize,
+        longest_key: impl FnOnce(u64) -> Result<usize>,
+    ) -> Result<()> {
+        if self.leaf != leaf.at {
+            (self.leaf, self.added, self.longest, self.is_read) = (leaf.at, 0, 0, false);
+        }
+        self.added += 1;
+        self.longest = self.longest.max(leaf.fence).max(key);
+        if !self.is_read && self.added + AHEAD > leaf.free {
+            self.longest = self.longest.max(longest_key(leaf.at)?);
+            self.is_read = true;
+        }
+        if 2 * self.longest > SHORT {
+            let record = bytes_for(self.longest, self.longest);
+            self.keys += 1;
+            self.bytes += 2 * record;
+            self.largest = self.largest.max(record);
+        }
+        Ok(())
+    }
+
+    fn add_to(&self, splits: usize, needs: &mut Needs) {
+        let records = 2 * splits.min(self.keys);
+        needs.add_loose(self.bytes.min(records as u64 * self.largest), records, self.largest);
     }
 }
 
@@ -80,21 +126,34 @@ impl<M: Media> WordTree<M> {
 }
 
 impl<M: Media> ByteTree<M> {
-    /// As for [`WordTree`]; the longest of the keys has so many bytes.
-    pub(super) fn add_needs(&self, absent: usize, longest: usize, needs: &mut Needs) {
+    /// Counts the records of fences for a key that is absent.
+    pub(super) fn count_fences(&self, key: &[u8], fences: &mut Fences) -> Result<()> {
+        let guard = self.open_map().pin()?;
+        match self {
+            Self::NbBytes(tree) => {
+                let leaf = tree.leaf_texts(&guard, key)?;
+                fences.count(leaf, key.len(), |at| tree.longest_key(&guard, at))
+            }
+            Self::FairBytes(tree) => {
+                let leaf = tree.leaf_texts(&guard, key)?;
+                fences.count(leaf, key.len(), |at| tree.longest_key(&guard, at))
+            }
+            Self::Wide(_) | Self::NarrowLeaves(_) | Self::NbTree(_) | Self::Roart(_) => Ok(()),
+        }
+    }
+
+    /// As for [`WordTree`]; with the fences of all keys that are absent.
+    pub(super) fn add_needs(&self, absent: usize, fences: &Fences, needs: &mut Needs) {
         let open = self.open_map();
         match self {
             Self::Wide(_) => add_leaves(open, NodeLayout::Wide, absent, needs),
             Self::NarrowLeaves(_) => add_leaves(open, NodeLayout::NarrowLeaves, absent, needs),
             Self::NbTree(_) => _ = add_blocks(open, absent, needs),
-            Self::NbBytes(_) => {
-                let splits = add_blocks(open, absent, needs);
-                add_fences(needs, splits, longest);
-            }
+            Self::NbBytes(_) => fences.add_to(add_blocks(open, absent, needs), needs),
             Self::FairBytes(_) => {
                 let splits = splits_in(open, absent, BYTE_LEAF_BYTES);
                 needs.add(BYTE_LEAF_BYTES, 2 * splits);
-                add_fences(needs, splits, longest);
+                fences.add_to(splits, needs);
             }
             Self::Roart(_) => add_radix(open, absent, needs),
         }
@@ -123,6 +182,8 @@ fn add_radix<M: Media>(open: &OpenMap<M>, absent: usize, needs: &mut Needs) {
         last = Some(bytes);
     }
     if absent > BY_SIZE {
-        needs.add_loose(absent.min(EXACT) as u64 * roart::most_bytes_of_groups());
+        let bytes = absent.min(EXACT) as u64 * roart::most_bytes_of_groups();
+        let largest = roart::arrays_of_groups().map(|(bytes, _)| bytes).max();
+        needs.add_loose(bytes, roart::arrays_of_groups().count(), largest.unwrap_or(0));
     }
 }

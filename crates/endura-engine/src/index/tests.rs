@@ -58,8 +58,10 @@ macro_rules! on_bytes {
 mod damage;
 mod drops;
 mod epochs;
+mod exact;
 mod expectations;
 mod room;
+mod stands;
 mod taken;
 mod turns;
 

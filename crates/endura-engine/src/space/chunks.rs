@@ -3,7 +3,6 @@
 use crate::media::{Mark, Media};
 use crate::runtime::epoch::before_reuse;
 use crate::space::alloc::class::{Class, Room};
-use crate::space::alloc::thread_cache::RUN;
 use crate::space::pins::guard::Guard;
 use crate::space::space::Space;
 use crate::{Error, Result, SpaceLimit};
@@ -43,21 +42,26 @@ impl<M: Media> Guard<'_, M> {
     /// Whether a chunk of this size was set aside for the commit of this thread, so that no lack of space can be meant.
     #[cold]
     fn is_set_aside(&self, bytes: u64) -> bool {
-        let Room::Slab(class) = Room::of(bytes) else { return false };
-        self.slot.contents.lock().keeps(class)
+        self.slot.contents.lock().keeps(Room::of(bytes))
     }
 
-    /// Allocates in place of a span that was set aside for the commit of this thread, if there is one.
+    /// Allocates in a span that was set aside for the commit of this thread, if there is one.
     #[cold]
     fn alloc_from_aside(&self, full: Error, bytes: u64) -> Result<u64> {
         let Space { media, allocator, .. } = self.space;
-        let mut outcome = Err(full);
-        while matches!(outcome, Err(Error::Full { .. })) {
-            let Some(run) = self.slot.contents.lock().take_run() else { break };
-            allocator.give_alone(media, run, RUN)?;
-            outcome = self.try_alloc(bytes);
+        let taken = self.slot.contents.lock().take_of_run(media, allocator, Room::of(bytes));
+        taken?.ok_or(full)
+    }
+
+    /// Runs what only improves the shape of a tree, and notes the damage that it meets. Between the changes of a commit it
+    /// takes nothing of what is set aside for these: they may need all of it, and upkeep can fail.
+    pub(crate) fn upkeep<R>(&self, work: impl FnOnce() -> Result<R>) {
+        let hides = self.slot.applies() && self.slot.contents.lock().hide_kept();
+        let result = work();
+        if hides {
+            self.slot.contents.lock().show_kept();
         }
-        outcome
+        self.space.note_result(result);
     }
 
     fn try_alloc(&self, bytes: u64) -> Result<u64> {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use endura_engine::runtime::calls::Call;
+
 use super::batch::Batch;
 use super::transaction::Transaction;
 use crate::pool::Pool;
@@ -28,6 +30,11 @@ fn pause(run: u32) {
 }
 
 impl Pool {
+    /// A method holds this while it runs a closure, which can neither close nor verify the pool.
+    fn call(&self) -> Call {
+        Call::begin(self.session().address())
+    }
+
     /// An empty batch: changes of any maps of this pool, to be made at once.
     ///
     /// # Example
@@ -85,9 +92,13 @@ impl Pool {
         if self.session().is_viewed() {
             return Err(Error::InsideOperation);
         }
+        let _call = self.call();
         for runs in 1..=RUNS {
             let mut transaction = Transaction::begin(self, runs);
             let outcome = run(&mut transaction);
+            if self.session().birthplace().is_elsewhere() {
+                return Err(Error::Forked);
+            }
             // A closure may have ignored the error by which a read has said so.
             if !transaction.is_lost() {
                 let result = outcome?;
@@ -133,7 +144,7 @@ impl Pool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read<R>(&self, mut look: impl FnMut() -> Result<R>) -> Result<R> {
-        let mut seen = None;
+        let (mut seen, _call) = (None, self.call());
         self.session().view(&mut || {
             seen = None;
             seen = Some(look()?);

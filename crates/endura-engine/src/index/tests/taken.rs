@@ -1,5 +1,7 @@
 //! Commits whose changes are applied when all other space is taken.
 
+use std::sync::atomic::AtomicBool;
+
 use super::*;
 
 /// Chunks by which all space is taken.
@@ -42,29 +44,48 @@ fn key_of(random: &mut Random, map: usize) -> Vec<u8> {
 }
 
 impl World {
-    /// Commits the changes, and applies them when another thread has taken all space that was left.
+    /// Commits the changes, and applies them when another thread has taken all space that was left, which takes what becomes
+    /// free meanwhile as well.
     fn commit_beside_hunger(&self, operations: &[Operation<'_, Heap>]) -> Result<()> {
         let apply = |changes: &Sorted<'_, '_, Heap>| {
+            let (is_full, is_over) = (Barrier::new(2), AtomicBool::new(false));
             let take_all = || {
                 let guard = self.space.pin_mut().unwrap();
                 let mut taken = Vec::new();
-                for bytes in [1 << 21, 1 << 18].into_iter().chain(SIZES) {
+                let mut take = |bytes| {
                     let all = std::iter::from_fn(|| guard.alloc(bytes).ok());
                     taken.extend(all.map(|at| (at, bytes)));
+                };
+                [1 << 21, 1 << 18].into_iter().chain(SIZES).for_each(&mut take);
+                is_full.wait();
+                while !is_over.load(Ordering::Relaxed) {
+                    SIZES.into_iter().for_each(&mut take);
                 }
-                taken
-            };
-            let taken = thread::scope(|scope| scope.spawn(take_all).join().unwrap());
-            let applied = changes.apply(&mut || ());
-            let free_all = || {
-                let guard = self.space.pin_mut().unwrap();
                 taken.iter().for_each(|&(at, bytes)| guard.discard(at, bytes));
             };
-            thread::scope(|scope| scope.spawn(free_all).join().unwrap());
-            applied
+            thread::scope(|scope| {
+                scope.spawn(take_all);
+                is_full.wait();
+                let applied = changes.apply(&mut || ());
+                is_over.store(true, Ordering::Relaxed);
+                applied
+            })
         };
         let mut staged = Staged { changes: Sorted::of(operations), apply: &apply };
         self.space.commit(&mut staged)
+    }
+}
+
+impl World {
+    fn is_nbtree(&self, map: usize) -> bool {
+        KINDS[map].0 == Kind::NbTree
+    }
+
+    fn remove(&self, map: usize, key: u64) {
+        match &self.trees[map] {
+            Tree::Words(tree) => tree.set(key, None).unwrap(),
+            Tree::Bytes(tree) => tree.set(&key.to_be_bytes(), None).unwrap(),
+        }
     }
 }
 
@@ -98,58 +119,113 @@ fn every_key_of_a_commit_divides_a_full_array() {
     }
 }
 
+/// The distance of two keys of a map before its leaves are filled.
+const SPACING: u64 = 1 << 20;
+
+/// How many leaves, or blocks, a map has.
+fn leaves(world: &World, map: usize) -> u64 {
+    let (kind, entries) = KINDS[map];
+    let structure = table::of_new(world.space.media(), kind, None, entries).unwrap();
+    let guard = world.space.pin_mut().unwrap();
+    let mut leaves = 0_u64;
+    let state = match &world.trees[map] {
+        Tree::Words(tree) => tree.open_map().map(),
+        Tree::Bytes(tree) => tree.open_map().map(),
+    };
+    let mut visit = |_, bytes| leaves += u64::from(bytes == 1_024);
+    structure.check(&guard, state, &mut visit).unwrap();
+    leaves
+}
+
+/// A map with so many leaves that are full, except the first and the last one; how many keys each leaf has after ascending
+/// puts, and how many more it has taken.
+fn full_leaves(map: usize, count: u64) -> (World, u64, u64) {
+    let ascending = |n: u64| {
+        let world = World::of_pages(64);
+        (0..n).for_each(|i| world.put(map, i * SPACING, 1));
+        world
+    };
+    let world = ascending(6_000);
+    let had = leaves(&world, map);
+    let each = (6_000 + had / 2) / had;
+    let few = 6_000 / each - 1;
+    let mut more = 0;
+    while leaves(&world, map) < had + had / 10 {
+        more += 1;
+        (1..few).for_each(|leaf| world.put(map, leaf * each * SPACING + more, 1));
+    }
+    more -= 1;
+    let world = ascending(count * each);
+    for leaf in 1..count - 1 {
+        (1..=more).for_each(|i| world.put(map, leaf * each * SPACING + i, 1));
+    }
+    (world, each, more)
+}
+
 /// All leaves, or blocks, of a map are full, and a commit adds a key to each of them.
 #[test]
 fn every_key_of_a_large_commit_divides_a_full_leaf() {
     const LEAVES: u64 = 6_000;
-    const SPACING: u64 = 1 << 20;
-    for (map, (kind, entries)) in KINDS.into_iter().enumerate().take(6) {
-        let leaves = |world: &World| {
-            let structure = table::of_new(world.space.media(), kind, None, entries).unwrap();
-            let guard = world.space.pin_mut().unwrap();
-            let mut leaves = 0_u64;
-            let state = match &world.trees[map] {
-                Tree::Words(tree) => tree.open_map().map(),
-                Tree::Bytes(tree) => tree.open_map().map(),
-            };
-            let mut visit = |_, bytes| leaves += u64::from(bytes == 1_024);
-            structure.check(&guard, state, &mut visit).unwrap();
-            leaves
-        };
-        let ascending = |n: u64| {
-            let world = World::of_pages(64);
-            (0..n).for_each(|i| world.put(map, i * SPACING, 1));
-            world
-        };
-        // How many keys each leaf has after ascending puts, and how many more it takes.
-        let world = ascending(6_000);
-        let had = leaves(&world);
-        let each = (6_000 + had / 2) / had;
-        let few = 6_000 / each - 1;
-        let mut more = 0;
-        while leaves(&world) < had + had / 10 {
-            more += 1;
-            (1..few).for_each(|leaf| world.put(map, leaf * each * SPACING + more, 1));
-        }
-        more -= 1;
-        let world = ascending(LEAVES * each);
-        for leaf in 1..LEAVES - 1 {
-            (1..=more).for_each(|i| world.put(map, leaf * each * SPACING + i, 1));
-        }
-        let had = leaves(&world);
+    for map in 0..6 {
+        let (world, each, more) = full_leaves(map, LEAVES);
+        let had = leaves(&world, map);
         let steps: Vec<Step> =
             (1..LEAVES - 1).map(|leaf| (map, leaf * each * SPACING + more + 1, Some(2))).collect();
         let made = world.with(&steps, |operations| world.commit_beside_hunger(operations));
         assert!(made.is_ok(), "map {map}: {made:?}");
-        let added = leaves(&world) - had;
+        let added = leaves(&world, map) - had;
         println!("map {map}: {each} and {more} a leaf, {had} leaves and {added} more");
         assert!(added > LEAVES / 2, "map {map}: {added} of {had} leaves were full");
     }
 }
 
+/// A commit removes keys, so that leaves are merged, and adds keys to full leaves. The merges come first.
+#[test]
+fn merges_take_nothing_that_is_set_aside() {
+    const LEAVES: u64 = 300;
+    for map in 0..6 {
+        let (world, each, more) = full_leaves(map, LEAVES);
+        // The first leaves get so few keys that a few removes make them sparse.
+        let sparse = 1..LEAVES / 2;
+        let left = if world.is_nbtree(map) { 5 } else { each / 3 };
+        for leaf in sparse.clone() {
+            (left..each).for_each(|i| world.remove(map, (leaf * each + i) * SPACING));
+            (1..=more).for_each(|i| world.remove(map, leaf * each * SPACING + i));
+        }
+        let had = leaves(&world, map);
+        let mut steps: Vec<Step> = sparse
+            .flat_map(|leaf| (0..left).map(move |i| (map, (leaf * each + i) * SPACING, None)))
+            .filter(|(_, key, _)| key / SPACING % each != 0)
+            .collect();
+        let full = LEAVES / 2 + 1..LEAVES - 1;
+        steps.extend(full.map(|leaf| (map, leaf * each * SPACING + more + 1, Some(2))));
+        let made = world.with(&steps, |operations| world.commit_beside_hunger(operations));
+        assert!(made.is_ok(), "map {map}: {made:?}");
+        println!("map {map}: {had} leaves, then {}", leaves(&world, map));
+    }
+}
+
+/// All leaves are divided by one commit, each into two new ones, whose separators fill the nodes above them.
+#[test]
+fn separators_take_nothing_that_is_set_aside() {
+    const GROUPS: u8 = 250;
+    let world = World::of_pages(24);
+    let Tree::Bytes(tree) = &world.trees[4] else { panic!("a tree of words") };
+    // A word tells none of these keys of a group apart.
+    let key = |group: u8, i: u8| [&[group], &[b'x'; 12][..], &[i]].concat();
+    for group in 0..GROUPS {
+        (0..20).for_each(|i| tree_put(tree, &key(group, i)));
+    }
+    for i in 20..150 {
+        let keys: Vec<Vec<u8>> = (0..GROUPS).map(|group| key(group, i)).collect();
+        let puts: Vec<_> = keys.iter().map(|key| put_of(tree, key)).collect();
+        let made = world.commit_beside_hunger(&puts);
+        assert!(made.is_ok(), "{i}: {made:?}");
+    }
+}
+
 /// Short keys come into full leaves whose keys, and so their fences, are long.
 #[test]
-#[ignore = "the reserve counts fences as long as the keys of the commit; those of a leaf can be longer"]
 fn short_keys_divide_leaves_with_long_fences() {
     const LEAVES: u8 = 200;
     for (map, length) in [(4, 2_000), (5, 2_000), (4, 60_000), (5, 60_000)] {
@@ -173,6 +249,27 @@ fn short_keys_divide_leaves_with_long_fences() {
             let puts: Vec<_> = keys.iter().map(|key| put_of(tree, key)).collect();
             let made = world.commit_beside_hunger(&puts);
             assert!(made.is_ok(), "map {map}, {length} bytes, {i}: {made:?}");
+        }
+    }
+}
+
+/// Short keys come into leaves whose fences are short too. The keys between which the leaves are divided are long.
+#[test]
+fn short_keys_divide_leaves_of_long_keys() {
+    const GROUPS: u8 = 60;
+    for map in [4, 5] {
+        let world = World::of_pages(64);
+        let Tree::Bytes(tree) = &world.trees[map] else { panic!("a tree of words") };
+        // Group by group in turn, so that the shortest separators are those between two groups.
+        for i in 0..40 {
+            (0..GROUPS)
+                .for_each(|group| tree_put(tree, &[&[group], &[b'x'; 3_000][..], &[i]].concat()));
+        }
+        for i in 0..40 {
+            let keys: Vec<[u8; 3]> = (0..GROUPS).map(|group| [group, b'a', i]).collect();
+            let puts: Vec<_> = keys.iter().map(|key| put_of(tree, key)).collect();
+            let made = world.commit_beside_hunger(&puts);
+            assert!(made.is_ok(), "map {map}, {i}: {made:?}");
         }
     }
 }

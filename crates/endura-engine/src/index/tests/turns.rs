@@ -8,7 +8,7 @@ use super::*;
 const COMMITS: usize = 17;
 
 impl World {
-    fn open_map(&self, map: usize) -> &OpenMap<Heap> {
+    pub(super) fn open_map(&self, map: usize) -> &OpenMap<Heap> {
         match &self.trees[map] {
             Tree::Words(tree) => tree.open_map(),
             Tree::Bytes(tree) => tree.open_map(),

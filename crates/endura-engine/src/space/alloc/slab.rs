@@ -146,6 +146,24 @@ impl Slabs {
         })
     }
 
+    /// Adds as many chunks to `out` as there are in a span of few units, which is taken in place of `run`. No other thread
+    /// can take them meanwhile. Returns what is left of the run.
+    pub(crate) fn take_of_run<M: Media>(
+        &self,
+        media: &M,
+        pages: &Pages,
+        class: Class,
+        run: (u64, u64),
+        out: &mut Vec<u64>,
+    ) -> Result<Option<(u64, u64)>> {
+        self.change(pages, class, |own| {
+            let rest = own.take_span_of_run(media, pages, class, run)?;
+            let end = out.len() + class.chunks(class.few_units());
+            while out.len() < end && own.take(media, class, true, end - out.len(), out)? > 0 {}
+            Ok(rest)
+        })
+    }
+
     /// Frees chunks. A chunk that turns out not to be in use is left alone; the first such error is returned after all
     /// others have been freed.
     pub(crate) fn give<M: Media>(
@@ -300,6 +318,29 @@ impl ClassSpans {
             }
             taken => (taken?, units),
         };
+        self.add_span(media, class, (first, units))
+    }
+
+    /// Takes a span of few units in place of `run`. Returns what is left of that.
+    fn take_span_of_run<M: Media>(
+        &mut self,
+        media: &M,
+        pages: &Pages,
+        class: Class,
+        run: (u64, u64),
+    ) -> Result<Option<(u64, u64)>> {
+        let units = class.few_units();
+        let header = Header { kind: SpanKind::Slab(class), units };
+        let (first, rest) = pages.exchange_span(media, run, header)?;
+        self.add_span(media, class, (first, units)).map(|()| rest)
+    }
+
+    fn add_span<M: Media>(
+        &mut self,
+        media: &M,
+        class: Class,
+        (first, units): (u64, u64),
+    ) -> Result<()> {
         self.units += units;
         self.in_few += if units == WHOLE { 0 } else { units };
         let found = table::read(media, first)?;

@@ -8,23 +8,37 @@ use crate::media::Media;
 use crate::runtime::epoch::Slot;
 use crate::space::alloc::class::{Class, Room};
 use crate::space::alloc::slab::SizeUse;
-use crate::space::alloc::thread_cache::{RUN, RUN_UNITS, ThreadCache};
+use crate::space::alloc::thread_cache::ThreadCache;
 use crate::space::layout::UNIT;
 use crate::space::pins::guard::Guard;
 use crate::space::space::Space;
 use crate::sync::Mutex;
 use crate::{Error, Result, SpaceLimit};
 
+/// Units of a span that is set aside for chunks whose sizes are not known: enough for a span of chunks of any size. If a
+/// chunk needs a larger span of its own, all of them have its size.
+const RUN_UNITS: u64 = 16;
+
 /// How many chunks of each size may be allocated.
 #[derive(Debug, Clone)]
 pub(crate) struct Needs {
     chunks: [usize; Class::COUNT],
-    loose_bytes: u64,
+    loose: Loose,
+}
+
+/// Chunks whose sizes are not known in advance.
+#[derive(Debug, Clone, Copy, Default)]
+struct Loose {
+    bytes: u64,
+    /// How many sizes they may have.
+    sizes: usize,
+    /// Bytes of the largest one.
+    largest: u64,
 }
 
 impl Default for Needs {
     fn default() -> Self {
-        Self { chunks: [0; Class::COUNT], loose_bytes: 0 }
+        Self { chunks: [0; Class::COUNT], loose: Loose::default() }
     }
 }
 
@@ -33,21 +47,32 @@ impl Needs {
     pub(crate) fn add(&mut self, bytes: u64, count: usize) {
         match Class::of(bytes) {
             Some(class) => self.chunks[class.index()] += count,
-            None => self.add_loose(bytes.saturating_mul(count as u64)),
+            None => self.add_loose(bytes.saturating_mul(count as u64), count, bytes),
         }
     }
 
-    /// Adds bytes of chunks whose sizes are not known in advance.
-    pub(crate) fn add_loose(&mut self, bytes: u64) {
-        self.loose_bytes = self.loose_bytes.saturating_add(bytes);
+    /// Adds bytes of chunks whose sizes are not known in advance. They have so many different sizes at most, of which the
+    /// largest is that many bytes.
+    pub(crate) fn add_loose(&mut self, bytes: u64, sizes: usize, largest: u64) {
+        let loose = &mut self.loose;
+        loose.bytes = loose.bytes.saturating_add(bytes);
+        loose.sizes = loose.sizes.saturating_add(sizes);
+        loose.largest = loose.largest.max(largest);
     }
+}
 
-    /// The spans of their own for chunks whose sizes are not known. Some are left over in each of them, and each size needs
-    /// one of its own.
-    fn runs(&self) -> usize {
-        match self.loose_bytes {
-            0 => 0,
-            bytes => 2 + (bytes / (RUN_UNITS * UNIT / 2)) as usize,
+impl Loose {
+    /// The spans to be set aside: how many, and of how many units each.
+    fn runs(self) -> (usize, u64) {
+        let run = self.largest.div_ceil(UNIT).max(RUN_UNITS);
+        // Up to half of a span may be left over. And each size needs a span of its own, whatever is left in others.
+        let largest = Class::of(self.largest).map_or(Class::COUNT, |class| class.index() + 1);
+        let sizes = Class::all().take(largest).skip(largest.saturating_sub(self.sizes));
+        let of_sizes: u64 = sizes.map(Class::few_units).sum();
+        let units = (self.bytes / UNIT).saturating_mul(2).saturating_add(of_sizes);
+        match self.bytes {
+            0 => (0, run),
+            _ => (units.div_ceil(run) as usize, run),
         }
     }
 }
@@ -101,9 +126,10 @@ impl<'s, M: Media> Guard<'s, M> {
         for (class, &count) in Class::all().zip(&needs.chunks).filter(|&(_, &count)| count > 0) {
             self.keep_chunks(class, count)?;
         }
-        for _ in 0..needs.runs() {
-            let at = self.alloc(RUN.bytes())?;
-            self.slot.contents.lock().add_run(at);
+        let (runs, units) = needs.loose.runs();
+        for _ in 0..runs {
+            let at = self.alloc(Room::Run(units).bytes())?;
+            self.slot.contents.lock().add_run(at, units);
         }
         Ok(aside)
     }

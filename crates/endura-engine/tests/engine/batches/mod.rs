@@ -5,4 +5,6 @@ mod crowd;
 mod opens;
 mod readers;
 mod refusals;
+mod replays;
+mod staged;
 mod world;

@@ -129,13 +129,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Posts a separator. The separator may stay missing, so a failure is ignored. But damage is recorded.
     #[inline(never)]
     fn post_later(&self, guard: &Guard<'_, M>, separator: Separator) {
-        guard.space().note_result(self.post(guard, separator));
+        guard.upkeep(|| self.post(guard, separator));
     }
 
     /// Merges a sparse leaf. A failure is treated as in [`post_later`](Self::post_later).
     #[inline(never)]
     fn merge_later(&self, guard: &Guard<'_, M>, key: u64) {
-        guard.space().note_result(self.fair_merge(guard, key, 0));
+        guard.upkeep(|| self.fair_merge(guard, key, 0));
     }
 
     /// The leaf of the last insert, if it covers `key` too. Inside the pin this leaf is as good as one that a search

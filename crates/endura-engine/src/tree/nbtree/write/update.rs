@@ -248,6 +248,6 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// Tries to merge a leaf. A failure is ignored. But damage is recorded.
     #[inline(never)]
     fn merge_later(&self, guard: &Guard<'_, M>, partition: usize, key: Sought<'_, D>) {
-        guard.space().note_result(self.try_merge(guard, partition, key));
+        guard.upkeep(|| self.try_merge(guard, partition, key));
     }
 }

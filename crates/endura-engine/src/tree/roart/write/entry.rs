@@ -269,7 +269,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             if let Some(turn) = turn {
                 turn.is_out();
             }
-            guard.space().note_result(self.tidy(guard, key));
+            guard.upkeep(|| self.tidy(guard, key));
         }
         Ok(Attempt::Done)
     }
