@@ -72,6 +72,7 @@ fn beside_a_commit_that_stands(world: &World, beside: impl FnOnce(&AtomicBool, &
 /// Readers of any key go on, and so do writers of other keys and other maps, and commits and pops of other maps. What waits
 /// are writers of the keys, and commits and pops of the maps.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one thread for each thing that goes on")]
 fn a_commit_that_stands_for_seconds_holds_up_writers_of_its_keys() {
     let world = World::new();
     world.commit(&before()).unwrap();

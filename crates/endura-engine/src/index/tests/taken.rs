@@ -195,7 +195,7 @@ fn merges_take_nothing_that_is_set_aside() {
         let had = leaves(&world, map);
         let mut steps: Vec<Step> = sparse
             .flat_map(|leaf| (0..left).map(move |i| (map, (leaf * each + i) * SPACING, None)))
-            .filter(|(_, key, _)| key / SPACING % each != 0)
+            .filter(|(_, key, _)| !(key / SPACING).is_multiple_of(each))
             .collect();
         let full = LEAVES / 2 + 1..LEAVES - 1;
         steps.extend(full.map(|leaf| (map, leaf * each * SPACING + more + 1, Some(2))));
