@@ -68,9 +68,6 @@ pub(crate) const FAULTS: &[Fault] = faults! {
     "            slot.unpin(Mode::Writer);\n            self.wait_for_commit(holder)?;"
     => "            if !PLANTED { slot.unpin(Mode::Writer); }\n            self.wait_for_commit(holder)?;\n            if PLANTED { slot.unpin(Mode::Writer); }";
 
-    "W5 ends the claim before a closure", "runtime/epoch.rs", By::Loom("a_claim_ends_with_a_closure"),
-    "self.word.load(Ordering::Relaxed) & !CAREFUL;" => "self.word.load(Ordering::Relaxed) & if PLANTED { u64::MAX } else { !CAREFUL };";
-
     "W5 claims again behind a closure", "space/open_map.rs", By::Schedules("a_closure_ends_beside_a_commit"),
     "!self.space.has_batches() || self.space.claim(" => "PLANTED || !self.space.has_batches() || self.space.claim(";
 
