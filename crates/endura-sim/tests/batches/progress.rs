@@ -19,12 +19,14 @@ fn run(kinds: [usize; 2], plan: &PoolPlan) {
 /// Another thread commits whenever the reader has looked at a key: it is kept out in the end.
 #[test]
 fn a_read_beside_many_commits() {
-    let places = [(0, 30), (1, 30), (0, 40), (1, 40)];
+    let places = [20, 30, 40, 50].into_iter().flat_map(|key| [(0, key), (1, key)]);
+    let places: Vec<Place> = places.collect();
     for kinds in (0..KINDS).map(|kind| [kind, (kind + 1) % KINDS]) {
-        let commits = (0..300).map(|i| put(&places, 1_000 + i)).collect();
-        let read = vec![PoolOp::Read(places.into_iter().collect()); 2];
+        let commits = |first: u64| (first..first + 300).map(|i| put(&places, i)).collect();
+        let read = vec![PoolOp::Read(places.iter().copied().collect()); 2];
         let strategy = Strategy::Random { steps: 1_024, moves: 0 };
-        run(kinds, &PoolPlan { threads: vec![read, commits], strategy, seed: 1 });
+        let threads = vec![read, commits(1_000), commits(2_000)];
+        run(kinds, &PoolPlan { threads, strategy, seed: 1 });
     }
 }
 

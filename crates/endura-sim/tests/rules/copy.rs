@@ -59,7 +59,8 @@ fn write(path: &Path, contents: &[u8]) {
 /// The copy, with the programs of its tests.
 pub(crate) struct Copied {
     folder: PathBuf,
-    programs: BTreeMap<&'static str, PathBuf>,
+    /// By how cargo is told which it is, and whether it is for loom.
+    programs: BTreeMap<(&'static str, bool), PathBuf>,
 }
 
 impl Copied {
@@ -94,10 +95,10 @@ impl Copied {
     /// Builds the program of a test, unless it is built.
     pub(crate) fn build(&mut self, by: By) {
         let (package, test) = by.program();
-        if self.programs.contains_key(test) {
+        let is_loom = matches!(by, By::Loom(_));
+        if self.programs.contains_key(&(test, is_loom)) {
             return;
         }
-        let is_loom = matches!(by, By::Loom(_));
         let target = self.folder.join(if is_loom { "../loom" } else { "../built" });
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &target);
@@ -113,7 +114,7 @@ impl Copied {
             let (_, path) = line.trim().strip_prefix("Executable ")?.rsplit_once('(')?;
             Some(self.folder.join(path.trim_end_matches(')')))
         });
-        self.programs.insert(test, program.expect("cargo names the program"));
+        self.programs.insert((test, is_loom), program.expect("cargo names the program"));
     }
 
     /// Runs a test with a rule left out, or with all rules.
@@ -123,7 +124,7 @@ impl Copied {
     /// What it found.
     pub(crate) fn run(&self, by: By, rule: Option<&str>) -> Result<(), String> {
         let (package, test) = by.program();
-        let mut command = Command::new(&self.programs[test]);
+        let mut command = Command::new(&self.programs[&(test, matches!(by, By::Loom(_)))]);
         command.current_dir(self.folder.join("crates").join(package));
         command.args([by.test(), "--test-threads", "2"]);
         match rule {
