@@ -8,6 +8,7 @@ const MANY: u64 = 16_500;
 /// A commit that does something when it has applied a few changes, and something when it has applied all, and is killed
 /// then.
 struct Stopped<'s, 'o, 'c> {
+    space: &'s Space<Heap>,
     changes: Sorted<'o, 'c, Heap>,
     early: &'s dyn Fn(),
     late: &'s dyn Fn(),
@@ -33,7 +34,12 @@ impl Changes<Heap> for Stopped<'_, '_, '_> {
     fn apply(&self, each: &mut dyn FnMut()) -> Result<()> {
         self.changes.apply_first(10, each)?;
         (self.early)();
-        self.changes.apply_first(MANY as usize, each)?;
+        // The epoch moves on as far as the pin of the commit lets it, so that it is the count of the commit by which the drop
+        // has to wait.
+        self.changes.apply_first(MANY as usize, &mut || {
+            each();
+            self.space.epochs.advance();
+        })?;
         (self.late)();
         Err(Error::Poisoned)
     }
@@ -72,7 +78,7 @@ fn nothing_of_a_dropped_map_is_reused_before_the_commit_has_ended() {
         let (early, late) = (|| beside(&drop_it), || beside(&make_another));
         world.with(&steps, |operations| {
             let changes = Sorted::of(operations);
-            let mut stopped = Stopped { changes, early: &early, late: &late };
+            let mut stopped = Stopped { space: &world.space, changes, early: &early, late: &late };
             assert!(matches!(world.space.commit(&mut stopped), Err(Error::Poisoned)));
         });
         let space = Arc::new(Space::mount(world.image(64), AFTER_A_KILL).unwrap());
