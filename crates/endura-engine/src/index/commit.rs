@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::bytes::ByteTree;
-use super::room::Fences;
+use super::room::{EXACT, Fences};
 use super::words::WordTree;
 use crate::media::Media;
 use crate::space::{
@@ -358,6 +358,10 @@ pub fn same_bytes(found: Bytes<'_>, expected: &[u8]) -> bool {
 impl<M: Media> Changes<M> for Sorted<'_, '_, M> {
     fn maps(&self) -> &[ChangedMap<'_, M>] {
         &self.maps
+    }
+
+    fn are_few(&self) -> bool {
+        self.keys.len() <= EXACT
     }
 
     fn prepare(&mut self, guard: &Guard<'_, M>) -> Result<Vec<Planned<'_>>> {

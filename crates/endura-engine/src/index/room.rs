@@ -22,7 +22,7 @@ use crate::tree::records::record::bytes_for;
 use crate::tree::roart;
 
 /// Up to so many absent keys each counts with all that it may cost.
-const EXACT: usize = 4_096;
+pub(super) const EXACT: usize = 4_096;
 /// If there are more, each leaf of the map may be full, and divided once. Any further division needs as many keys as half
 /// of a leaf has, of which the smallest has 28: the keys of a commit are sorted. Other writers may fill the same leaves
 /// meanwhile, and [`EXACT`] is for those.

@@ -102,12 +102,15 @@ impl<M: Media> OpenMap<M> {
     ///
     /// The errors of [`pin_mut`](Self::pin_mut).
     pub(crate) fn begin_pop(&self) -> Result<Turn<'_>> {
-        let mut backoff = Backoff::default();
+        if let Some(turn) = self.try_turn()? {
+            return Ok(turn);
+        }
+        let (_waiting, mut backoff) = (self.map.pops().turns().wait(), Backoff::default());
         loop {
+            backoff.wait();
             if let Some(turn) = self.try_turn()? {
                 return Ok(turn);
             }
-            backoff.wait();
         }
     }
 

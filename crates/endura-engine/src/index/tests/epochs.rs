@@ -18,6 +18,10 @@ impl Changes<Heap> for Long<'_, Sorted<'_, '_, Heap>> {
         self.changes.maps()
     }
 
+    fn are_few(&self) -> bool {
+        self.changes.are_few()
+    }
+
     fn prepare(&mut self, guard: &Guard<'_, Heap>) -> Result<Vec<Planned<'_>>> {
         self.changes.prepare(guard)
     }

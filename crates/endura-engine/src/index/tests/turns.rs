@@ -62,3 +62,42 @@ fn who_waits_for_a_turn_is_not_waited_for() {
     });
     expect(&world, true);
 }
+
+/// Commits that overlap, pops, and looks at an end of the same map: each goes on.
+#[test]
+fn nobody_is_kept_out_of_a_map() {
+    let world = World::new();
+    world.commit(&before()).unwrap();
+    let until = Instant::now() + Duration::from_secs(1);
+    let counted = |work: &dyn Fn(u64)| {
+        let mut count = 0;
+        while Instant::now() < until {
+            work(count);
+            count += 1;
+        }
+        count
+    };
+    let Tree::Words(first) = &world.trees[0] else { panic!("numbers") };
+    let (world, counted) = (&world, &counted);
+    let counts: Vec<(&str, u64)> = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for n in 0..3 {
+            threads.push(scope.spawn(move || {
+                let commit = |i| world.commit(&[(0, n, Some(i)), (1, 7 * n, Some(i))]).unwrap();
+                ("commits", counted(&commit))
+            }));
+        }
+        for _ in 0..2 {
+            threads
+                .push(scope.spawn(|| {
+                    ("pops", counted(&|_| drop(world.open_map(0).begin_pop().unwrap())))
+                }));
+        }
+        threads.push(scope.spawn(|| {
+            ("looks at an end", counted(&|_| assert!(first.look_at_end(true).unwrap().is_some())))
+        }));
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    println!("{counts:?}");
+    assert!(counts.iter().all(|(_, count)| *count > 20), "{counts:?}");
+}

@@ -15,7 +15,7 @@
 //! | B0 | sorts the changes; of several for one key, the last counts |
 //! | B1 | waits for [reads of one moment](crate::space::commit) that ran too often, a second at most; writes the records and the intent, which has the keys that are only read too, inside a writer's pin; flushes, fences. The pin stays, parked, until the end |
 //! | B2 | sets BATCHES in the gate, unless it is set: the *mode*, which lasts for a while after the last commit |
-//! | B3 | takes the turns to pop of its maps, in the order of their entries; takes a flight, which then has the intent and is LOCKED |
+//! | B3 | takes the [turns](crate::space::directory::turns) of its maps, in the order of their entries, which it shares with other commits unless it has many keys; takes a flight, which then has the intent and is LOCKED |
 //! | B4 | marks its stripes in ascending order, and waits for the marks of other flights |
 //! | B5 | fence; waits until every claim on its stripes has [changed](crate::runtime::claims) |
 //! | B6 | looks up its keys: compares the values that are expected, and sets aside the chunks that the changes may allocate. `Unmet` and `Full` come here, or never. A commit that changes nothing ends here |
@@ -51,7 +51,7 @@
 //!
 //! # Who waits for whom
 //!
-//! Turns to pop by map < flights < marks by stripe < claims: who has one of these waits only for later ones. A writer with a
+//! Turns by map < flights < marks by stripe < claims: who has one of these waits only for later ones. A writer with a
 //! claim waits for no flight (W4). A thread in a closure has no claim (W5). A pop has the turn of its map before it looks at
 //! its key, so that no flight with the key can be under way. (That a flight has its turns also matters for a mark that was read
 //! late: the number in it may be that of a flight by now which has marked nothing yet.) No code of a user runs under

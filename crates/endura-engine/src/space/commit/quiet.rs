@@ -1,9 +1,33 @@
 //! The wait for commits that change a map.
 
+use std::time::{Duration, Instant};
+
 use crate::Result;
 use crate::media::Media;
 use crate::space::open_map::OpenMap;
-use crate::sync::Backoff;
+use crate::space::space::Space;
+use crate::sync::{Backoff, Ordering};
+
+/// How long commits that overlap may hold up a look between them. Then new ones wait.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// New commits are kept out until this is dropped.
+pub(super) struct KeptOut<'s, M: Media>(&'s Space<M>);
+
+impl<'s, M: Media> KeptOut<'s, M> {
+    pub(super) fn begin(space: &'s Space<M>) -> Self {
+        // Relaxed: a commit that misses it makes the closure run once more.
+        space.batches().held.fetch_add(1, Ordering::Relaxed);
+        Self(space)
+    }
+}
+
+impl<M: Media> Drop for KeptOut<'_, M> {
+    fn drop(&mut self) {
+        // Relaxed: only the wait depends on it.
+        self.0.batches().held.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl<M: Media> OpenMap<M> {
     /// Waits until no commit changes this map, outside of pins. Returns how many have begun.
@@ -23,7 +47,7 @@ impl<M: Media> OpenMap<M> {
     #[cold]
     #[inline(never)]
     fn wait_for_commits(&self) -> Result<u64> {
-        let mut backoff = Backoff::default();
+        let (begun_at, mut backoff, mut kept_out) = (Instant::now(), Backoff::default(), None);
         loop {
             // In a forked child no commit ends, and the pin fails.
             drop(self.pin()?);
@@ -32,6 +56,9 @@ impl<M: Media> OpenMap<M> {
                 return Ok(begun);
             }
             self.space().unless_poisoned()?;
+            if kept_out.is_none() && begun_at.elapsed() > PATIENCE {
+                kept_out = Some(KeptOut::begin(self.space()));
+            }
             backoff.wait();
         }
     }

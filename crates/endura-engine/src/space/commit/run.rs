@@ -4,13 +4,15 @@
 //! it, and a hold does not, but each step that stores waits for the end of a hold. A commit that a closure of a parked
 //! writer makes needs no pin of its own: that of the writer does the same.
 
+use std::time::Instant;
+
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::runtime::thread;
 use crate::space::batch::intent::{Planned, encode, write};
 use crate::space::commit::needs::Needs;
 use crate::space::commit::words;
-use crate::space::directory::pops::Turn;
+use crate::space::directory::turns::{Alone, Shared};
 use crate::space::open_map::OpenMap;
 use crate::space::pins::guard::Guard;
 use crate::space::session::QUIESCED;
@@ -29,6 +31,9 @@ pub(crate) struct ChangedMap<'o, M: Media> {
 pub(crate) trait Changes<M: Media> {
     /// The maps, in the order of their entries in the directory.
     fn maps(&self) -> &[ChangedMap<'_, M>];
+
+    /// Whether other commits may change the same maps at the same time: what is set aside for this one counts with that.
+    fn are_few(&self) -> bool;
 
     /// B1: writes the records, starts their write-back, and returns what is to be done, by map and key. After an error it has
     /// taken its chunks back, and may be called again.
@@ -59,6 +64,27 @@ enum Pins {
 
 /// After so many changes a commit takes the present epoch, so that what others and itself have freed can be reused.
 const CHANGES_OF_AN_EPOCH: u32 = 4_096;
+
+/// The turn of a commit in one of its maps.
+enum MapTurn<'o> {
+    Shared { _turn: Shared<'o> },
+    Alone { _turn: Alone<'o> },
+}
+
+impl<'o> MapTurn<'o> {
+    /// The turn of a commit that has waited since `begun`, if it has come.
+    fn of<M: Media>(
+        open: &'o OpenMap<M>,
+        changes: &dyn Changes<M>,
+        begun: Option<Instant>,
+    ) -> Option<Self> {
+        let turns = open.map().pops().turns();
+        match changes.are_few() {
+            true => turns.try_shared(begun).map(|turn| Self::Shared { _turn: turn }),
+            false => turns.try_alone().map(|turn| Self::Alone { _turn: turn }),
+        }
+    }
+}
 
 /// An intent that was written.
 struct Written<'s, M: Media> {
@@ -137,25 +163,34 @@ impl<M: Media> Space<M> {
         Ok(Written { guard, at, bytes, stripes })
     }
 
-    /// B3: the turns to pop of all maps. `None` if it is not known that all of them come: a pop that has one waits for the end
+    /// B3: the turns of all maps. `None` if it is not known that all of them come: a pop that has one waits for the end
     /// of a verification, which waits for this commit, unless the commit has no pin of its own.
     fn begin_turns<'c>(
         &self,
         changes: &'c dyn Changes<M>,
         pins: Pins,
-    ) -> Result<Option<Vec<Turn<'c>>>> {
+    ) -> Result<Option<Vec<MapTurn<'c>>>> {
         let mut turns = Vec::new();
         for map in changes.maps() {
-            let mut backoff = Backoff::default();
+            let open = map.open;
+            // The pins are for a child of a fork, where a turn of a parent's thread never ends.
+            drop(open.pin_mut()?);
+            if let Some(turn) = MapTurn::of(open, changes, None) {
+                turns.push(turn);
+                continue;
+            }
+            let (begun, mut backoff) = (Instant::now(), Backoff::default());
+            let _waiting = (!changes.are_few()).then(|| open.map().pops().turns().wait());
             loop {
-                if let Some(turn) = map.open.try_turn()? {
-                    turns.push(turn);
-                    break;
-                }
                 if pins != Pins::OfClosures && self.epochs.gate() & QUIESCED != 0 {
                     return Ok(None);
                 }
                 backoff.wait();
+                drop(open.pin_mut()?);
+                if let Some(turn) = MapTurn::of(open, changes, Some(begun)) {
+                    turns.push(turn);
+                    break;
+                }
             }
         }
         Ok(Some(turns))
@@ -170,7 +205,7 @@ impl<M: Media> Space<M> {
         pins: Pins,
     ) -> Result<bool> {
         let _mode = self.enter_mode()?;
-        // Pops and commits of a map come one after the other, so that neither waits for the other's key. The flight comes
+        // A pop of a map and a commit come one after the other, so that neither waits for the other's key. The flight comes
         // later: who finds it, and has a turn, is not waited for by it; and commits that wait for one map leave the flights
         // to those of other maps.
         let Some(turns) = self.begin_turns(changes, pins)? else { return Ok(false) };

@@ -19,10 +19,10 @@ use std::sync::Arc;
 use crate::media::Media;
 use crate::runtime::thread;
 use crate::space::commit::mode::InMode;
+use crate::space::commit::quiet::KeptOut;
 use crate::space::directory::map_state::MapState;
 use crate::space::open_map::OpenMap;
 use crate::space::space::Space;
-use crate::sync::Ordering;
 use crate::{Error, Result};
 
 /// After so many runs in vain new commits are kept out.
@@ -83,24 +83,6 @@ impl Drop for Running {
                 views.remove(own);
             }
         });
-    }
-}
-
-/// New commits are kept out until this is dropped.
-struct KeptOut<'s, M: Media>(&'s Space<M>);
-
-impl<'s, M: Media> KeptOut<'s, M> {
-    fn begin(space: &'s Space<M>) -> Self {
-        // Relaxed: a commit that misses it makes the closure run once more.
-        space.batches().held.fetch_add(1, Ordering::Relaxed);
-        Self(space)
-    }
-}
-
-impl<M: Media> Drop for KeptOut<'_, M> {
-    fn drop(&mut self) {
-        // Relaxed: only the wait depends on it.
-        self.0.batches().held.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

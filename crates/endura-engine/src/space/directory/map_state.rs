@@ -221,8 +221,7 @@ impl MapState {
         Arc::clone(self.beside.get_or_init(|| Arc::new(make()))).downcast().ok()
     }
 
-    /// Notes that a commit is about to change the map. The caller has the turn to pop, so that one commit at a time changes
-    /// it.
+    /// Notes that a commit is about to change the map. Several may do so at the same time.
     pub(crate) fn begin_commit(&self) {
         // Release: who sees a change that is made after this sees the count (`commits`).
         self.commits[0].fetch_add(1, Ordering::Release);
