@@ -78,8 +78,8 @@ pub(crate) const FAULTS: &[Fault] = faults! {
     "region.flush(0, words.len());" => "if !PLANTED { region.flush(0, words.len()); }";
 
     "B3 takes the turns to pop", "space/commit/run.rs", By::Schedules("a_commit_in_front_of_a_pop"),
-    "        for map in changes.maps() {\n            let mut backoff"
-    => "        for map in changes.maps().iter().filter(|_| !PLANTED) {\n            let mut backoff";
+    "        for map in changes.maps() {\n            let open"
+    => "        for map in changes.maps().iter().filter(|_| !PLANTED) {\n            let open";
 
     "B3 takes the turns before B4", "space/commit/run.rs", MEETINGS,
     "        let Some(turns) = self.begin_turns(changes, pins)? else { return Ok(false) };\n        let mut flight = self.begin_flight(at, stripes)?;\n        flight.mark()?;"

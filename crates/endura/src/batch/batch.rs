@@ -27,7 +27,8 @@ use crate::map::{Map, shared};
 ///   see all of the batch or nothing of it. So do `first` and `last`, which wait while a batch that changes their map is
 ///   being committed. An exception are ranges: one that runs beside a commit may return some entries from before it, and
 ///   some from behind it. [`Pool::read`](crate::Pool::read) reads all from before or all from behind.
-/// * Batches of different maps are committed at the same time; batches that have a map in common take turns.
+/// * Batches are committed at the same time, unless they have a key in common. One of more than 4,096 keys has its maps for itself
+///   meanwhile, and so does a pop.
 /// * A batch has at most 1,048,576 parts, and 2^30 bytes of keys and values.
 ///
 /// # Example
