@@ -132,6 +132,10 @@ impl<'o, M: Media> Operation<'o, M> {
 /// [`Error::InsideOperation`] inside a read of one moment; [`Error::WritersStay`] if other threads stay inside operations that
 /// began before the first commit. After [`Error::Poisoned`] the next open completes the changes.
 pub fn commit<M: Media>(space: &Space<M>, operations: &[Operation<'_, M>]) -> Result<()> {
+    // First, because a child of a fork in a closure is inside of all that its parent was.
+    if space.is_elsewhere() {
+        return Err(Error::Forked);
+    }
     let mut bytes = 0_u64;
     for operation in operations {
         bytes = bytes.saturating_add(operation.check()? as u64);

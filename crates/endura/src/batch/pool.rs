@@ -35,6 +35,13 @@ impl Pool {
         Call::begin(self.session().address())
     }
 
+    fn unless_forked(&self) -> Result<()> {
+        match self.session().birthplace().is_elsewhere() {
+            true => Err(Error::Forked),
+            false => Ok(()),
+        }
+    }
+
     /// An empty batch: changes of any maps of this pool, to be made at once.
     ///
     /// # Example
@@ -89,6 +96,7 @@ impl Pool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn transact<R>(&self, mut run: impl FnMut(&mut Transaction<'_>) -> Result<R>) -> Result<R> {
+        self.unless_forked()?;
         if self.session().is_viewed() {
             return Err(Error::InsideOperation);
         }
@@ -96,9 +104,7 @@ impl Pool {
         for runs in 1..=RUNS {
             let mut transaction = Transaction::begin(self, runs);
             let outcome = run(&mut transaction);
-            if self.session().birthplace().is_elsewhere() {
-                return Err(Error::Forked);
-            }
+            self.unless_forked()?;
             // A closure may have ignored the error by which a read has said so.
             if !transaction.is_lost() {
                 let result = outcome?;
