@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use endura::{Kind, MediaChoice, Pool};
 
@@ -27,6 +27,8 @@ use crate::{Error, Result};
 pub const SIZES: [usize; 3] = [1, 10, 1_000];
 /// Entries that are stored in one way before it is the turn of the next.
 const TURN: usize = 2_000;
+/// How often one thread and then two commit batches.
+const TURNS_OF_THREADS: u32 = 3;
 /// How often a thread beside commits a batch of ten.
 const BESIDE: Duration = Duration::from_millis(1);
 
@@ -127,6 +129,8 @@ struct Round {
     present: [f64; SIZES.len()],
     new: [f64; SIZES.len()],
     beside: Option<[f64; 2]>,
+    /// How many batches of ten two threads commit in the time of one thread's one.
+    two_threads: f64,
 }
 
 impl Plan {
@@ -150,7 +154,37 @@ impl Plan {
                 return Err(Error::Wrong { store: store.name(), operation, wrong: 1, of: 3 });
             }
         }
-        Ok(Round { present, new, beside: None })
+        let two_threads = self.two_threads(store)?;
+        Ok(Round { present, new, beside: None, two_threads })
+    }
+
+    /// How many batches of ten two threads commit in the time in which one commits one: of keys that are there, each thread of
+    /// its own half.
+    fn two_threads<S: BatchStore>(self, store: &S) -> Result<f64> {
+        let commit = |thread: u64| -> Result<()> {
+            let (mut client, half) = (store.client()?, self.entries.div_ceil(2));
+            let mut spread = fastrand::Rng::with_seed(11 + thread);
+            for _ in 0..self.stored.div_ceil(10) {
+                let mut next = || thread * half + spread.u64(..half);
+                let entries = [(); 10].map(|()| next()).map(|i| (key(i), i));
+                store.insert_all(&mut client, &entries)?;
+            }
+            Ok(())
+        };
+        let mut took = [Duration::ZERO; 2];
+        for _ in 0..TURNS_OF_THREADS {
+            let begun = Instant::now();
+            commit(0)?;
+            took[0] += begun.elapsed();
+            let begun = Instant::now();
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| commit(1));
+                let own = commit(0);
+                own.and(other.join().map_err(|_| Error::Config("a thread panicked"))?)
+            })?;
+            took[1] += begun.elapsed();
+        }
+        Ok(2.0 * took[0].as_secs_f64() / took[1].as_secs_f64())
     }
 
     /// Single entries with keys that are there: without another thread, and beside one that commits ten others each
@@ -247,6 +281,8 @@ pub struct Figures {
     pub new_ratios: [Median; SIZES.len()],
     /// How many times as long a single entry took beside a thread that commits a batch each millisecond.
     pub beside: Option<Median>,
+    /// How many batches of ten two threads commit, with keys of their own, in the time in which one commits one.
+    pub two_threads: Median,
 }
 
 /// Measures all stores, in files in the folder `dir`. `progress` hears of each round of a store.
@@ -291,6 +327,7 @@ fn figures(contestant: Contestant, rounds: &[Round]) -> Figures {
         present_ratios: all(&|round, size| round.present[size] / round.present[0]),
         new_ratios: all(&|round, size| round.new[size] / round.new[0]),
         beside: (!beside.is_empty()).then(|| Median::of(beside)),
+        two_threads: Median::of(rounds.iter().map(|round| round.two_threads).collect()),
     }
 }
 

@@ -14,7 +14,8 @@ use crate::args::flags;
 const ABOUT: &str = "\
 A cell has the nanoseconds of one entry, of the thread's own processor time, and behind them how many times as long that is as
 one entry by itself in the same store and round: medians of the rounds; --json has their spreads too. Keys and values are
-words. \"beside\" is how many times as long a single entry takes beside a thread that commits a batch each millisecond.";
+words. \"beside\" is how many times as long a single entry takes beside a thread that commits a batch each millisecond;
+\"two threads\" how many batches of ten two of them commit, by the clock, in the time in which one commits one.";
 
 #[derive(clap::Args)]
 #[command(after_help = ABOUT)]
@@ -60,7 +61,7 @@ fn write(plan: Plan, figures: &[Figures]) -> Result<()> {
     for keys in ["present", "new"] {
         header.extend(SIZES.map(|size| format!("{keys}, {}", grouped(size as u64))));
     }
-    header.push("beside".into());
+    header.extend(["beside", "two threads"].map(String::from));
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let mut table = Table::new(1, &header);
     for of in figures {
@@ -70,8 +71,9 @@ fn write(plan: Plan, figures: &[Figures]) -> Result<()> {
         let present = of.present.iter().zip(&of.present_ratios).map(cell);
         let new = of.new.iter().zip(&of.new_ratios).map(cell);
         let beside = of.beside.map_or(String::new(), |beside| format!("{:.2}", beside.median));
+        let threads = format!("{:.2}", of.two_threads.median);
         let name = of.contestant.name().to_string();
-        table.row([name].into_iter().chain(present).chain(new).chain([beside]));
+        table.row([name].into_iter().chain(present).chain(new).chain([beside, threads]));
     }
     Ok(table.write(out)?)
 }
