@@ -26,6 +26,8 @@ pub(crate) struct Batches {
     pub(crate) mode: Mutex<Mode>,
     /// How many reads of one moment keep new commits out.
     pub(crate) held: AtomicU64,
+    /// How many looks wait for a moment between commits that overlap.
+    pub(crate) looks: AtomicU64,
     made: Instant,
     /// When the last of them ended, in milliseconds since this was made.
     ended: AtomicU64,
@@ -38,6 +40,7 @@ impl Default for Batches {
             flights: Flights::default(),
             mode: Mutex::new(Mode::default()),
             held: AtomicU64::new(0),
+            looks: AtomicU64::new(0),
             made: Instant::now(),
             ended: AtomicU64::new(0),
         }

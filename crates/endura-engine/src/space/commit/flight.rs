@@ -13,6 +13,9 @@ use crate::{Error, Result};
 /// How long a commit lets reads of one moment keep it out: a closure may wait for the thread that commits.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// How long a commit lets looks between commits keep it out. Longer than nearly all commits that are under way.
+const GAP: Duration = Duration::from_millis(5);
+
 /// Up to so many stripes are sorted one by one.
 const FEW: usize = 32;
 
@@ -66,7 +69,8 @@ impl<M: Media> Space<M> {
         if self.epochs.gate() & POISONED != 0 { Err(self.doubt()) } else { Ok(()) }
     }
 
-    /// Before B1: waits for reads of one moment that have run too often, but not for long.
+    /// Before B1: waits for reads of one moment that have run too often, and for looks between commits that overlap, but not for
+    /// long.
     pub(super) fn wait_for_views(&self) -> Result<()> {
         // In a child of a fork they do not end.
         if self.is_elsewhere() {
@@ -77,6 +81,14 @@ impl<M: Media> Space<M> {
         while self.batches().held.load(Ordering::Relaxed) > 0 && begun.elapsed() < PATIENCE {
             self.unless_poisoned()?;
             backoff.wait();
+        }
+        // The commit that such a look waits for may itself wait for this thread's closure.
+        if !self.is_inside() {
+            let (begun, mut backoff) = (Instant::now(), Backoff::default());
+            // Relaxed: a commit that misses it makes the look wait longer.
+            while self.batches().looks.load(Ordering::Relaxed) > 0 && begun.elapsed() < GAP {
+                backoff.wait();
+            }
         }
         Ok(())
     }

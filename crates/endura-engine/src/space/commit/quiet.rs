@@ -5,27 +5,26 @@ use std::time::{Duration, Instant};
 use crate::Result;
 use crate::media::Media;
 use crate::space::open_map::OpenMap;
-use crate::space::space::Space;
-use crate::sync::{Backoff, Ordering};
+use crate::sync::{AtomicU64, Backoff, Ordering};
 
 /// How long commits that overlap may hold up a look between them. Then new ones wait.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// New commits are kept out until this is dropped.
-pub(super) struct KeptOut<'s, M: Media>(&'s Space<M>);
+/// New commits are kept out until this is dropped: one more is counted.
+pub(super) struct KeptOut<'s>(&'s AtomicU64);
 
-impl<'s, M: Media> KeptOut<'s, M> {
-    pub(super) fn begin(space: &'s Space<M>) -> Self {
-        // Relaxed: a commit that misses it makes the closure run once more.
-        space.batches().held.fetch_add(1, Ordering::Relaxed);
-        Self(space)
+impl<'s> KeptOut<'s> {
+    pub(super) fn begin(count: &'s AtomicU64) -> Self {
+        // Relaxed: a commit that misses it makes the closure run, or the thread look, once more.
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
     }
 }
 
-impl<M: Media> Drop for KeptOut<'_, M> {
+impl Drop for KeptOut<'_> {
     fn drop(&mut self) {
         // Relaxed: only the wait depends on it.
-        self.0.batches().held.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -57,7 +56,7 @@ impl<M: Media> OpenMap<M> {
             }
             self.space().unless_poisoned()?;
             if kept_out.is_none() && begun_at.elapsed() > PATIENCE {
-                kept_out = Some(KeptOut::begin(self.space()));
+                kept_out = Some(KeptOut::begin(&self.space().batches().looks));
             }
             backoff.wait();
         }

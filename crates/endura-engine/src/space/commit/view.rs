@@ -113,7 +113,7 @@ impl<M: Media> Space<M> {
         let mut kept_out = None;
         for runs in 1..=MOST {
             if runs > POLITE {
-                kept_out.get_or_insert_with(|| KeptOut::begin(self));
+                kept_out.get_or_insert_with(|| KeptOut::begin(&self.batches().held));
             }
             let running = Running::begin(self.address());
             let seen = look();
