@@ -88,7 +88,7 @@ impl Contestant {
     }
 
     fn round(self, dir: &Path, plan: Plan) -> Result<Round> {
-        let mut options = StoreOptions::new(dir.into(), Shape::WORDS, 2 * plan.entries);
+        let mut options = StoreOptions::new(dir.into(), Shape::WORDS, 8 * plan.entries);
         match self {
             Self::Ours(kind) => {
                 if plan.is_adr {
