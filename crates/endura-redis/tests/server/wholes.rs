@@ -10,8 +10,16 @@ use super::replicas::{Pair, at_rest, digests, pair};
 use super::support::server::free_port;
 use super::support::{Client, Random, Reply, Server};
 
-/// The entries of each key. `numbers` has a map of its own, and so do its copies.
-type Keys = BTreeMap<String, BTreeMap<String, String>>;
+type Entries = BTreeMap<String, String>;
+
+/// What a key has. Without entries only a key with a map of its own can be: `numbers` at first, and its copies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Key {
+    has_own: bool,
+    entries: Entries,
+}
+
+type Keys = BTreeMap<String, Key>;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "numbers"];
 /// The number of fields that a command changes at most.
@@ -32,7 +40,7 @@ fn words(words: &[&str]) -> Vec<Vec<u8>> {
 }
 
 /// A random command. `dump` is the dump of a key with these `dumped` entries.
-fn step(random: &mut Random, keys: &Keys, dump: &[u8], dumped: &BTreeMap<String, String>) -> Step {
+fn step(random: &mut Random, keys: &Keys, dump: &[u8], dumped: &Entries) -> Step {
     let mut after = keys.clone();
     let [name, other] = [(); 2].map(|()| NAMES[random.below(4) as usize].to_owned());
     let which = random.below(9);
@@ -45,7 +53,7 @@ fn step(random: &mut Random, keys: &Keys, dump: &[u8], dumped: &BTreeMap<String,
             for (field, value) in &pairs {
                 line.extend([field.clone().into_bytes(), value.clone().into_bytes()]);
             }
-            after.entry(name).or_default().extend(pairs);
+            after.entry(name).or_default().entries.extend(pairs);
             line
         }
         4 => {
@@ -53,15 +61,15 @@ fn step(random: &mut Random, keys: &Keys, dump: &[u8], dumped: &BTreeMap<String,
             let fields: Vec<String> = (0..FIELDS).map(|number| field(2 * number)).collect();
             let mut line = words(&["EN.DEL", &name]);
             line.extend(fields.iter().map(|field| field.clone().into_bytes()));
-            if let Some(entries) = after.get_mut(&name) {
-                fields.iter().for_each(|field| drop(entries.remove(field)));
+            if let Some(key) = after.get_mut(&name) {
+                fields.iter().for_each(|field| drop(key.entries.remove(field)));
             }
             line
         }
         5 => {
             let end = ["MIN", "MAX"][random.below(2) as usize];
             for _ in 0..FIELDS {
-                let Some(entries) = after.get_mut(&name) else { break };
+                let Some(Key { entries, .. }) = after.get_mut(&name) else { break };
                 drop(if end == "MIN" { entries.pop_first() } else { entries.pop_last() });
             }
             words(&["EN.POP", &name, end, &FIELDS.to_string()])
@@ -72,8 +80,8 @@ fn step(random: &mut Random, keys: &Keys, dump: &[u8], dumped: &BTreeMap<String,
             } else {
                 words(&["COPY", &name, &other, "REPLACE"])
             };
-            if let (Some(entries), true) = (keys.get(&name), name != other) {
-                after.insert(other, entries.clone());
+            if let (Some(key), true) = (keys.get(&name), name != other) {
+                after.insert(other, key.clone());
                 if which == 6 {
                     after.remove(&name);
                 }
@@ -83,23 +91,26 @@ fn step(random: &mut Random, keys: &Keys, dump: &[u8], dumped: &BTreeMap<String,
         _ => {
             let mut line = words(&["RESTORE", &name, "0"]);
             line.extend([dump.to_vec(), b"REPLACE".to_vec()]);
-            after.insert(name, dumped.clone());
+            after.insert(name, Key { has_own: false, entries: dumped.clone() });
             line
         }
     };
-    // An empty map of its own would stay: the model has none.
-    after.retain(|_, entries| !entries.is_empty());
+    after.retain(|_, key| key.has_own || !key.entries.is_empty());
     Step { words, keys: after }
 }
 
 fn found(client: &mut Client) -> Keys {
     let mut keys = Keys::new();
     for name in NAMES {
+        let info = client.call(&format!("EN.INFO {name}"));
+        if info.is_error() {
+            continue;
+        }
         let texts = client.call(&format!("EN.RANGE {name} - +")).texts();
         let pairs = texts.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone()));
-        keys.insert(name.to_owned(), pairs.collect());
+        let has_own = !info.text().contains("kind roart");
+        keys.insert(name.to_owned(), Key { has_own, entries: pairs.collect() });
     }
-    keys.retain(|_, entries| !entries.is_empty());
     keys
 }
 
@@ -109,7 +120,7 @@ fn work(
     random: &mut Random,
     mut keys: Keys,
     dump: &[u8],
-    dumped: &BTreeMap<String, String>,
+    dumped: &Entries,
 ) -> [Keys; 2] {
     loop {
         let step = step(random, &keys, dump, dumped);
@@ -119,6 +130,7 @@ fn work(
                 let text = answer.text();
                 let is_none = text.contains("no such key") || text.contains("the same");
                 assert!(!answer.is_error() || is_none, "{:?}: {text}", &words[..2]);
+                assert!(!answer.is_error() || step.keys == keys, "{:?}: {text}", &words[..2]);
                 keys = step.keys;
             }
             Err(_) => return [keys, step.keys],
@@ -132,8 +144,7 @@ fn a_kill_leaves_a_command_whole() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::start(folder.path(), &[]);
     let mut random = Random::new(63);
-    let dumped: BTreeMap<String, String> =
-        (0..FIELDS).map(|number| (field(number), "dumped".to_owned())).collect();
+    let dumped: Entries = (0..FIELDS).map(|number| (field(number), "dumped".to_owned())).collect();
     let mut client = server.client();
     let mut line = words(&["EN.SET", "a"]);
     for (field, value) in &dumped {
@@ -143,8 +154,7 @@ fn a_kill_leaves_a_command_whole() {
     let Reply::Bulk(dump) = client.call("DUMP a") else { panic!("no dump") };
     client.call("DEL a");
     client.call("EN.CREATE numbers KIND fastfair");
-    drop(client);
-    let (mut keys, mut kills, mut undone, mut done) = (Keys::new(), 0, 0, 0);
+    let (mut keys, mut kills, mut undone, mut done) = (found(&mut client), 0, 0, 0);
     let begin = Instant::now();
     for round in (0..).take_while(|&round| goes_on(round, 20, begin)) {
         let (pid, client) = (server.pid(), server.client());
@@ -159,8 +169,8 @@ fn a_kill_leaves_a_command_whole() {
         server.kill();
         server.again();
         let now = found(&mut server.client());
-        let sizes = |keys: &Keys| -> Vec<(String, usize)> {
-            keys.iter().map(|(name, entries)| (name.clone(), entries.len())).collect()
+        let sizes = |keys: &Keys| -> Vec<(String, bool, usize)> {
+            keys.iter().map(|(name, key)| (name.clone(), key.has_own, key.entries.len())).collect()
         };
         assert!(
             states.contains(&now),
@@ -174,6 +184,13 @@ fn a_kill_leaves_a_command_whole() {
             *if now == states[0] { &mut undone } else { &mut done } += 1;
         }
         keys = now;
+        if !keys.values().any(|key| key.has_own) {
+            // Others have taken the names of all that had a map of their own.
+            let mut client = server.client();
+            client.call("DEL numbers");
+            client.call("EN.CREATE numbers KIND fastfair");
+            keys.insert("numbers".to_owned(), Key { has_own: true, ..Key::default() });
+        }
     }
     let completed = server.log().matches("a command that a kill had cut was completed").count();
     println!(
