@@ -15,7 +15,7 @@
 //!
 //! After a change run `cargo test -p endura-memcached`. It compares the replies with those of Debian's memcached, which
 //! should be installed. After a change of `store` also run it with `ENDURA_KILLS=5000`, and after a change of `protocol`
-//! with `ENDURA_FUZZ_SECONDS=1800`.
+//! with `ENDURA_FUZZ_SECONDS=1800` and `ENDURA_PACKETS=1000000`.
 
 #![forbid(unsafe_code)]
 
@@ -26,6 +26,6 @@ mod server;
 mod store;
 mod wording;
 
-pub use server::{Config, Server, TooFewFiles, allow_connections};
+pub use server::{Config, Listener, Server, TooFewFiles, allow_connections};
 pub use store::{MAX_ITEM, StoreOptions};
 pub use wording::{in_words, sentence};

@@ -1,5 +1,7 @@
 //! Parses a line into a command, or a refusal.
 
+use super::meta::is_meta;
+use super::tune::tune;
 use crate::number::number;
 use crate::store::Stores;
 
@@ -43,9 +45,15 @@ pub(super) enum Command<'l> {
         is_quiet: bool,
     },
     Version,
-    /// `ms` of the meta protocol, which is not served. A data block of this length follows.
-    MetaSet {
-        bytes: usize,
+    /// A command of the meta protocol; `rest` is the line after its name.
+    Meta {
+        name: &'l [u8],
+        rest: &'l [u8],
+    },
+    /// A command that concerns memory, which has nothing to do here.
+    Tune {
+        reply: &'static str,
+        is_quiet: bool,
     },
     /// `quit`, or a line after which nothing may be taken for a command.
     Quit,
@@ -81,9 +89,9 @@ pub(super) fn next_word(line: &[u8], from: usize) -> Option<(usize, usize)> {
 }
 
 /// The words of a line after the name of the command, separated by blanks.
-struct Words<'l> {
-    words: [&'l [u8]; MOST_WORDS],
-    count: usize,
+pub(super) struct Words<'l> {
+    pub(super) words: [&'l [u8]; MOST_WORDS],
+    pub(super) count: usize,
 }
 
 impl<'l> Words<'l> {
@@ -99,12 +107,12 @@ impl<'l> Words<'l> {
     }
 
     /// Refuses a line with fewer or more words.
-    fn expect(&self, counts: std::ops::RangeInclusive<usize>) -> Result<(), Refusal> {
+    pub(super) fn expect(&self, counts: std::ops::RangeInclusive<usize>) -> Result<(), Refusal> {
         if counts.contains(&self.count) { Ok(()) } else { Err(Some(ERROR)) }
     }
 
     /// Whether the last word is `noreply`. Any other word in its place is ignored, as with memcached.
-    fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.count.checked_sub(1).is_some_and(|last| self.words[last] == b"noreply")
     }
 }
@@ -114,15 +122,17 @@ pub(super) fn parse(line: &[u8]) -> Result<Command<'_>, Refusal> {
     let (start, end) = next_word(line, 0).ok_or(Some(ERROR))?;
     let (name, rest) = (&line[start..end], &line[end..]);
     match name {
-        b"get" => get(rest, false),
+        _ if is_meta(name) => Ok(Command::Meta { name, rest }),
+        // An old name of `get`, which memcached still takes.
+        b"get" | b"bget" => get(rest, false),
         b"gets" => get(rest, true),
         b"gat" => get_and_touch(rest, false),
         b"gats" => get_and_touch(rest, true),
         b"set" => storage(Stores::Set, rest),
         b"add" => storage(Stores::Add, rest),
         b"replace" => storage(Stores::Replace, rest),
-        b"append" => storage(Stores::Append, rest),
-        b"prepend" => storage(Stores::Prepend, rest),
+        b"append" => storage(Stores::Append(0), rest),
+        b"prepend" => storage(Stores::Prepend(0), rest),
         b"cas" => storage(Stores::Cas(0), rest),
         b"delete" => delete(rest),
         b"incr" => add(rest, false),
@@ -133,17 +143,13 @@ pub(super) fn parse(line: &[u8]) -> Result<Command<'_>, Refusal> {
         b"verbosity" => verbosity(rest),
         b"version" => Ok(Command::Version),
         b"quit" => Ok(Command::Quit),
-        b"ms" => Ok(meta_set(rest)),
+        b"lru" | b"slabs" | b"lru_crawler" | b"watch" | b"cache_memlimit" | b"shutdown" => {
+            tune(name, &Words::of(rest))
+        }
         // A web page can make a browser send any lines after this one.
         _ if is_of_http(rest) => Ok(Command::Quit),
         _ => Err(Some(ERROR)),
     }
-}
-
-/// If the length of the data is missing, the connection ends: the data would be taken for commands.
-fn meta_set(rest: &[u8]) -> Command<'_> {
-    let bytes = length_of_data(Words::of(rest).words[1]);
-    bytes.map_or(Command::Quit, |bytes| Command::MetaSet { bytes })
 }
 
 /// Whether the last word names the protocol of web servers, as in `POST / HTTP/1.1`.
@@ -196,7 +202,7 @@ fn storage(how: Stores, rest: &[u8]) -> Result<Command<'_>, Refusal> {
 
 /// Parses the length of a data block. Together with the two bytes after the block it must fit into 31 bits, as with
 /// memcached.
-fn length_of_data(word: &[u8]) -> Option<usize> {
+pub(super) fn length_of_data(word: &[u8]) -> Option<usize> {
     let bytes = usize::try_from(number::<i32>(word)?).ok()?;
     (bytes <= i32::MAX as usize - 2).then_some(bytes)
 }
@@ -254,7 +260,7 @@ fn verbosity(rest: &[u8]) -> Result<Command<'_>, Refusal> {
     Ok(Command::Verbosity { is_quiet })
 }
 
-fn refusal(text: &'static str, is_quiet: bool) -> Refusal {
+pub(super) fn refusal(text: &'static str, is_quiet: bool) -> Refusal {
     (!is_quiet).then_some(text)
 }
 

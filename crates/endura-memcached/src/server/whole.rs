@@ -1,7 +1,6 @@
 //! `Server`: all threads together, from the start to the stop.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -12,6 +11,7 @@ use endura::{Error, Restored};
 
 use super::checkpoints::Known;
 use super::inbox::Inbox;
+use super::socket::Listener;
 use super::worker::{Common, Stop, Worker};
 use crate::clock::now;
 use crate::protocol::Facts;
@@ -33,7 +33,7 @@ pub struct Config {
 /// A server that runs until it is [stopped](Self::stop).
 #[derive(Debug)]
 pub struct Server {
-    addresses: Vec<SocketAddr>,
+    addresses: Vec<String>,
     common: Arc<Common>,
     workers: Vec<JoinHandle<io::Result<()>>>,
     sweeper: Sweeper,
@@ -48,11 +48,7 @@ impl Server {
     ///
     /// Those of [`PoolOptions::open`](endura::PoolOptions::open); [`Error::Io`] if the system has no further threads or
     /// files.
-    pub fn start(
-        path: &Path,
-        listeners: Vec<TcpListener>,
-        config: &Config,
-    ) -> endura::Result<Self> {
+    pub fn start(path: &Path, listeners: Vec<Listener>, config: &Config) -> endura::Result<Self> {
         let (known, report) = (Known::default(), config.report);
         let of_listener = known.clone();
         let mut options = config.store.clone();
@@ -105,8 +101,8 @@ impl Server {
         Ok(server)
     }
 
-    /// The addresses that the server listens on.
-    pub fn addresses(&self) -> &[SocketAddr] {
+    /// The addresses that the server listens on, and the path of a Unix socket.
+    pub fn addresses(&self) -> &[String] {
         &self.addresses
     }
 
@@ -136,10 +132,6 @@ impl Server {
 }
 
 /// Prepares the listeners for workers, which wait for all of them at once; returns their addresses.
-fn ready(listeners: &[TcpListener]) -> io::Result<Vec<SocketAddr>> {
-    let each = |listener: &TcpListener| {
-        listener.set_nonblocking(true)?;
-        listener.local_addr()
-    };
-    listeners.iter().map(each).collect()
+fn ready(listeners: &[Listener]) -> io::Result<Vec<String>> {
+    listeners.iter().map(Listener::prepare).collect()
 }

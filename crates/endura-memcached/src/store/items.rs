@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use endura::{Error, Kind, Map, MapOptions, Pool, PoolOptions, Result};
 
 use super::cas::CasNumbers;
+use super::commands::About;
 use super::flush::Flushes;
 use super::item::{HEAD, Item};
-use crate::clock::Expiry;
+use super::seen::{Seen, Uses};
 
 /// The most bytes of data that an item can have, whatever the options: a value of a map has at most 2^30.
 pub const MAX_ITEM: usize = (1 << 30) - HEAD;
@@ -37,6 +38,7 @@ pub(crate) struct Store {
     items: Map<[u8], [u8]>,
     pub(super) cas: CasNumbers,
     flushes: Flushes,
+    pub(super) seen: Seen,
     max_item: usize,
     /// Whether a store has found the pool full since the sweep last looked at this.
     is_short: AtomicBool,
@@ -53,7 +55,8 @@ impl Store {
         // The time of a planned flush may have come while no server ran.
         flushes.flush_if_due(now)?;
         let (max_item, is_short) = (options.max_item.min(MAX_ITEM), AtomicBool::new(false));
-        Ok(Self { pool, items, cas, flushes, max_item, is_short })
+        let seen = Seen::new(pool.stats()?.max_bytes);
+        Ok(Self { pool, items, cas, flushes, seen, max_item, is_short })
     }
 
     /// The pool.
@@ -71,21 +74,36 @@ impl Store {
         self.items.approximate_len()
     }
 
-    /// Shows an item; returns whether it is there.
+    /// Shows an item to a client that fetches it; returns whether it is there.
     pub(crate) fn get(&self, key: &[u8], now: u32, show: impl FnOnce(Item<'_>)) -> Result<bool> {
+        let found = self.get_quietly(key, now, show)?;
+        if found {
+            self.seen.fetched(key, now);
+        }
+        Ok(found)
+    }
+
+    /// What is known of the uses of an item.
+    pub(crate) fn uses(&self, key: &[u8], now: u32) -> Uses {
+        self.seen.uses(key, now)
+    }
+
+    /// Shows an item, which does not count as a fetch; returns whether it is there.
+    pub(crate) fn get_quietly(
+        &self,
+        key: &[u8],
+        now: u32,
+        show: impl FnOnce(Item<'_>),
+    ) -> Result<bool> {
         let look = |bytes: &[u8]| live(Some(bytes), self.flushes.epoch(), now).map(show).is_some();
         Ok(self.items.get_with(key, look)?.unwrap_or(false))
     }
 
-    /// Stores an item without a condition.
-    pub(super) fn put(
-        &self,
-        key: &[u8],
-        (flags, expiry): (u32, Expiry),
-        data: &[u8],
-    ) -> Result<()> {
-        let item = Item { flags, expiry, epoch: self.flushes.epoch(), cas: self.cas.take()?, data };
-        self.noting(self.items.put(key, &item.to_bytes()).map(|_| ()))
+    /// Stores an item without a condition; returns the number of the store.
+    pub(super) fn put(&self, key: &[u8], about: About, data: &[u8]) -> Result<u64> {
+        let (epoch, cas) = (self.flushes.epoch(), self.cas.take()?);
+        let bytes = Item::new(about, epoch, cas, data).to_bytes();
+        self.noting(self.items.put(key, &bytes).map(|_| cas))
     }
 
     /// Changes an entry atomically as `decide` says. `decide` gets the item, if one is alive, and the epoch for a new item.
@@ -105,7 +123,7 @@ impl Store {
                 Change::Remove(outcome) => (None, outcome),
             };
             // No two stores have the same number, so equal bytes are from the same store. (Only a time of expiry can change
-            // and change back meanwhile, which loses nothing.)
+            // and change back meanwhile, which loses nothing: a mark goes only with a new number.)
             let changed = self.items.compare_exchange(key, old, new.as_deref());
             if self.noting(changed)?.is_ok() {
                 return Ok(outcome);

@@ -6,6 +6,7 @@
 //! | [`cas`] | the unique numbers of stores |
 //! | [`flush`] | epochs, which `flush_all` ends |
 //! | [`counters`] | figures for `stats` |
+//! | [`seen`] | when items were used, in memory only |
 //! | [`items`] | the map, and the atomic change of one item |
 //! | [`commands`] | the commands in terms of that change |
 //! | [`sweep`] | the thread that removes dead items |
@@ -16,13 +17,15 @@ mod counters;
 mod flush;
 mod item;
 mod items;
+mod seen;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use commands::{Delta, Stored, Stores};
+pub(crate) use commands::{About, Deleted, Delta, Stored, Stores, Sum};
 pub(crate) use counters::{Counter, Counters};
 pub(crate) use item::Item;
 pub(crate) use items::Store;
 pub use items::{MAX_ITEM, StoreOptions};
+pub(crate) use seen::Uses;
 pub(crate) use sweep::Sweeper;

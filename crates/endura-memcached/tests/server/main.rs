@@ -3,8 +3,10 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`program`] | starts, signals, limits, slow and silent clients |
+//! | [`unix`] | the Unix socket |
 //! | [`states`] | the first line for each state of a pool |
-//! | [`beside`] | the same bytes to Debian's memcached |
+//! | [`beside`] | the same bytes to Debian's memcached, random packets included |
+//! | [`race`] | several clients that could win one item |
 //! | [`strange`] | random bytes in random packets |
 //! | [`kills`] | SIGKILL under load, against a model |
 
@@ -13,6 +15,8 @@
 mod beside;
 mod kills;
 mod program;
+mod race;
 mod states;
 mod strange;
 mod support;
+mod unix;
