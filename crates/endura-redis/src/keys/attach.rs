@@ -54,9 +54,14 @@ impl Session {
     /// Attaches the keys, unless they are attached, or the server is still loading a file. `is_turn` says that the
     /// server is between two commands.
     pub(super) fn attach(&self, context: &Context<'_>, is_turn: bool) {
-        if self.is_attached() || context.has(flags::LOADING) {
-            return;
+        if !self.is_attached() && !context.has(flags::LOADING) {
+            self.attach_in_place(context, is_turn);
         }
+    }
+
+    /// Like [`attach`](Self::attach), also while a file is loaded. A refusal comes only after the server has loaded its own
+    /// file, so after one this is the file of a full resync.
+    pub(super) fn attach_in_place(&self, context: &Context<'_>, is_turn: bool) {
         let begin = Instant::now();
         let took_over = self.took_over();
         let attached = self.attach_all(context, took_over, is_turn);

@@ -291,7 +291,12 @@ unsafe extern "C" fn on_flush(raw: *mut RawContext, _event: Event, which: u64, d
         // this.)
         if session.is_refused() {
             // SAFETY: see above.
-            session.attach(&unsafe { Context::new(raw) }, false);
+            let context = unsafe { Context::new(raw) };
+            session.attach_in_place(&context, false);
+            // Redis 8 and Valkey 9 flush when they have begun to load what the master sends.
+            if context.has(flags::LOADING) && session.is_attached() {
+                session.resyncing(true);
+            }
         }
         return;
     }

@@ -7,9 +7,10 @@ use super::support::server::free_port;
 use super::support::{Client, Random, Reply, Server};
 
 pub(crate) struct Pair {
-    pub(crate) _folder: tempfile::TempDir,
     pub(crate) master: Server,
     pub(crate) replica: Server,
+    /// Dropped last, because a server whose test has failed shows its log when it is dropped.
+    pub(crate) _folder: tempfile::TempDir,
 }
 
 pub(crate) fn pair(options: &[&str]) -> Pair {

@@ -235,7 +235,7 @@ impl Drop for Server {
         let _ = self.process.wait();
         if std::thread::panicking() {
             let log = self.log();
-            let short = |line: &str| line.chars().take(200).collect::<String>();
+            let short = |line: &str| line.chars().take(600).collect::<String>();
             let tail = log.lines().rev().take(12).map(short).collect::<Vec<_>>();
             let _ =
                 writeln!(io::stderr(), "log of the server, its end first:\n{}", tail.join("\n"));
