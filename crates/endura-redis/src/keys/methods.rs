@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use super::fork;
+use super::{fork, master};
 use super::session::session;
 use crate::redis::api::{AUX_BEFORE, RawDigest, RawIo, RawOptions, RawString, TypeMethods, flags};
 use crate::redis::{
-    Aof, Context, Digest, Level, NoDatabase, Rdb, Text, end, end_replica, from_raw, into_raw, lent,
+    Aof, Context, Digest, Level, NoDatabase, Rdb, Text, end, from_raw, into_raw, lent,
     log, register_type,
 };
 use crate::store::{Count, Failure, Form, Order, Outcome, Span, Value};
@@ -120,7 +120,7 @@ fn load(file: &Rdb) -> Option<Value> {
 
 /// Reports that a key of a file, or of RESTORE, could not be written to the pool. While a file is loaded, the server is
 /// ended here, with the reason in the log: Redis itself would take the file for damaged, find that it is not, and end
-/// without a reason. A replica is ended too.
+/// without a reason. A replica is ended if its master has sent the command.
 fn not_taken_over(failure: &Failure) {
     let text = format!("a key could not be taken over: {}", failure.text());
     // SAFETY: `GetContextFlags` takes a null context.
@@ -128,10 +128,7 @@ fn not_taken_over(failure: &Failure) {
     if context.has(flags::LOADING) {
         end("the file cannot be loaded", &text);
     }
-    if context.has(flags::REPLICA) {
-        end_replica(&text);
-    }
-    log(Level::Warning, text);
+    master::has_failed(&context, context.has(flags::REPLICA), &text);
 }
 
 /// Reads the entries of a map from the file. Puts them into `to` if the map is taken over; `to` is `None` if it is left
@@ -289,10 +286,8 @@ unsafe extern "C" fn copy(options: *mut RawOptions, value: *const c_void) -> *mu
             };
             let text = format!("COPY failed: {why}");
             // SAFETY: as above.
-            if unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA) {
-                end_replica(&text);
-            }
-            log(Level::Warning, text);
+            let context = unsafe { Context::new(ptr::null_mut()) };
+            master::has_failed(&context, context.has(flags::REPLICA), &text);
             ptr::null_mut()
         }
     }

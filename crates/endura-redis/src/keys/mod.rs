@@ -5,6 +5,7 @@ mod attach;
 mod checkpoints;
 mod events;
 mod fork;
+mod master;
 mod methods;
 mod parting;
 mod session;

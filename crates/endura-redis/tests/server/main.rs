@@ -13,6 +13,7 @@ mod forks;
 mod fuzz;
 mod keys;
 mod kills;
+mod operators;
 mod overwritten;
 mod refusals;
 mod removals;
