@@ -5,12 +5,14 @@
 //! All keys are attached at once, and not each on its first access, because KEYS, SCAN, TTL and the slots of a cluster
 //! know only the keys in Redis' dictionary.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::evictions::evicts_maps;
 use super::session::{Refusal, Session};
 use crate::redis::api::flags;
-use crate::redis::{Context, Level, OwnText, end};
+use crate::redis::{Context, Level, NotWritten, OwnText, end};
 use crate::store::{Count, Failure, Form, Outcome, Record, Span, Value};
 
 /// A key of the pool: its number, its database, its record.
@@ -76,6 +78,9 @@ impl Session {
                 let noun = if keys == 1 { "key" } else { "keys" };
                 let from = if took_over { "taken over from a file" } else { "attached" };
                 context.log(Level::Notice, format!("{keys} {noun} {from} in {took:?}"));
+                if let Some(warning) = evicts_maps() {
+                    context.log(Level::Warning, warning);
+                }
             }
             Err(failure) => {
                 self.refuse(context, &failure);
@@ -130,7 +135,8 @@ impl Session {
             context.log(Level::Warning, PARTIAL);
         }
         self.store.catalogue.set_partial(false)?;
-        opened.into_iter().for_each(|opened| make(context, opened));
+        let made = opened.into_iter().filter_map(|opened| make(context, opened)).collect();
+        super::sizes::count_all(made);
         for id in gone {
             self.store.sweeper.one(id);
         }
@@ -205,8 +211,9 @@ impl Session {
 }
 
 /// Creates a key. The key replaces what a file had under its name, also in the append-only file. If the server refuses
-/// the key, the server is ended: other keys have already been created, and the pool still has all of them.
-fn make(context: &Context<'_>, (value, database, record): Opened) {
+/// the key, the server is ended: other keys have already been created, and the pool still has all of them. Returns the value that
+/// the key now holds, unless the key has expired.
+fn make(context: &Context<'_>, (value, database, record): Opened) -> Option<Arc<Value>> {
     let name = OwnText::new(&record.name);
     let made = context.in_database(database, || {
         let mut key = context.write(&name);
@@ -214,10 +221,14 @@ fn make(context: &Context<'_>, (value, database, record): Opened) {
             context.delete_in_file(&name);
         }
         key.set(value)?;
-        if record.expires >= 0 { key.set_expires(record.expires) } else { Ok(()) }
+        if record.expires >= 0 {
+            key.set_expires(record.expires)?;
+        }
+        Ok::<_, NotWritten>(key.shared().ok().flatten())
     });
-    if !made.is_ok_and(|made| made.is_ok()) {
-        end("a key of the pool cannot be attached", &record.name.escape_ascii().to_string());
+    match made {
+        Ok(Ok(made)) => made,
+        _ => end("a key of the pool cannot be attached", &record.name.escape_ascii().to_string()),
     }
 }
 

@@ -245,7 +245,7 @@ unsafe extern "C" fn on_event_loop(
     let session = session();
     // SAFETY: see above.
     let context = unsafe { Context::new(raw) };
-    session.decide(&context);
+    session.decide();
     session.attach_once(&context);
     session.forget_last_string();
     session.write_the_rest(&context);

@@ -8,7 +8,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::session::Session;
-use crate::redis::{Context, Level, end_replica, log};
+use crate::redis::{Level, end_replica, info, log};
 
 /// A failure that may be of a command of the master.
 #[derive(Debug)]
@@ -22,30 +22,30 @@ struct Doubt {
 static DOUBT: Mutex<Option<Doubt>> = Mutex::new(None);
 
 /// The number of errors that this server would have sent to its master; `None` if INFO does not have it.
-fn errors_for_master(context: &Context<'_>) -> Option<String> {
-    let [errors] = context.info(c"stats", [c"unexpected_error_replies"]);
+fn errors_for_master() -> Option<String> {
+    let [errors] = info(c"stats", [c"unexpected_error_replies"]);
     errors
 }
 
 /// Notes that a COPY or RESTORE has failed. If this server is a replica, [`Session::decide`] ends it if the command was
 /// its master's.
-pub(super) fn has_failed(context: &Context<'_>, is_replica: bool, why: &str) {
+pub(super) fn has_failed(is_replica: bool, why: &str) {
     log(Level::Warning, why);
     if !is_replica {
         return;
     }
     let mut doubt = DOUBT.lock().unwrap_or_else(PoisonError::into_inner);
     if doubt.is_none() {
-        *doubt = Some(Doubt { errors: errors_for_master(context), why: why.to_owned() });
+        *doubt = Some(Doubt { errors: errors_for_master(), why: why.to_owned() });
     }
 }
 
 impl Session {
     /// Ends this replica if a command of its master has failed since the last turn.
-    pub(super) fn decide(&self, context: &Context<'_>) {
+    pub(super) fn decide(&self) {
         let doubt = DOUBT.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Doubt { errors, why }) = doubt else { return };
-        let is_of_client = errors.is_some() && errors_for_master(context) == errors;
+        let is_of_client = errors.is_some() && errors_for_master() == errors;
         if !is_of_client {
             end_replica(&why);
         }

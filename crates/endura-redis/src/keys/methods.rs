@@ -128,7 +128,7 @@ fn not_taken_over(failure: &Failure) {
     if context.has(flags::LOADING) {
         end("the file cannot be loaded", &text);
     }
-    master::has_failed(&context, context.has(flags::REPLICA), &text);
+    master::has_failed(context.has(flags::REPLICA), &text);
 }
 
 /// Reads the entries of a map from the file. Puts them into `to` if the map is taken over; `to` is `None` if it is left
@@ -221,8 +221,6 @@ unsafe extern "C" fn unlink(_options: *mut RawOptions, value: *const c_void) {
     session().unlink(value.id);
 }
 
-/// The bytes of a key in the pool, estimated from its first `samples` entries, or summed over all if `samples` is 0. If
-/// the number of entries is unknown, only the entries that were visited count.
 unsafe extern "C" fn mem_usage(
     _options: *mut RawOptions,
     value: *const c_void,
@@ -230,27 +228,9 @@ unsafe extern "C" fn mem_usage(
 ) -> usize {
     // SAFETY: see above.
     let value = unsafe { lent(value) };
-    if value.id == 0 || fork::is_child() {
-        return size_of::<Value>();
-    }
-    let samples = if samples == 0 { usize::MAX } else { samples };
-    let (mut seen, mut bytes) = (0, 0);
-    let visited =
-        session().store.entries.visit(value, &Span::ALL, Order::Ascending, |field, data| {
-            seen += 1;
-            bytes += ENTRY + field.len() + data.len();
-            if seen < samples { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-    let entries = value.count.known().and_then(|entries| usize::try_from(entries).ok());
-    match (visited, entries) {
-        (Ok(()), Some(entries)) if seen > 0 => size_of::<Value>() + bytes / seen * entries,
-        _ => size_of::<Value>() + bytes,
-    }
+    let is_here = value.id != 0 && !fork::is_child();
+    size_of::<Value>() + if is_here { session().bytes_of(value, samples) } else { 0 }
 }
-
-/// The bytes that an entry takes besides its field and value: its number, a header, its share of nodes and of free space.
-/// Measured by `.ci/redis --measure`: half of the bytes of both files, per entry, less the 118 of field and value.
-const ENTRY: usize = 124;
 
 /// Freeing is O(1), because a thread of this module sweeps the entries.
 unsafe extern "C" fn free_effort(_options: *mut RawOptions, _value: *const c_void) -> usize {
@@ -286,8 +266,8 @@ unsafe extern "C" fn copy(options: *mut RawOptions, value: *const c_void) -> *mu
             };
             let text = format!("COPY failed: {why}");
             // SAFETY: as above.
-            let context = unsafe { Context::new(ptr::null_mut()) };
-            master::has_failed(&context, context.has(flags::REPLICA), &text);
+            let is_replica = unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA);
+            master::has_failed(is_replica, &text);
             ptr::null_mut()
         }
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
+use super::sizes::Uncounted;
 use crate::redis::{Level, log};
 use crate::store::{Store, Value, sentence};
 
@@ -33,6 +34,8 @@ pub(crate) struct Session {
     pub(super) says_partial: AtomicBool,
     /// The database and the name of the last event's key, if that was an event of a string.
     pub(super) last_string: Mutex<Option<(i32, Vec<u8>)>>,
+    /// How far the keys that were attached have been counted.
+    pub(super) uncounted: Uncounted,
     /// For INFO: how long attaching took, and how many keys it found.
     pub(crate) attach_micros: AtomicU64,
     pub(crate) attached_keys: AtomicU64,
@@ -107,6 +110,7 @@ impl Session {
             left_out: Mutex::default(),
             says_partial: AtomicBool::new(false),
             last_string: Mutex::default(),
+            uncounted: Uncounted::default(),
             attach_micros: AtomicU64::new(0),
             attached_keys: AtomicU64::new(0),
         });

@@ -59,23 +59,21 @@ impl Context<'_> {
         let is_single = database == 0 || !self.has(api::flags::CLUSTER);
         is_there && (is_single || self.call(c"SELECT", &[database.to_string().as_bytes()]).is_ok())
     }
+}
 
-    /// The values of these fields in a section of INFO.
-    pub(crate) fn info<const N: usize>(
-        &self,
-        section: &CStr,
-        fields: [&CStr; N],
-    ) -> [Option<String>; N] {
-        // SAFETY: the context is alive, and names end with a zero. A text is valid until `FreeServerInfo`.
-        unsafe {
-            let info = (api().GetServerInfo)(self.raw, section.as_ptr());
-            let found = fields.map(|field| {
-                let text = (api().ServerInfoGetFieldC)(info, field.as_ptr());
-                (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
-            });
-            (api().FreeServerInfo)(self.raw, info);
-            found
-        }
+/// The values of these fields in a section of INFO.
+pub(crate) fn info<const N: usize>(section: &CStr, fields: [&CStr; N]) -> [Option<String>; N] {
+    let context = std::ptr::null_mut();
+    // SAFETY: without a context the module frees the figures, and does so once. Names end with a zero. A text is valid
+    // until `FreeServerInfo`.
+    unsafe {
+        let info = (api().GetServerInfo)(context, section.as_ptr());
+        let found = fields.map(|field| {
+            let text = (api().ServerInfoGetFieldC)(info, field.as_ptr());
+            (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+        });
+        (api().FreeServerInfo)(context, info);
+        found
     }
 }
 

@@ -24,7 +24,7 @@ impl Context<'_> {
     /// # Safety
     ///
     /// `raw` is a context that only this thread uses while the result is in use. It may be null if only
-    /// [`has`](Self::has) and [`info`](Self::info) are called.
+    /// [`has`](Self::has) is called.
     pub(crate) unsafe fn new(raw: *mut RawContext) -> Self {
         Self { raw, _call: PhantomData }
     }

@@ -47,9 +47,10 @@ mod register;
 mod replication;
 mod text;
 
+pub(crate) use call::info;
 pub(crate) use context::{Context, Level, NoDatabase, end, end_replica, enter, log};
 pub(crate) use file::{Aof, Digest, InfoSection, Rdb};
-pub(crate) use key::{Key, from_raw, into_raw, lent};
+pub(crate) use key::{Key, NotWritten, from_raw, into_raw, lent};
 pub(crate) use register::{
     Argument, Command, KeyUse, Kind, knows_categories, register, register_type, subscribe,
 };

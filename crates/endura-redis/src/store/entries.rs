@@ -258,8 +258,7 @@ impl Entries {
             return len(own);
         }
         loop {
-            let mut walk = of.count.next_step();
-            if let Some(entries) = self.walk_on(of, &mut walk, STEP)? {
+            if let Some(entries) = self.step_of_count(of)? {
                 return Ok(entries);
             }
         }
@@ -275,10 +274,14 @@ impl Entries {
         Ok(self.walk_on(of, &mut walk, usize::MAX)?.unwrap_or_default())
     }
 
-    /// Makes one step of a counting walk.
-    #[cfg(test)]
-    pub(super) fn begin_to_count(&self, of: &Value) -> Outcome<Option<i64>> {
+    /// Makes one step of a counting walk, in the shared map. Returns the number of entries if it is known then.
+    pub(crate) fn step_of_count(&self, of: &Value) -> Outcome<Option<i64>> {
         self.walk_on(of, &mut of.count.next_step(), STEP)
+    }
+
+    /// The number of entries in the shared map, or fewer as long as the library counts them.
+    pub(crate) fn approximate_len(&self) -> Result<usize> {
+        self.shared.approximate_len()
     }
 
     /// Counts at most `most` further entries. Returns the number of all entries if it is known then.

@@ -87,6 +87,8 @@ impl Store {
     ) -> Outcome<i64> {
         let mut batch = self.pool.batch();
         self.catalogue.add(&mut batch, value.id, value.form, place)?;
-        self.entries.put_with(batch, value, pairs)
+        let added = self.entries.put_with(batch, value, pairs)?;
+        self.catalogue.is_added();
+        Ok(added)
     }
 }

@@ -115,7 +115,7 @@ fn a_count_does_not_wait_for_a_thread_that_counts() {
         let (end, has_ended) = std::sync::mpsc::channel();
         // Counts the first entries, and then nothing until the other count is complete.
         let counts = scope.spawn(move || {
-            let counted = store.entries.begin_to_count(value).unwrap();
+            let counted = store.entries.step_of_count(value).unwrap();
             began.send(counted).unwrap();
             has_ended.recv().unwrap();
             store.entries.count(value).unwrap()

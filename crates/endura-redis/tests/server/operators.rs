@@ -44,3 +44,71 @@ fn a_client_does_not_end_a_writable_replica() {
     assert!(replica.ended(), "{}", replica.log());
     assert!(replica.log().contains("cannot do what its master has done"), "{}", replica.log());
 }
+
+/// The figures of EN.INFO.
+fn figure(client: &mut Client, name: &str) -> String {
+    let figures = client.call("EN.INFO").texts();
+    let found = figures.chunks(2).find(|pair| pair[0] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {figures:?}"))[1].clone()
+}
+
+/// The number of keys and the size of each are known at once after a kill, and right soon after it.
+#[test]
+fn figures_after_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let mut c = server.client();
+    for key in 0..200 {
+        c.call(&format!("EN.SET k{key} f v"));
+    }
+    c.call("DEL k0");
+    c.call("EN.DEL k1 f");
+    c.call("RENAME k2 k3");
+    fill(&mut c, "big", 200_000, 100);
+    let usage = |client: &mut Client, key: &str| {
+        let Reply::Integer(bytes) = client.call(&format!("MEMORY USAGE {key}")) else { panic!() };
+        bytes
+    };
+    let (big, small) = (usage(&mut c, "big"), usage(&mut c, "k9"));
+    assert!(big > 200_000 * 200, "{big}");
+    assert_eq!(figure(&mut c, "keys"), "198");
+    for _ in 0..2 {
+        server.kill_and_start();
+        c = server.client();
+        assert_eq!(figure(&mut c, "keys"), "198");
+        let estimated = usage(&mut c, "big");
+        assert!((big / 2..big * 3).contains(&estimated), "{estimated} for {big}");
+        // Valkey stores names in less memory if it creates keys at a start.
+        assert!((small - 32..=small).contains(&usage(&mut c, "k9")), "{small}");
+        let begin = std::time::Instant::now();
+        while !(big - 32..=big).contains(&usage(&mut c, "big")) {
+            assert!(begin.elapsed().as_secs() < 20, "{} for {big}", usage(&mut c, "big"));
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}
+
+/// A policy that evicts maps is a warning, in the log of a start and in EN.INFO.
+#[test]
+fn a_policy_that_evicts_maps_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"];
+    let mut server = Server::start(folder.path(), &policy);
+    let mut c = server.client();
+    let warning = |client: &mut Client| client.call("INFO endura").text();
+    assert!(!warning(&mut c).contains("endura_warning"));
+    c.call("EN.SET k f v");
+    assert!(figure(&mut c, "warning").contains("`maxmemory-policy allkeys-lru` evicts maps"));
+    assert!(warning(&mut c).contains("endura_warning:`maxmemory-policy allkeys-lru`"));
+    server.kill_and_start();
+    server.wait_for_log("`maxmemory-policy allkeys-lru` evicts maps");
+    let mut c = server.client();
+    for way_out in ["maxmemory-policy volatile-lru", "maxmemory-policy noeviction"] {
+        assert_eq!(c.call(&format!("CONFIG SET {way_out}")), Reply::Ok);
+        assert!(!warning(&mut c).contains("endura_warning"));
+    }
+    c.call("CONFIG SET maxmemory-policy allkeys-lfu");
+    assert!(warning(&mut c).contains("allkeys-lfu"));
+    assert_eq!(c.call("CONFIG SET maxmemory 0"), Reply::Ok);
+    assert!(!warning(&mut c).contains("endura_warning"));
+}
