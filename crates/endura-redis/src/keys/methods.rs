@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use super::{fork, master};
 use super::session::session;
+use super::{fork, kept, master};
 use crate::redis::api::{AUX_BEFORE, RawDigest, RawIo, RawOptions, RawString, TypeMethods, flags};
 use crate::redis::{
-    Aof, Context, Digest, Level, NoDatabase, Rdb, Text, end, from_raw, into_raw, lent,
-    log, register_type,
+    Aof, Context, Digest, Level, NoDatabase, Rdb, Text, end, from_raw, into_raw, lent, log,
+    register_type,
 };
 use crate::store::{Count, Failure, Form, Order, Outcome, Span, Value};
 
@@ -238,21 +238,10 @@ unsafe extern "C" fn free_effort(_options: *mut RawOptions, _value: *const c_voi
 }
 
 /// COPY: makes a value with a new number and the same entries, and writes its record, because COPY can be refused here, and
-/// not when its event comes. A copy is refused while a child saves: the file of the
-/// child may have entries of another moment than this copy, and a replica would copy the entries that it got from that
-/// file. A replica cannot refuse what its master has copied, so there the child is ended, and Redis starts another one.
+/// not when its event comes.
 unsafe extern "C" fn copy(options: *mut RawOptions, value: *const c_void) -> *mut c_void {
     // SAFETY: see above.
     let value = unsafe { lent(value) };
-    if fork::is_serving() {
-        // SAFETY: `GetContextFlags` takes a null context.
-        if !unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA) {
-            log(Level::Notice, "COPY is refused while a child saves: try again");
-            return ptr::null_mut();
-        }
-        log(Level::Notice, "a child that saves is ended, for the master copies a key");
-        fork::end_serving();
-    }
     // SAFETY: see above.
     let copied = unsafe { Context::of_copy(options, |context, to| copied(context, value, to)) };
     match copied.unwrap_or_else(|NoDatabase| Err(Failure::Says("ERR no such database"))) {
@@ -278,14 +267,21 @@ fn copied(context: &Context<'_>, from: &Value, name: &Text) -> Outcome<Value> {
     if from.id == 0 {
         return Ok(Value { id: 0, form: from.form, own: None, count: Count::of(0) });
     }
+    if let Err(failure) = kept::keep_for_children(from) {
+        // SAFETY: `GetContextFlags` takes a null context.
+        if !unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA) {
+            return Err(failure);
+        }
+        // A replica cannot refuse what its master has copied.
+        log(
+            Level::Notice,
+            "a child that saves is ended, for the pool has no room for it beside a COPY of the master",
+        );
+        fork::end_serving();
+    }
     let to = store.make(from.form)?;
-    let mut put = Ok(false);
-    let visited = store.entries.visit(from, &Span::ALL, Order::Ascending, |field, value| {
-        put = store.entries.put(&to, field, value);
-        if put.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
     let recorded = || session.record_copy(context, from, &to, name);
-    match visited.and(put).and_then(|_| Ok(recorded()?)) {
+    match kept::copy_entries(from, &to).and_then(|()| Ok(recorded()?)) {
         Ok(()) => Ok(to),
         Err(failure) => {
             session.freed(&to);

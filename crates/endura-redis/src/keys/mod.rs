@@ -6,6 +6,7 @@ mod checkpoints;
 mod events;
 mod evictions;
 mod fork;
+mod kept;
 mod master;
 mod methods;
 mod parting;

@@ -68,6 +68,11 @@ impl Store {
         self.first
     }
 
+    /// The number that the next new key gets.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
     /// A new number, which no key and no entry has.
     pub(crate) fn fresh(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)

@@ -7,6 +7,7 @@ mod aof;
 mod arguments;
 mod cluster;
 mod commands;
+mod copies;
 mod dialogues;
 mod files;
 mod forks;

@@ -112,3 +112,38 @@ fn a_policy_that_evicts_maps_is_a_warning() {
     assert_eq!(c.call("CONFIG SET maxmemory 0"), Reply::Ok);
     assert!(!warning(&mut c).contains("endura_warning"));
 }
+
+/// CONFIG REWRITE writes the path of a pool without quotes, also one with blanks.
+#[test]
+fn a_path_with_blanks_is_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("a b");
+    std::fs::create_dir(&place).unwrap();
+    let conf = folder.path().join("conf");
+    let (module, pool) = (super::support::server::module(), place.join("my pool"));
+    let line = format!("loadmodule {} \"{}\" max-size 64M\n", module.display(), pool.display());
+    std::fs::write(&conf, line).unwrap();
+    let mut server = Server::with_file(folder.path(), &conf);
+    assert_eq!(server.client().call("EN.SET k f v"), Reply::Integer(1));
+    assert_eq!(server.client().call("CONFIG REWRITE"), Reply::Ok);
+    assert!(std::fs::read_to_string(&conf).unwrap().contains("/a b/my pool max-size 64M"));
+    server.kill_and_start();
+    assert_eq!(server.client().call("EN.GET k f").text(), "v");
+}
+
+/// A start that is refused leaves no pool behind.
+#[test]
+fn a_refused_size_leaves_no_pool() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(super::support::server::program());
+    command.args(["--port", &free_port().to_string(), "--dir"]).arg(folder.path());
+    command.arg("--loadmodule").arg(super::support::server::module());
+    command.args(["small", "max-size", "1"]);
+    let output = command.output().unwrap();
+    assert!(!output.status.success());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("the pool has reached its largest size"), "{text}");
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}

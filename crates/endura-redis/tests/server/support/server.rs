@@ -95,6 +95,11 @@ impl Server {
         server
     }
 
+    /// With a file of options, which loads the module.
+    pub(crate) fn with_file(folder: &Path, file: &Path) -> Self {
+        Self::plain(folder, &[&file.display().to_string()])
+    }
+
     /// Without the module: to compare with.
     pub(crate) fn plain(folder: &Path, options: &[&str]) -> Self {
         fs::create_dir_all(folder).unwrap();
@@ -245,6 +250,12 @@ impl Drop for Server {
 
 fn spawn(folder: &Path, port: u16, options: &[String]) -> Child {
     let mut command = Command::new(program());
+    // A file of options comes first.
+    let (file, options) = match options {
+        [file, rest @ ..] if !file.starts_with("--") => (Some(file), rest),
+        _ => (None, options),
+    };
+    command.args(file);
     command.args(["--port", &port.to_string(), "--bind", "127.0.0.1"]);
     command.args(["--unixsocket", "socket", "--logfile", "log"]);
     command.env("ENDURA_REDIS_STEPS", folder.join("steps"));
