@@ -112,7 +112,13 @@ impl Session {
     /// Attaches all keys or none: everything that can fail comes before the first change that clients can see.
     fn attach_all(&self, context: &Context<'_>, took_over: bool, is_turn: bool) -> Outcome<u64> {
         let first = self.store.first_of_session();
-        let (alive, mut gone) = self.sort_out()?;
+        let (mut alive, mut gone) = self.sort_out()?;
+        if !took_over {
+            let is_cut_off = self.slots_cut_off(context)?;
+            gone.extend(
+                alive.extract_if(.., |(.., record)| is_cut_off(&record.name)).map(|(id, ..)| id),
+            );
+        }
         let mut numbers: Vec<u64> = alive.iter().map(|(id, ..)| *id).collect();
         numbers.sort_unstable();
         let keys = numbers.len();
@@ -135,6 +141,7 @@ impl Session {
             context.log(Level::Warning, PARTIAL);
         }
         self.store.catalogue.set_partial(false)?;
+        self.store.catalogue.set_imports(&[])?;
         let made = opened.into_iter().filter_map(|opened| make(context, opened)).collect();
         super::sizes::count_all(made);
         for id in gone {

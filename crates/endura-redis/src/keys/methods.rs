@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use std::ptr;
 use std::time::{Duration, Instant};
 
+use super::pieces::Writer;
 use super::session::session;
-use super::{fork, kept, master};
+use super::{fork, kept, master, pieces};
 use crate::redis::api::{AUX_BEFORE, RawDigest, RawIo, RawOptions, RawString, TypeMethods, flags};
 use crate::redis::{
     Aof, Context, Digest, Level, NoDatabase, Rdb, Text, end, from_raw, into_raw, lent, log,
@@ -14,8 +15,8 @@ use crate::redis::{
 };
 use crate::store::{Count, Failure, Form, Order, Outcome, Span, Value};
 
-/// The version of the encoding in an RDB: the form of the map, then 1, the field and the value of each entry, then 0.
-const VERSION: c_int = 0;
+/// The version of the encoding in an RDB: the form of the map, then what [`pieces`] writes. Version 0 had no pieces.
+const VERSION: c_int = 1;
 
 /// Registers the data type. Returns `false` if the server refuses it.
 pub(crate) fn register_methods(context: &Context<'_>) -> bool {
@@ -68,12 +69,9 @@ unsafe extern "C" fn rdb_save(raw: *mut RawIo, value: *mut c_void) {
     // SAFETY: see above.
     let (file, value) = unsafe { (Rdb::new(raw), lent(value)) };
     file.save_number(value.form.number().into());
-    all_entries(value, |field, value| {
-        file.save_number(1);
-        file.save_bytes(field);
-        file.save_bytes(value);
-    });
-    file.save_number(0);
+    let mut writer = Writer::new(&file);
+    all_entries(value, |field, value| writer.add(field, value));
+    writer.finish();
 }
 
 unsafe extern "C" fn rdb_load(raw: *mut RawIo, version: c_int) -> *mut c_void {
@@ -103,8 +101,8 @@ fn load(file: &Rdb) -> Option<Value> {
         session.ghost(database, name);
         Value { id: 0, form, own: None, count: Count::of(0) }
     };
-    let loaded = load_entries(file, takes_over.then_some(&value));
-    match loaded {
+    let put = |field: &[u8], data: &[u8]| put_of_file(&value, field, data);
+    match pieces::read(file, takes_over.then_some(put)) {
         Some(Ok(())) => Some(value),
         Some(Err(failure)) => {
             session.freed(&value);
@@ -129,26 +127,6 @@ fn not_taken_over(failure: &Failure) {
         end("the file cannot be loaded", &text);
     }
     master::has_failed(context.has(flags::REPLICA), &text);
-}
-
-/// Reads the entries of a map from the file. Puts them into `to` if the map is taken over; `to` is `None` if it is left
-/// out. Returns `None` if the file ends or is damaged.
-fn load_entries(file: &Rdb, to: Option<&Value>) -> Option<Outcome> {
-    loop {
-        match file.load_number()? {
-            0 => return Some(Ok(())),
-            1 => {}
-            _ => return None,
-        }
-        let field = file.load_bytes(<[u8]>::to_vec)?;
-        let put = file.load_bytes(|value| match to {
-            Some(to) => put_of_file(to, &field, value),
-            None => Ok(()),
-        })?;
-        if put.is_err() {
-            return Some(put);
-        }
-    }
 }
 
 /// The longest time that an entry of a file waits for the sweeper to free space.

@@ -10,8 +10,10 @@ mod kept;
 mod master;
 mod methods;
 mod parting;
+mod pieces;
 mod session;
 mod sizes;
+mod slots;
 
 pub(crate) use checkpoints::log_checkpoints;
 pub(crate) use events::subscribe_to_all;
@@ -19,3 +21,4 @@ pub(crate) use evictions::evicts_maps;
 pub(crate) use fork::{is_serving, prepare_for_forks};
 pub(crate) use methods::register_methods;
 pub(crate) use session::{Session, session};
+pub(crate) use slots::handle_slot_migrations;

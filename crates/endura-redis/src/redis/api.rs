@@ -174,6 +174,34 @@ pub(crate) struct TwoNumbers {
     pub(crate) second: i32,
 }
 
+/// `ValkeyModuleAtomicSlotMigrationInfo`.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct SlotMigration {
+    version: u64,
+    name: [u8; NODE_ID + 1],
+    ranges: *const [c_int; 2],
+    count: u32,
+}
+
+impl SlotMigration {
+    /// The name of the migration, and its slots.
+    ///
+    /// # Safety
+    ///
+    /// `data` is what the server passes with an event of a slot migration.
+    pub(crate) unsafe fn read(data: *const c_void) -> ([u8; NODE_ID], Vec<(u16, u16)>) {
+        // SAFETY: the caller's promise: `ranges` points to `count` ranges, each the first and the last slot.
+        let (migration, ranges) = unsafe {
+            let migration = &*data.cast::<Self>();
+            (migration, std::slice::from_raw_parts(migration.ranges, migration.count as usize))
+        };
+        let slot = |number: c_int| u16::try_from(number).unwrap_or_default();
+        let name = *migration.name.first_chunk().unwrap_or(&[0; NODE_ID]);
+        (name, ranges.iter().map(|[first, last]| (slot(*first), slot(*last))).collect())
+    }
+}
+
 pub(crate) const READ: c_int = 1;
 pub(crate) const WRITE: c_int = 2;
 /// `REDISMODULE_OPEN_KEY_NOTOUCH`, so that opening a key does not count as an access, and
@@ -200,6 +228,11 @@ pub(crate) mod events {
     pub(crate) const CRON: Event = Event { id: 8, version: 1 };
     pub(crate) const SWAP: Event = Event { id: 11, version: 1 };
     pub(crate) const EVENT_LOOP: Event = Event { id: 15, version: 1 };
+    /// `VALKEYMODULE_EVENT_ATOMIC_SLOT_MIGRATION`.
+    pub(crate) const SLOT_MIGRATION: Event = Event { id: 19, version: 1 };
+    pub(crate) const IMPORT_STARTS: u64 = 0;
+    pub(crate) const IMPORT_ABORTED: u64 = 2;
+    pub(crate) const IMPORT_COMPLETED: u64 = 4;
     pub(crate) const FLUSH_STARTS: u64 = 0;
     pub(crate) const LOADING_RDB: u64 = 0;
     pub(crate) const LOADING_AOF: u64 = 1;
@@ -221,12 +254,16 @@ pub(crate) const NOTIFY_GENERIC: c_int = 1 << 2;
 pub(crate) const NO_IMPLICIT_SIGNAL: c_int = 1 << 1;
 /// `REDISMODULE_OPTIONS_HANDLE_IO_ERRORS`.
 pub(crate) const HANDLE_IO_ERRORS: c_int = 1;
+/// `VALKEYMODULE_OPTIONS_HANDLE_ATOMIC_SLOT_MIGRATION`.
+pub(crate) const HANDLE_SLOT_MIGRATION: c_int = 1 << 5;
 /// `REDISMODULE_AUX_BEFORE_RDB`.
 pub(crate) const AUX_BEFORE: c_int = 1;
 /// `REDISMODULE_NODE_ID_LEN`.
 pub(crate) const NODE_ID: usize = 40;
 /// `REDISMODULE_NODE_SLAVE`.
 pub(crate) const NODE_REPLICA: c_int = 1 << 2;
+/// `REDISMODULE_REPLY_STRING`.
+pub(crate) const REPLY_STRING: c_int = 0;
 /// `REDISMODULE_REPLY_ERROR`.
 pub(crate) const REPLY_ERROR: c_int = 1;
 /// `REDISMODULE_REPLY_ARRAY`.

@@ -1,10 +1,10 @@
 //! Clients that wait for the reply of a worker thread.
 
-use super::api::{self, RawBlocked, api};
+use super::api::{self, RawBlocked, RawContext, api};
 use super::context::{Context, Level, answered, log};
 use crate::store::Outcome;
 
-/// A client that waits. It is answered once, by [`answer`](Self::answer).
+/// A client that waits. It is answered once, by [`begin`](Self::begin).
 #[derive(Debug)]
 pub(crate) struct Blocked(*mut RawBlocked);
 
@@ -30,16 +30,44 @@ impl Context<'_> {
 }
 
 impl Blocked {
-    /// Writes the reply, from any thread, and unblocks the client, even if `run` panics.
-    pub(crate) fn answer(self, run: impl FnOnce(&Context<'_>) -> Outcome) {
-        // SAFETY: the handle is alive until `UnblockClient`, which is called once. Until then the replies of this context are
-        // kept apart from those of others, so no lock is needed.
+    /// Starts the reply.
+    pub(crate) fn begin(self) -> Answering {
+        // SAFETY: the handle is alive until `UnblockClient`, which is called once, after this context was freed.
+        Answering { raw: unsafe { (api().GetThreadSafeContext)(self.0) }, client: self.0 }
+    }
+}
+
+/// A reply that is written in turns, from any threads, one at a time. When it is dropped, the client gets it.
+#[derive(Debug)]
+pub(crate) struct Answering {
+    raw: *mut RawContext,
+    client: *mut RawBlocked,
+}
+
+// SAFETY: Redis' handle of a blocked client is made to be answered by another thread, and until the client is unblocked
+// its replies are kept apart from those of others, so no lock is needed. One thread at a time has the value.
+unsafe impl Send for Answering {}
+
+impl Answering {
+    /// Writes a part of the reply. Returns whether there is more to write: not after a failure, nor if `run` panics.
+    pub(crate) fn turn(&mut self, run: impl FnOnce(&Context<'_>) -> Outcome<bool>) -> bool {
+        // SAFETY: the context is alive, and only this thread has it.
+        let context = unsafe { Context::new(self.raw) };
+        let mut has_more = false;
+        answered(&context, || {
+            has_more = run(&context)?;
+            Ok(())
+        });
+        has_more
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        // SAFETY: both are alive, and are not used again.
         unsafe {
-            let raw = (api().GetThreadSafeContext)(self.0);
-            let context = Context::new(raw);
-            answered(&context, || run(&context));
-            (api().FreeThreadSafeContext)(raw);
-            if !(api().UnblockClient)(self.0, std::ptr::null_mut()).is_ok() {
+            (api().FreeThreadSafeContext)(self.raw);
+            if !(api().UnblockClient)(self.client, std::ptr::null_mut()).is_ok() {
                 log(Level::Warning, "a client was answered, and waits on");
             }
         }

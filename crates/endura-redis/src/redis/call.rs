@@ -7,8 +7,8 @@ use super::context::Context;
 use super::text::OwnText;
 
 impl Context<'_> {
-    /// Runs a command of the server with `words` as its arguments. Returns the texts of the array in its reply, or none for
-    /// a reply of another type. Fails if the reply is an error, or the server has no such command.
+    /// Runs a command of the server with `words` as its arguments. Returns the texts of the array in its reply, or the
+    /// one text that it replies, or none for a reply of another type. Fails if the reply is an error, or the server has no such command.
     pub(crate) fn call(&self, command: &CStr, words: &[&[u8]]) -> Result<Vec<String>, String> {
         let reply = self.reply(command, c"v", words);
         if reply.is_null() {
@@ -21,6 +21,7 @@ impl Context<'_> {
                 api::REPLY_ARRAY => Ok((0..(api().CallReplyLength)(reply))
                     .map(|at| text((api().CallReplyArrayElement)(reply, at)))
                     .collect()),
+                api::REPLY_STRING => Ok(vec![text(reply)]),
                 _ => Ok(Vec::new()),
             };
             (api().FreeCallReply)(reply);

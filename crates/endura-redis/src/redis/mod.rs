@@ -52,6 +52,7 @@ pub(crate) use context::{Context, Level, NoDatabase, end, end_replica, enter, lo
 pub(crate) use file::{Aof, Digest, InfoSection, Rdb};
 pub(crate) use key::{Key, NotWritten, from_raw, into_raw, lent};
 pub(crate) use register::{
-    Argument, Command, KeyUse, Kind, knows_categories, register, register_type, subscribe,
+    Argument, Command, KeyUse, Kind, handle_slots, knows_categories, register, register_type,
+    subscribe,
 };
 pub(crate) use text::{OwnText, Text};

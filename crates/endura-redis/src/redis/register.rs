@@ -7,6 +7,7 @@ use super::api::{
     self, CommandFn, Event, EventFn, Info, InfoArgument, InfoBegin, InfoKeySpec, InfoVersion,
     TypeMethods, api,
 };
+use super::call::info;
 use super::context::Context;
 use super::key;
 
@@ -217,6 +218,14 @@ pub(crate) fn knows_categories() -> bool {
     api().SetCommandACLCategories.is_some()
 }
 
+/// Whether the server can move slots at once: Valkey 9 and later. To Redis the option and the event have no meaning, or
+/// another one.
+pub(crate) fn handle_slots() -> bool {
+    let [version] = info(c"server", [c"valkey_version"]);
+    let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
+    major.is_some_and(|major| major >= 9)
+}
+
 /// Subscribes to an event of the server. Returns `false` if the server refuses it.
 pub(crate) fn subscribe(context: &Context<'_>, event: Event, call: EventFn) -> bool {
     // SAFETY: the callback stays valid, because the module is never unloaded.
@@ -248,7 +257,8 @@ impl Context<'_> {
             }
             (api().SetModuleAttribs)(self.raw, name.as_ptr(), version, 1);
             let options = api::HANDLE_IO_ERRORS | api::NO_IMPLICIT_SIGNAL;
-            (api().SetModuleOptions)(self.raw, options);
+            let of_slots = if handle_slots() { api::HANDLE_SLOT_MIGRATION } else { 0 };
+            (api().SetModuleOptions)(self.raw, options | of_slots);
         }
         true
     }

@@ -14,6 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use endura::{Batch, Map, Pool, Result};
 
 use super::record::{Form, Record};
+use super::slots::SlotRanges;
 use super::spaces::Spaces;
 use super::steps::{commit, may_fail, step};
 
@@ -49,6 +50,7 @@ pub(crate) struct Place<'n> {
 const SPACES: &str = "spaces";
 const SAVES: &str = "saves";
 const PARTIAL: &str = "partial";
+const IMPORTS: &str = "imports";
 
 impl Catalogue {
     pub(crate) fn open(pool: &Pool) -> Result<Self> {
@@ -244,6 +246,27 @@ impl Catalogue {
             return self.settings.put(PARTIAL, &[]).map(drop);
         }
         self.settings.delete(PARTIAL).map(drop)
+    }
+
+    /// The slots that are being imported, or were when the server ended.
+    pub(crate) fn imports(&self) -> Result<SlotRanges> {
+        let bytes = self.settings.get(IMPORTS)?.unwrap_or_default();
+        let number =
+            |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes));
+        Ok(bytes.chunks_exact(4).map(|range| (number(range), number(&range[2..]))).collect())
+    }
+
+    /// Records which slots are being imported.
+    pub(crate) fn set_imports(&self, ranges: &[(u16, u16)]) -> Result<()> {
+        if ranges.is_empty() {
+            return self.settings.delete(IMPORTS).map(drop);
+        }
+        let bytes: Vec<u8> = ranges
+            .iter()
+            .flat_map(|(first, last)| [first.to_le_bytes(), last.to_le_bytes()])
+            .flatten()
+            .collect();
+        self.settings.put(IMPORTS, &bytes).map(drop)
     }
 
     /// The number of files that were saved from this pool.
