@@ -11,8 +11,8 @@ use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
 use super::session::{Session, session};
-use crate::redis::api::{Event, RawContext, SlotMigration, events, flags};
-use crate::redis::{Context, Level, handle_slots, log, subscribe};
+use crate::redis::api::{Event, RawContext, events, flags};
+use crate::redis::{Context, Level, SlotMigration, log, slots_are_handled, subscribe};
 use crate::store::{Outcome, SlotRanges, has_slot, sentence, slot_of};
 
 /// The slots of the imports in progress, by the names of these.
@@ -21,7 +21,7 @@ static IMPORTS: Mutex<BTreeMap<[u8; 40], SlotRanges>> = Mutex::new(BTreeMap::new
 /// Tells the server that slots may be moved at once while this module is loaded, if the server can do that. Returns `false`
 /// if it refuses the subscription.
 pub(crate) fn handle_slot_migrations(context: &Context<'_>) -> bool {
-    !handle_slots() || subscribe(context, events::SLOT_MIGRATION, on_migration)
+    !slots_are_handled() || subscribe(context, events::SLOT_MIGRATION, on_migration)
 }
 
 unsafe extern "C" fn on_migration(

@@ -174,34 +174,6 @@ pub(crate) struct TwoNumbers {
     pub(crate) second: i32,
 }
 
-/// `ValkeyModuleAtomicSlotMigrationInfo`.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct SlotMigration {
-    version: u64,
-    name: [u8; NODE_ID + 1],
-    ranges: *const [c_int; 2],
-    count: u32,
-}
-
-impl SlotMigration {
-    /// The name of the migration, and its slots.
-    ///
-    /// # Safety
-    ///
-    /// `data` is what the server passes with an event of a slot migration.
-    pub(crate) unsafe fn read(data: *const c_void) -> ([u8; NODE_ID], Vec<(u16, u16)>) {
-        // SAFETY: the caller's promise: `ranges` points to `count` ranges, each the first and the last slot.
-        let (migration, ranges) = unsafe {
-            let migration = &*data.cast::<Self>();
-            (migration, std::slice::from_raw_parts(migration.ranges, migration.count as usize))
-        };
-        let slot = |number: c_int| u16::try_from(number).unwrap_or_default();
-        let name = *migration.name.first_chunk().unwrap_or(&[0; NODE_ID]);
-        (name, ranges.iter().map(|[first, last]| (slot(*first), slot(*last))).collect())
-    }
-}
-
 pub(crate) const READ: c_int = 1;
 pub(crate) const WRITE: c_int = 2;
 /// `REDISMODULE_OPEN_KEY_NOTOUCH`, so that opening a key does not count as an access, and

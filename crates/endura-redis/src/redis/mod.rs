@@ -45,6 +45,7 @@ mod file;
 mod key;
 mod register;
 mod replication;
+mod slots;
 mod text;
 
 pub(crate) use call::info;
@@ -52,7 +53,7 @@ pub(crate) use context::{Context, Level, NoDatabase, end, end_replica, enter, lo
 pub(crate) use file::{Aof, Digest, InfoSection, Rdb};
 pub(crate) use key::{Key, NotWritten, from_raw, into_raw, lent};
 pub(crate) use register::{
-    Argument, Command, KeyUse, Kind, handle_slots, knows_categories, register, register_type,
-    subscribe,
+    Argument, Command, KeyUse, Kind, knows_categories, register, register_type, subscribe,
 };
+pub(crate) use slots::{SlotMigration, are_handled as slots_are_handled};
 pub(crate) use text::{OwnText, Text};

@@ -7,9 +7,8 @@ use super::api::{
     self, CommandFn, Event, EventFn, Info, InfoArgument, InfoBegin, InfoKeySpec, InfoVersion,
     TypeMethods, api,
 };
-use super::call::info;
 use super::context::Context;
-use super::key;
+use super::{key, slots};
 
 /// What a command does with its key, for `REDISMODULE_CMD_KEY_*`.
 #[derive(Debug, Clone, Copy)]
@@ -218,14 +217,6 @@ pub(crate) fn knows_categories() -> bool {
     api().SetCommandACLCategories.is_some()
 }
 
-/// Whether the server can move slots at once: Valkey 9 and later. To Redis the option and the event have no meaning, or
-/// another one.
-pub(crate) fn handle_slots() -> bool {
-    let [version] = info(c"server", [c"valkey_version"]);
-    let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
-    major.is_some_and(|major| major >= 9)
-}
-
 /// Subscribes to an event of the server. Returns `false` if the server refuses it.
 pub(crate) fn subscribe(context: &Context<'_>, event: Event, call: EventFn) -> bool {
     // SAFETY: the callback stays valid, because the module is never unloaded.
@@ -257,7 +248,7 @@ impl Context<'_> {
             }
             (api().SetModuleAttribs)(self.raw, name.as_ptr(), version, 1);
             let options = api::HANDLE_IO_ERRORS | api::NO_IMPLICIT_SIGNAL;
-            let of_slots = if handle_slots() { api::HANDLE_SLOT_MIGRATION } else { 0 };
+            let of_slots = if slots::are_handled() { api::HANDLE_SLOT_MIGRATION } else { 0 };
             (api().SetModuleOptions)(self.raw, options | of_slots);
         }
         true
