@@ -126,7 +126,8 @@ impl Session {
         let key = context.peek(&own);
         // If there is no such map any more, its next event has come or will come.
         let Ok(Some(value)) = key.value() else { return Ok(()) };
-        let place = Place { database: context.database(), name, expires: key.expires() };
+        let database = key.database().unwrap_or_else(|| context.database());
+        let place = Place { database, name, expires: key.expires() };
         let gone = self.gone(Some(value.id));
         self.store.catalogue.write(value.id, value.form, place, &gone)?;
         self.forget(gone);
@@ -139,13 +140,14 @@ impl Session {
         context: &Context<'_>,
         from: &Value,
         to: &Value,
+        database: i32,
         name: &Text,
     ) -> endura::Result<()> {
         self.write_waiting(context)?;
         let key = context.peek(name);
         let replaced = key.value().ok().flatten().map(|value| value.id);
         let expires = self.store.catalogue.record(from.id)?.map_or(-1, |record| record.expires);
-        let place = Place { database: context.database(), name: name.bytes(), expires };
+        let place = Place { database, name: name.bytes(), expires };
         self.store.catalogue.write(to.id, to.form, place, replaced.as_slice())
     }
 

@@ -221,7 +221,9 @@ unsafe extern "C" fn copy(options: *mut RawOptions, value: *const c_void) -> *mu
     // SAFETY: see above.
     let value = unsafe { lent(value) };
     // SAFETY: see above.
-    let copied = unsafe { Context::of_copy(options, |context, to| copied(context, value, to)) };
+    let copied = unsafe {
+        Context::of_copy(options, |context, database, to| copied(context, value, database, to))
+    };
     match copied.unwrap_or_else(|NoDatabase| Err(Failure::Says("ERR no such database"))) {
         Ok(copy) => into_raw(copy),
         Err(failure) => {
@@ -240,7 +242,7 @@ unsafe extern "C" fn copy(options: *mut RawOptions, value: *const c_void) -> *mu
     }
 }
 
-fn copied(context: &Context<'_>, from: &Value, name: &Text) -> Outcome<Value> {
+fn copied(context: &Context<'_>, from: &Value, database: i32, name: &Text) -> Outcome<Value> {
     let (session, store) = (session(), &session().store);
     if from.id == 0 {
         return Ok(Value { id: 0, form: from.form, own: None, count: Count::of(0) });
@@ -258,7 +260,7 @@ fn copied(context: &Context<'_>, from: &Value, name: &Text) -> Outcome<Value> {
         fork::end_serving();
     }
     let to = store.make(from.form)?;
-    let recorded = || session.record_copy(context, from, &to, name);
+    let recorded = || session.record_copy(context, from, &to, database, name);
     match kept::copy_entries(from, &to).and_then(|()| Ok(recorded()?)) {
         Ok(()) => Ok(to),
         Err(failure) => {

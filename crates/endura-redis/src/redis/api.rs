@@ -334,6 +334,7 @@ functions! {
         CloseKey: unsafe extern "C" fn(*mut RawKey);
         KeyType: unsafe extern "C" fn(*mut RawKey) -> c_int;
         DeleteKey: unsafe extern "C" fn(*mut RawKey) -> Status;
+        GetDbIdFromModuleKey: unsafe extern "C" fn(*mut RawKey) -> c_int;
         GetAbsExpire: unsafe extern "C" fn(*mut RawKey) -> c_longlong;
         SetAbsExpire: unsafe extern "C" fn(*mut RawKey, c_longlong) -> Status;
         ModuleTypeSetValue: unsafe extern "C" fn(*mut RawKey, *mut RawType, *mut c_void) -> Status;

@@ -15,6 +15,7 @@
 //! | `OpenKey` | null: the key was opened for reading, and does not exist | [`Key`](key::Key) has no value; a write to it fails as below |
 //! | `KeyType`, `ModuleTypeGetType`, `ModuleTypeGetValue` | 0, null: no key, another type | the command replies as for a missing key, or WRONGTYPE |
 //! | `ModuleTypeSetValue`, `SetAbsExpire`, `DeleteKey` | the key is not open for writing, or does not exist | the value is taken back and the command fails; in an attach the server is ended: some keys have been created, and the pool has all of them |
+//! | `GetDbIdFromModuleKey` | it cannot fail for an open key | |
 //! | `GetAbsExpire` | negative: the key does not expire | that is recorded |
 //! | `CloseKey`, `CreateString`, `FreeString`, `StringPtrLen`, `Free`, `Log` | they cannot fail: without memory the server ends | |
 //! | `SignalModifiedKey` | it cannot fail | |

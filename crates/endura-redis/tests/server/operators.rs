@@ -147,3 +147,22 @@ fn a_refused_size_leaves_no_pool() {
         std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap()).collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+/// COPY and MOVE to other databases, inside EXEC: a start has the keys where they were.
+#[test]
+fn keys_that_change_their_database_in_exec() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let mut c = server.client();
+    for line in ["SELECT 3", "EN.SET a f v", "MULTI", "COPY a t DB 1", "RENAME a r", "MOVE r 2"] {
+        assert!(!c.call(line).is_error(), "{line}");
+    }
+    assert_eq!(c.call("EXEC").texts(), ["1", "OK", "1"]);
+    drop(c);
+    server.kill_and_start();
+    let mut c = server.client();
+    for (database, keys) in [(1, "t"), (2, "r"), (3, "")] {
+        c.call(&format!("SELECT {database}"));
+        assert_eq!(c.call("KEYS *").text(), keys, "{database}");
+    }
+}
