@@ -1,6 +1,6 @@
 //! A hand that walks the items in key order, and evicts those that it finds worth least.
 
-use endura_memcached::eviction::{Fetches, Print, Sample, Worth};
+use endura_memcached::eviction::{Fetches, Print, Sample, Worth, faded};
 
 use super::Cache;
 
@@ -49,25 +49,14 @@ pub(crate) struct Hand {
     ring: Ring,
     fetches: Fetches,
     sample: Sample,
-    /// The share of the items that the hand meets that it evicts.
+    /// The share of the items that the hand evicts.
     share: f64,
-    /// How often all items are replaced before all counters are halved.
-    period: f64,
-    faded: f64,
 }
 
 impl Hand {
-    pub(crate) fn new(room: u64, keys: usize, share: f64, period: f64) -> Self {
-        // As many counters as for items of 1,000 bytes.
-        let fetches = Fetches::new(keys as u64 * 100);
-        Self {
-            ring: Ring::new(room, keys),
-            fetches,
-            sample: Sample::default(),
-            share,
-            period,
-            faded: 0.0,
-        }
+    pub(crate) fn new(room: u64, keys: usize, share: f64) -> Self {
+        let (ring, fetches) = (Ring::new(room, keys), Fetches::default());
+        Self { ring, fetches, sample: Sample::default(), share }
     }
 }
 
@@ -83,17 +72,13 @@ impl Cache for Hand {
             let (victim, stored) = self.ring.next();
             let print = Print::of(&victim.to_le_bytes());
             let worth = Worth::new(self.fetches.count(print), stored);
-            self.sample.meet(worth, self.ring.count);
+            self.sample.meet(worth, 0, self.ring.count);
             if worth < self.sample.below(self.share) {
                 self.ring.evict(victim);
-                self.faded += 1.0;
-                let (all, count) = (self.fetches.bytes() as f64, self.ring.count as f64);
-                if self.faded >= count * self.period / all * 64.0 {
-                    self.faded = 0.0;
-                    self.fetches.fade(64, self.fetches.bytes() as u64);
-                }
+                self.fetches.fade(faded(self.ring.count), fastrand::f64());
             }
         }
+        self.fetches.grow(self.ring.count);
         self.ring.store(key, bytes);
         false
     }

@@ -34,16 +34,17 @@ pub(crate) trait Cache {
 
 type Make = fn(u64, usize) -> Box<dyn Cache>;
 
-const POLICIES: [(&str, Make); 9] = [
+const POLICIES: [(&str, Make); 8] = [
     ("LRU", |room, keys| Box::new(segments::Lru::new(room, keys))),
     ("segmented LRU, as memcached", |room, keys| Box::new(segments::Segmented::new(room, keys))),
     ("CLOCK", |room, keys| Box::new(queues::Clock::new(room, keys))),
+    ("CLOCK in key order", |room, keys| Box::new(hand::Bit::new(room, keys))),
     ("SIEVE", |room, keys| Box::new(queues::Sieve::new(room, keys))),
     ("S3-FIFO", |room, keys| Box::new(queues::S3Fifo::new(room, keys))),
-    ("a hand in key order: one bit", |room, keys| Box::new(hand::Bit::new(room, keys))),
-    ("worth, 1/32", |room, keys| Box::new(hand::Hand::new(room, keys, 1.0 / 32.0, 1.0))),
-    ("worth, 1/8", |room, keys| Box::new(hand::Hand::new(room, keys, 1.0 / 8.0, 1.0))),
-    ("worth, 1/4", |room, keys| Box::new(hand::Hand::new(room, keys, 1.0 / 4.0, 1.0))),
+    ("a hand in key order, and counters: the eighth that is worth least", |room, keys| {
+        Box::new(hand::Hand::new(room, keys, 1.0 / 8.0))
+    }),
+    ("the same, the quarter", |room, keys| Box::new(hand::Hand::new(room, keys, 1.0 / 4.0))),
 ];
 
 /// The hits of a policy on a trace, in percent of the requests that count.

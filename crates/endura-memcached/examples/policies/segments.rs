@@ -48,9 +48,7 @@ const WARM: usize = 1;
 const COLD: usize = 2;
 
 #[derive(Clone, Copy)]
-struct Segment {
-    which: usize,
-    at: u64,
+struct Member {
     bytes: u64,
     /// Fetches since the item came into the segment, up to two. The first one after the store does not move it.
     fetches: u8,
@@ -60,7 +58,7 @@ struct Segment {
 pub(crate) struct Segmented {
     orders: [Order; 3],
     bytes: [u64; 3],
-    items: Vec<Option<Segment>>,
+    items: Vec<Option<Member>>,
     all: u64,
     time: u64,
 }
@@ -80,11 +78,11 @@ impl Segmented {
         self.time += 1;
         self.orders[which].insert(self.time, key);
         self.bytes[which] += bytes;
-        self.items[key as usize] = Some(Segment { which, at: self.time, bytes, fetches });
+        self.items[key as usize] = Some(Member { bytes, fetches });
     }
 
     /// Takes the oldest item of a segment.
-    fn leave(&mut self, which: usize) -> Option<(u32, Segment)> {
+    fn leave(&mut self, which: usize) -> Option<(u32, Member)> {
         let (_, key) = self.orders[which].pop_first()?;
         let item = self.items[key as usize].take()?;
         self.bytes[which] -= item.bytes;

@@ -9,14 +9,22 @@
 //! | [`seen`] | when items were used, in memory only |
 //! | [`items`] | the map, and the atomic change of one item |
 //! | [`commands`] | the commands in terms of that change |
+//! | [`levels`] | how much room the pool has, of each kind |
+//! | [`hand`] | walks the items, and evicts some |
+//! | [`evictions`] | what a store does that finds no room |
+//! | [`evictor`] | the thread that evicts before there is none |
 //! | [`sweep`] | the thread that removes dead items |
 
 mod cas;
 mod commands;
 mod counters;
+mod evictions;
+mod evictor;
 mod flush;
+mod hand;
 mod item;
 mod items;
+mod levels;
 mod seen;
 mod sweep;
 #[cfg(test)]
@@ -24,6 +32,7 @@ mod tests;
 
 pub(crate) use commands::{About, Deleted, Delta, Stored, Stores, Sum};
 pub(crate) use counters::{Counter, Counters};
+pub(crate) use evictor::Evictor;
 pub(crate) use item::Item;
 pub(crate) use items::Store;
 pub use items::{MAX_ITEM, StoreOptions};
