@@ -89,8 +89,6 @@ pub(super) struct Work {
     is_filling: bool,
     /// The size that gives.
     giving: Option<Giving>,
-    /// Whether items with spans of their own went in this round.
-    alone_went: bool,
     /// How often a store has waited in vain.
     waits: u32,
 }
