@@ -129,9 +129,11 @@ impl Search {
     pub(super) fn go_on(&mut self, store: &Store, record: u64, full: Error) -> Result<()> {
         let is_full = matches!(full, Error::Full { .. } | Error::ReclaimStalled { .. });
         let Some(evictions) = store.evictions().filter(|_| is_full) else { return Err(full) };
-        self.looks += 1;
-        if self.looks <= 2 * LOOKS && look(store, evictions, record, self.looks)? {
-            return Ok(());
+        while self.looks < 2 * LOOKS {
+            self.looks += 1;
+            if look(store, evictions, record, self.looks)? {
+                return Ok(());
+            }
         }
         let since = *self.since.get_or_insert_with(Instant::now);
         if since.elapsed() > PATIENCE || store.count()? == 0 {

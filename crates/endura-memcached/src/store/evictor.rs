@@ -16,7 +16,7 @@ use endura::Result;
 use super::evictions::{Evictions, PIECE};
 use super::hand::{Fate, Met};
 use super::items::Store;
-use super::levels::{Levels, Room};
+use super::levels::{Levels, Room, Size};
 use crate::clock::now;
 use crate::eviction::{Sample, Worth};
 
@@ -24,6 +24,9 @@ use crate::eviction::{Sample, Worth};
 const PAUSE: Duration = Duration::from_millis(200);
 /// The share of the items with spans of their own that go in one round.
 const ALONE: f64 = 0.25;
+
+/// A size gives after one in so many of all items was evicted, unless a store waits.
+const GIVES: usize = 8;
 
 /// The thread, which ends when this is dropped.
 #[derive(Debug)]
@@ -89,7 +92,9 @@ pub(super) struct Work {
     is_filling: bool,
     /// The size that gives.
     giving: Option<Giving>,
-    /// How often a store has waited in vain.
+    /// The items that have gone since a size has given.
+    gone: usize,
+    /// How many sizes have given for stores that wait.
     waits: u32,
 }
 
@@ -97,38 +102,47 @@ pub(super) struct Work {
 #[derive(Debug, Clone, Copy)]
 struct Giving {
     chunk: u64,
-    /// The bytes of chunks that shall be free before the others move.
+    /// Bytes of its spans when it began.
+    spans: u64,
+    /// The bytes of chunks that are free before the others move, or were given.
     bytes: u64,
     /// The share of its items that go.
     share: f64,
     moves: bool,
-    /// Whether the hand has come to the end of the map once, so that its next end is that of a whole round.
-    is_whole: bool,
+    /// The items that the hand has met since it began to do this.
+    met: usize,
+}
+
+impl Giving {
+    /// The free bytes up to which its items go.
+    fn keeps(&self, size: &Size) -> u64 {
+        self.bytes.saturating_sub(self.spans.saturating_sub(size.spans))
+    }
 }
 
 impl Work {
     /// One step of the hand, if one is due. Returns whether one was.
     pub(super) fn turn(&mut self, store: &Store, evictions: &Evictions, now: u32) -> Result<bool> {
-        evictions.fetches.grow(store.count()?);
+        let items = store.count()?;
+        evictions.fetches.grow(items);
         let mut levels = Levels::of(&store.pool().stats()?);
         // Relaxed, because the number orders nothing: a store that waits asks again.
         let wanted = evictions.wanted.swap(0, Ordering::Relaxed);
         if wanted > 0 {
-            self.waits += 1;
             // Space that is free but of no use to the store that waits counts as none.
             let more = wanted.next_multiple_of(64 << 10) << self.waits.min(20);
             (levels.low, levels.high) = (levels.reserve + 1, levels.reserve + more);
-        } else if self.giving.is_none() {
-            self.waits = 0;
         }
         if levels.reserve >= levels.high && self.giving.is_none() {
-            self.is_filling = false;
+            (self.is_filling, self.waits) = (false, 0);
             return Ok(false);
         }
         self.is_filling |= levels.are_short();
         let is_low = levels.reserve < levels.low && !levels.is_unknown;
         let mut hand = evictions.hand();
-        if is_low && self.giving.is_none() {
+        if is_low && self.giving.is_none() && (wanted > 0 || self.gone > items / GIVES) {
+            self.waits = if wanted > 0 { self.waits + 1 } else { 0 };
+            self.gone = 0;
             self.giving = giver(&levels, &hand.sample);
         }
         if !self.is_filling && !is_low && self.giving.is_none() {
@@ -138,13 +152,14 @@ impl Work {
         let decide = |_: &Sample, met: Met| plan.fate(&mut levels, met);
         let done = hand.step(store, evictions, (PIECE, now), decide)?;
         drop(hand);
-        self.end(&levels, done.is_round);
-        Ok(true)
+        self.gone += done.gone.len();
+        self.end(&levels, items, done.is_round);
+        Ok(self.is_filling || self.giving.is_some() || !done.gone.is_empty())
     }
 
     /// What goes in the next step.
     fn plan(&self, levels: &Levels, sample: &Sample, is_low: bool) -> Plan {
-        let below = |size: &super::levels::Size| match size.share() {
+        let below = |size: &Size| match size.share() {
             0.0 => Worth::LEAST,
             _ if !self.is_filling => Worth::LEAST,
             share => sample.below(share),
@@ -159,31 +174,27 @@ impl Work {
             && let Room::Chunk(index) = levels.room(giving.chunk)
         {
             let is_such = |record| levels.room(record) == Room::Chunk(index);
-            if giving.moves {
-                plan.moves = Some(index);
-            } else {
-                plan.below[index] = sample.below_of(is_such, giving.share);
-                plan.keeps[index] = giving.bytes;
-            }
+            plan.below[index] = sample.below_of(is_such, giving.share);
+            plan.keeps[index] = giving.keeps(&levels.sizes[index]);
+            plan.moves = giving.moves.then_some(index);
         }
         plan
     }
 
     /// Goes on to what comes after a step.
-    fn end(&mut self, levels: &Levels, is_round: bool) {
+    fn end(&mut self, levels: &Levels, items: usize, is_round: bool) {
         self.is_filling &= !is_round && levels.sizes.iter().any(|size| size.free < size.target);
         let Some(giving) = &mut self.giving else { return };
-        let size = levels.sizes.iter().find(|size| size.chunk == giving.chunk);
-        let is_over = size.is_none() || giving.moves && is_round && giving.is_whole;
-        if is_over {
-            self.giving = None;
-        } else if !giving.moves && size.is_some_and(|size| size.free >= giving.bytes) {
-            (giving.moves, giving.is_whole) = (true, false);
-        } else if is_round {
-            giving.is_whole = true;
-            if !giving.moves {
-                giving.share = (2.0 * giving.share).min(1.0);
+        giving.met += PIECE;
+        let is_round = giving.met >= items + PIECE;
+        match levels.sizes.iter().find(|size| size.chunk == giving.chunk) {
+            Some(_) if giving.moves && is_round => self.giving = None,
+            Some(size) if !giving.moves && size.free >= giving.keeps(size) => {
+                (giving.moves, giving.met) = (true, 0);
             }
+            Some(_) if is_round => (giving.share, giving.met) = ((2.0 * giving.share).min(1.0), 0),
+            Some(_) => {}
+            None => self.giving = None,
         }
     }
 }
@@ -202,7 +213,8 @@ fn giver(levels: &Levels, sample: &Sample) -> Option<Giving> {
     })?;
     let bytes = (size.free + missing + missing / 4).min(size.spans);
     let share = (bytes as f64 / size.spans.max(1) as f64).clamp(1.0 / 16.0, 1.0);
-    Some(Giving { chunk: size.chunk, bytes, share, moves: false, is_whole: false })
+    let (chunk, spans) = (size.chunk, size.spans);
+    Some(Giving { chunk, spans, bytes, share, moves: false, met: 0 })
 }
 
 /// The share of the items of a size that are worth less than `common`, or are chunks that are free already.
@@ -228,14 +240,16 @@ struct Plan {
 impl Plan {
     fn fate(&self, levels: &mut Levels, met: Met) -> Fate {
         match levels.room(met.record) {
-            Room::Chunk(index) if self.moves == Some(index) => Fate::Moves,
             Room::Chunk(index) => {
                 let size = &mut levels.sizes[index];
                 if met.worth < self.below[index] && size.free < self.keeps[index] {
                     size.free += size.chunk;
-                    return Fate::Goes;
+                    Fate::Goes
+                } else if self.moves == Some(index) {
+                    Fate::Moves
+                } else {
+                    Fate::Stays
                 }
-                Fate::Stays
             }
             Room::Alone if met.worth < self.alone && levels.reserve < levels.high => {
                 levels.reserve += met.record;
