@@ -98,7 +98,7 @@ impl Hand {
         let (moving, going): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|it| it.moves);
         let mut done = Done { gone: Vec::new(), is_round: self.behind.is_none() };
         for it in going {
-            if evict(store, evictions, &it)? {
+            if evict(store, evictions, &it.key, it.cas)? {
                 evictions.fetches.fade(faded(items), evictions.chance());
                 done.gone.push(it.record);
             }
@@ -108,15 +108,15 @@ impl Hand {
     }
 }
 
-/// Removes an item, if it is still the one that was met.
-fn evict(store: &Store, evictions: &Evictions, it: &Chosen) -> Result<bool> {
-    let Some(old) = store.bytes_of(&it.key)? else { return Ok(false) };
-    let is_same = Item::of(&old).is_some_and(|item| item.cas == it.cas);
-    if !is_same || !store.exchange(&it.key, &old, None)? {
+/// Removes an item, if it is still the one that a store with this number has made.
+pub(super) fn evict(store: &Store, evictions: &Evictions, key: &[u8], cas: u64) -> Result<bool> {
+    let Some(old) = store.bytes_of(key)? else { return Ok(false) };
+    let is_same = Item::of(&old).is_some_and(|item| item.cas == cas);
+    if !is_same || !store.exchange(key, &old, None)? {
         return Ok(false);
     }
     store.counters().count(Counter::Evictions);
-    if !evictions.fetches.was_fetched(Print::of(&it.key)) {
+    if !evictions.fetches.was_fetched(Print::of(key)) {
         store.counters().count(Counter::EvictedUnfetched);
     }
     Ok(true)

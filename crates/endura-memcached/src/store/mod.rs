@@ -25,6 +25,8 @@ mod hand;
 mod item;
 mod items;
 mod levels;
+#[cfg(test)]
+mod races;
 mod seen;
 mod sweep;
 #[cfg(test)]
