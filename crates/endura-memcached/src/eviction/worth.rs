@@ -32,20 +32,19 @@ pub struct Sample {
     known: Vec<(Worth, u64)>,
     sorted: Vec<Worth>,
     met: usize,
-    random: u64,
+    /// The place of the next item among those that are known.
+    next: usize,
 }
 
 impl Sample {
-    /// Adds an item of so many bytes that was met on the way through a cache of `items` items. A way through all of them
-    /// renews the sample.
+    /// Adds an item of so many bytes that was met on the way through a cache of `items` items: every so many-th, so that those
+    /// that are known are spread evenly over the last way through all of them.
     pub fn meet(&mut self, worth: Worth, bytes: u64, items: usize) {
         if self.known.len() < KNOWN {
             self.known.push((worth, bytes));
-        } else {
-            let random = self.random();
-            if (random >> 12) as usize % items.max(1) < KNOWN {
-                self.known[random as usize % KNOWN] = (worth, bytes);
-            }
+        } else if self.met.is_multiple_of((items / KNOWN).max(1)) {
+            self.known[self.next] = (worth, bytes);
+            self.next = (self.next + 1) % KNOWN;
         }
         self.met += 1;
         if self.met.is_multiple_of(EACH) || self.met < EACH && self.met.is_power_of_two() {
@@ -53,13 +52,6 @@ impl Sample {
             self.sorted.extend(self.known.iter().map(|&(worth, _)| worth));
             self.sorted.sort_unstable();
         }
-    }
-
-    /// A random number of 44 bits. The steps of a linear congruence are random enough to choose a place.
-    fn random(&mut self) -> u64 {
-        const STEP: u64 = 6_364_136_223_846_793_005;
-        self.random = self.random.wrapping_mul(STEP).wrapping_add(1_442_695_040_888_963_407);
-        self.random >> 20
     }
 
     /// The worth below which this share of all items lies.
