@@ -1,7 +1,6 @@
 //! The hand: it walks the items in key order, round and round, and evicts some of those that it meets.
 
 use std::ops::{Bound, ControlFlow};
-use std::thread;
 
 use endura::Result;
 
@@ -11,10 +10,6 @@ use super::item::Item;
 use super::items::{Store, is_dead};
 use super::levels::record_bytes;
 use crate::eviction::{Print, Sample, Worth, faded};
-
-/// The items that one thread moves. A thread that ends gives its free chunks back, so that the next one takes the lowest
-/// chunks of all, and not those that the items before have left.
-const MOVED_AT_ONCE: usize = 32;
 
 /// An item that the hand has met.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +24,6 @@ pub(super) struct Met {
 pub(super) enum Fate {
     Stays,
     Goes,
-    /// It is written again, at the lowest place of its size.
-    Moves,
 }
 
 /// What the hand has done.
@@ -49,12 +42,12 @@ pub(super) struct Hand {
     pub(super) sample: Sample,
 }
 
-/// An item that goes or moves, as it was met.
-struct Chosen {
-    key: Vec<u8>,
-    cas: u64,
-    record: u64,
-    moves: bool,
+/// An item that goes, as it was met.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub(super) key: Vec<u8>,
+    pub(super) cas: u64,
+    pub(super) record: u64,
 }
 
 impl Hand {
@@ -78,10 +71,9 @@ impl Hand {
                 let worth = Worth::new(evictions.fetches.count(Print::of(key)), item.cas);
                 let met = Met { record: record_bytes(key.len(), bytes.len()), worth };
                 sample.meet(worth, met.record, items);
-                let fate = decide(sample, met);
-                if fate != Fate::Stays {
-                    let (key, moves) = (key.to_vec(), fate == Fate::Moves);
-                    chosen.push(Chosen { key, cas: item.cas, record: met.record, moves });
+                if decide(sample, met) == Fate::Goes {
+                    let (key, cas) = (key.to_vec(), item.cas);
+                    chosen.push(Chosen { key, cas, record: met.record });
                 }
             }
             if seen == count {
@@ -95,15 +87,13 @@ impl Hand {
         for key in dead {
             store.remove_dead(&key, now)?;
         }
-        let (moving, going): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|it| it.moves);
         let mut done = Done { gone: Vec::new(), is_round: self.behind.is_none() };
-        for it in going {
+        for it in chosen {
             if evict(store, evictions, &it.key, it.cas)? {
                 evictions.fetches.fade(faded(items), evictions.chance());
                 done.gone.push(it.record);
             }
         }
-        move_down(store, &moving)?;
         Ok(done)
     }
 }
@@ -120,20 +110,4 @@ pub(super) fn evict(store: &Store, evictions: &Evictions, key: &[u8], cas: u64) 
         store.counters().count(Counter::EvictedUnfetched);
     }
     Ok(true)
-}
-
-/// Writes items again, so that they gather in the lowest spans of their size, and the highest become free.
-fn move_down(store: &Store, items: &[Chosen]) -> Result<()> {
-    for some in items.chunks(MOVED_AT_ONCE) {
-        let work = || {
-            some.iter().try_for_each(|it| {
-                let Some(old) = store.bytes_of(&it.key)? else { return Ok(()) };
-                // A client that has stored another item meanwhile has moved it.
-                store.exchange(&it.key, &old, Some(&old)).map(drop)
-            })
-        };
-        let moved = thread::scope(|scope| scope.spawn(work).join());
-        moved.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    }
-    Ok(())
 }

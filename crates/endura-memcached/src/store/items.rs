@@ -267,6 +267,11 @@ impl Store {
         self.items.get(key)
     }
 
+    /// Where in the pool an entry lies.
+    pub(super) fn place_of(&self, key: &[u8]) -> Result<Option<u64>> {
+        self.items.place_of(key)
+    }
+
     /// Changes an entry that has exactly these bytes; returns whether it has had them.
     pub(super) fn exchange(&self, key: &[u8], old: &[u8], new: Option<&[u8]>) -> Result<bool> {
         Ok(self.items.compare_exchange(key, Some(old), new)?.is_ok())

@@ -5,6 +5,8 @@ use endura::Stats;
 
 /// The most bytes of a record that lies in a chunk of a span with others. Longer ones have spans of their own.
 const LONGEST_CHUNK: u64 = 16 << 10;
+/// Spans have a multiple of so many bytes.
+const UNIT: u64 = 4 << 10;
 /// Bytes of a record before the key.
 const RECORD_HEAD: u64 = 16;
 
@@ -94,6 +96,14 @@ impl Levels {
             Room::Alone
         } else {
             Room::Chunk(index)
+        }
+    }
+
+    /// Bytes of the chunk that holds a record of so many bytes.
+    pub(super) fn chunk(&self, record: u64) -> u64 {
+        match self.room(record) {
+            Room::Chunk(index) => self.sizes[index].chunk,
+            Room::Alone => record.next_multiple_of(UNIT),
         }
     }
 

@@ -11,6 +11,7 @@
 //! | [`commands`] | the commands in terms of that change |
 //! | [`levels`] | how much room the pool has, of each kind |
 //! | [`hand`] | walks the items, and evicts some |
+//! | [`windows`] | clears stretches of the pool |
 //! | [`evictions`] | what a store does that finds no room |
 //! | [`evictor`] | the thread that evicts before there is none |
 //! | [`sweep`] | the thread that removes dead items |
@@ -31,6 +32,7 @@ mod seen;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub(crate) use commands::{About, Deleted, Delta, Stored, Stores, Sum};
 pub(crate) use counters::{Counter, Counters};
