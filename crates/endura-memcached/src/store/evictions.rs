@@ -1,7 +1,7 @@
 //! The state of evictions, and what a store does that finds no room.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use endura::{Error, Result};
@@ -10,13 +10,13 @@ use super::hand::{Done, Fate, Hand, Met};
 use super::items::Store;
 use super::levels::{Levels, Room};
 use crate::clock::now;
-use crate::eviction::{Fetches, Worth};
+use crate::eviction::{Fetches, Sample};
 
 /// The items that the hand meets at a time. Then another thread may have the hand.
 pub(super) const PIECE: usize = 1_000;
 /// The bytes of records of the same size that a store evicts, of which it needs one.
 const AT_ONCE: u64 = 64 << 10;
-/// The pieces in which a store looks for items of its size: those of the least worth, and all.
+/// The pieces in which a store looks for items of its size.
 const LOOKS: u32 = 8;
 /// The longest that a store waits for the thread that evicts.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -106,12 +106,12 @@ impl Evictions {
         let _waited = self.calls.turn.wait_timeout_while(turns, WAIT, |turns| *turns == seen);
     }
 
-    fn turns(&self) -> std::sync::MutexGuard<'_, u64> {
+    fn turns(&self) -> MutexGuard<'_, u64> {
         self.calls.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The hand, for one step.
-    pub(super) fn hand(&self) -> std::sync::MutexGuard<'_, Hand> {
+    pub(super) fn hand(&self) -> MutexGuard<'_, Hand> {
         self.hand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -129,9 +129,9 @@ impl Search {
     pub(super) fn go_on(&mut self, store: &Store, record: u64, full: Error) -> Result<()> {
         let is_full = matches!(full, Error::Full { .. } | Error::ReclaimStalled { .. });
         let Some(evictions) = store.evictions().filter(|_| is_full) else { return Err(full) };
-        while self.looks < 2 * LOOKS {
+        while self.looks < LOOKS {
             self.looks += 1;
-            if look(store, evictions, record, self.looks)? {
+            if look(store, evictions, record)? {
                 return Ok(());
             }
         }
@@ -146,8 +146,8 @@ impl Search {
     }
 }
 
-/// Looks for items whose room a record can have, and evicts some. Returns whether it has.
-fn look(store: &Store, evictions: &Evictions, record: u64, looks: u32) -> Result<bool> {
+/// Looks for items whose room a record can have, and which are worth less than most, and evicts some. Returns whether it has.
+fn look(store: &Store, evictions: &Evictions, record: u64) -> Result<bool> {
     let levels = Levels::of(&store.pool().stats()?);
     let room = levels.room(record);
     let fits = |other: u64| match room {
@@ -155,9 +155,8 @@ fn look(store: &Store, evictions: &Evictions, record: u64, looks: u32) -> Result
         of_size => levels.room(other) == of_size,
     };
     let mut gone = 0;
-    let decide = |sample: &crate::eviction::Sample, met: Met| {
-        let below = if looks <= LOOKS { sample.below(0.5) } else { Worth::MOST };
-        if gone < AT_ONCE.max(record) && fits(met.record) && met.worth < below {
+    let decide = |sample: &Sample, met: Met| {
+        if gone < AT_ONCE.max(record) && fits(met.record) && met.worth < sample.below(0.5) {
             gone += met.record;
             return Fate::Goes;
         }

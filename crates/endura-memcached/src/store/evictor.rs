@@ -131,7 +131,7 @@ impl Work {
             } else {
                 self.tries += 1;
             }
-            let missing = levels.high.saturating_sub(levels.reserve).max(wanted);
+            let missing = if wanted > 0 { levels.high } else { levels.high - levels.reserve };
             let each = if wanted > 0 { wanted } else { (levels.high / 4).min(MOST_EACH) };
             self.windows = Some(Windows::new(&levels, missing, each));
         }
