@@ -161,7 +161,7 @@ impl Fetches {
             let Some(line) = self.line(at & (all - 1)) else { return };
             for counter in &line.0 {
                 let old = counter.load(Ordering::Relaxed);
-                let new = old & FETCHED | (old & COUNT) / 2;
+                let new = old & FETCHED | ((old & COUNT) / 2);
                 if new != old {
                     counter.store(new, Ordering::Relaxed);
                 }
