@@ -20,7 +20,9 @@ use crate::eviction::{Print, Sample, Worth};
 /// Bytes of a page, in which the longest spans lie, and from which on a size has spans of that length.
 const PAGE: u64 = 2 << 20;
 const LONG_SPANS: u64 = 16 << 20;
-const SMALLEST: u64 = 64 << 10;
+/// The fewest bytes of a window. The first span of a size takes up to a quarter of it, and lies wholly in it even if other
+/// spans reach into it at both ends.
+const SMALLEST: u64 = 256 << 10;
 
 /// What items have of a window.
 #[derive(Debug, Default, Clone, Copy)]
@@ -56,8 +58,7 @@ impl Windows {
     pub(super) fn new(levels: &Levels, missing: u64, each: u64) -> Self {
         let has_long = levels.sizes.iter().any(|size| size.spans >= LONG_SPANS);
         let least = if has_long { PAGE } else { SMALLEST };
-        // The first unit of a page describes it.
-        let size = (each + SMALLEST / 4).next_power_of_two().max(least);
+        let size = (each + each / 4).next_power_of_two().max(least);
         let count = missing.div_ceil(size).clamp(1, 8) as usize;
         let (shares, chosen) = (BTreeMap::new(), BTreeSet::new());
         Self { size, count, behind: None, shares, chosen, items: Vec::new() }
