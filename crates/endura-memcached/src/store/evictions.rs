@@ -18,6 +18,8 @@ pub(super) const PIECE: usize = 1_000;
 const AT_ONCE: u64 = 64 << 10;
 /// The pieces in which a store looks for items of its size.
 const LOOKS: u32 = 8;
+/// How many times windows are cleared for a store, before all items go that the hand meets.
+const TRIES: u64 = 6;
 /// The longest that a store waits for the thread that evicts.
 const PATIENCE: Duration = Duration::from_secs(20);
 const WAIT: Duration = Duration::from_millis(50);
@@ -33,6 +35,10 @@ pub(super) struct Evictions {
     each: u64,
     /// The bytes of the largest record for which a store waits.
     pub(super) wanted: AtomicU64,
+    /// How many times windows were cleared.
+    pub(super) cleared: AtomicU64,
+    /// Whether a store waits for which this was often in vain.
+    pub(super) takes_all: AtomicBool,
     calls: Calls,
     chances: AtomicU64,
 }
@@ -55,6 +61,8 @@ impl Evictions {
             stored: AtomicU64::new(0),
             each: Levels::marks(most).0 / 4,
             wanted: AtomicU64::new(0),
+            cleared: AtomicU64::new(0),
+            takes_all: AtomicBool::new(false),
             calls: Calls::default(),
             chances: AtomicU64::new(0),
         }
@@ -120,7 +128,8 @@ impl Evictions {
 #[derive(Debug, Default)]
 pub(super) struct Search {
     looks: u32,
-    since: Option<Instant>,
+    /// When it began to wait, and how often windows had been cleared before.
+    since: Option<(Instant, u64)>,
 }
 
 impl Search {
@@ -135,9 +144,14 @@ impl Search {
                 return Ok(());
             }
         }
-        let since = *self.since.get_or_insert_with(Instant::now);
+        // Relaxed here and below, because a store that has seen an old number waits once more.
+        let cleared = evictions.cleared.load(Ordering::Relaxed);
+        let (since, before) = *self.since.get_or_insert_with(|| (Instant::now(), cleared));
         if since.elapsed() > PATIENCE || store.count()? == 0 {
             return Err(full);
+        }
+        if cleared - before >= TRIES {
+            evictions.takes_all.store(true, Ordering::Relaxed);
         }
         evictions.wanted.fetch_max(record, Ordering::Relaxed);
         evictions.call();

@@ -31,8 +31,9 @@ const MOST_EACH: u64 = 1 << 20;
 
 /// Windows are cleared after one in so many of all items was evicted, unless a store waits.
 const CLEARS: usize = 8;
-/// How many times windows are cleared for a store that waits, before all items go.
-const TRIES: u32 = 6;
+
+/// How many windows are not cleared again while stores wait.
+const MOST_TRIED: usize = 24;
 
 /// The thread, which ends when this is dropped.
 #[derive(Debug)]
@@ -102,8 +103,6 @@ pub(super) struct Work {
     windows: Option<Windows>,
     /// The windows that were cleared for stores that still wait.
     tried: BTreeSet<u64>,
-    /// How many times that was.
-    tries: u32,
     /// The items that have gone since windows were cleared.
     gone: usize,
 }
@@ -118,18 +117,16 @@ impl Work {
         let wanted = evictions.wanted.swap(0, Ordering::Relaxed);
         let is_low = wanted > 0 || levels.reserve < levels.low && !levels.is_unknown;
         if levels.reserve >= levels.high && wanted == 0 && self.windows.is_none() {
-            (self.is_filling, self.tries) = (false, 0);
+            self.is_filling = false;
             self.tried.clear();
             return Ok(false);
         }
         self.is_filling |= levels.are_short();
-        let takes_all = wanted > 0 && self.tries >= TRIES;
+        let takes_all = evictions.takes_all.swap(false, Ordering::Relaxed);
         let is_due = is_low && (wanted > 0 || self.gone > items / CLEARS);
         if is_due && self.windows.is_none() && !takes_all {
-            if wanted == 0 {
-                (self.tries, self.tried) = (0, BTreeSet::new());
-            } else {
-                self.tries += 1;
+            if wanted == 0 || self.tried.len() > MOST_TRIED {
+                self.tried.clear();
             }
             let missing = if wanted > 0 { levels.high } else { levels.high - levels.reserve };
             let each = if wanted > 0 { wanted } else { (levels.high / 4).min(MOST_EACH) };
@@ -152,6 +149,7 @@ impl Work {
         {
             self.windows = None;
             self.gone = 0;
+            evictions.cleared.fetch_add(1, Ordering::Relaxed);
             gone += more;
         }
         Ok(self.is_filling || self.windows.is_some() || gone > 0)
