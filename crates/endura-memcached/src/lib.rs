@@ -9,6 +9,7 @@
 //! | `number` | numbers as clients write them |
 //! | `wording` | the library's sentences in the words of this program |
 //! | `clock` | seconds since 1970, and times of expiry |
+//! | `eviction` | what is least worth keeping |
 //! | `store` | items in a map, and the effect of each command on them |
 //! | `protocol` | the bytes of a connection: lines, data blocks, replies |
 //! | `server` | threads and sockets |
@@ -20,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+pub mod eviction;
 mod number;
 mod protocol;
 mod server;

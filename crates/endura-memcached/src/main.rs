@@ -26,8 +26,8 @@ Items are stored in the pool, a file that is created if it does not exist. They 
 next start serves everything that was acknowledged. SIGTERM and Ctrl-C close the pool. After a power loss the next start \
 takes the pool back to its last checkpoint.
 
-A store into a full pool is answered with SERVER_ERROR, as by `memcached -M`: nothing is evicted. Expired items are \
-removed in the background.";
+When the pool is full, items that were not fetched of late make way for new ones, unless `--disable-evictions` is given. \
+Expired items are removed in the background.";
 
 /// A server of memcached's text protocol whose items survive the process.
 #[derive(Parser)]
@@ -51,6 +51,9 @@ struct Args {
     /// The largest size of the pool, as 512M or 4G
     #[arg(short, long, value_name = "SIZE", value_parser = parse_memory, default_value = "1G")]
     memory: u64,
+    /// Refuse to store an item when the pool is full, and evict none
+    #[arg(short = 'M', long)]
+    disable_evictions: bool,
     /// The most clients at a time
     #[arg(short, long, value_name = "NUMBER", default_value_t = 1024)]
     connections: usize,
@@ -131,7 +134,7 @@ fn run(args: &Args) -> Result {
     let config = Config {
         threads: args.threads,
         max_connections: args.connections,
-        store: StoreOptions { pool, max_item: args.max_item_size },
+        store: StoreOptions { pool, max_item: args.max_item_size, evicts: !args.disable_evictions },
         report: |sentence| tell(format_args!("endura-memcached: {sentence}")),
     };
     let listeners: Vec<Listener> = match &args.unix_socket {

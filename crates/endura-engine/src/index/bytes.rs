@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Bound;
 
 use super::sizes::{FairBytes, NarrowLeaves, NbBytes, NbTree, Wide};
-use crate::media::{Mapped, Media};
+use crate::media::{Mapped, Media, Region};
 use crate::space::{Answer, AnyKey, Guard, OpenMap, note_scan};
 use crate::tree::byte_range::ByteRange;
 use crate::tree::len::check_len;
@@ -77,6 +77,17 @@ impl ByteTree<Mapped> {
     /// the process.
     pub fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
         self.look_up(key, read)
+    }
+
+    /// Where the value of the key begins, in bytes from the start of the pool, if the key is present.
+    pub fn place(&self, key: &[u8]) -> Result<Option<u64>> {
+        let media = self.open_map().space().media();
+        let start = Region::new(media, 0, 1)?.in_memory().map(|words| words.as_ptr() as u64);
+        let mut place = None;
+        self.read(key, &mut |value| {
+            place = value.address().zip(start).map(|(at, start)| at.wrapping_sub(start));
+        })?;
+        Ok(place)
     }
 
     /// Like [`read`](Self::read), for a closure of the user, which may fork the process.

@@ -65,5 +65,4 @@ fn general(context: &Context, stat: &mut dyn FnMut(&str, &dyn Display)) {
             stat("warning", &in_words(&pool.warnings.join(" | ")));
         }
     }
-    stat("evictions", &0);
 }

@@ -18,7 +18,8 @@ struct Bed {
 
 fn bed() -> Bed {
     let folder = tempfile::tempdir().unwrap();
-    let options = StoreOptions { pool: Pool::options().max_size(64 << 20), max_item: 5_000 };
+    let options =
+        StoreOptions { pool: Pool::options().max_size(64 << 20), max_item: 5_000, evicts: true };
     let store = Arc::new(Store::open(&folder.path().join("pool"), &options, NOW).unwrap());
     let counters = Arc::new(Counters::default());
     let facts = Arc::new(Facts {

@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn a_turn_ends_before_the_work() {
         let folder = tempfile::tempdir().unwrap();
-        let options = StoreOptions { pool: Pool::options().max_size(64 << 20), max_item: 1000 };
+        let options =
+            StoreOptions { pool: Pool::options().max_size(64 << 20), max_item: 1000, evicts: true };
         let store = Store::open(&folder.path().join("pool"), &options, 1).unwrap();
         let counters = Arc::new(Counters::default());
         let facts = Facts {

@@ -15,7 +15,7 @@ use super::socket::Listener;
 use super::worker::{Common, Stop, Worker};
 use crate::clock::now;
 use crate::protocol::Facts;
-use crate::store::{Counters, Store, StoreOptions, Sweeper};
+use crate::store::{Counters, Evictor, Store, StoreOptions, Sweeper};
 
 /// The options of a server.
 #[derive(Debug, Clone)]
@@ -37,6 +37,7 @@ pub struct Server {
     common: Arc<Common>,
     workers: Vec<JoinHandle<io::Result<()>>>,
     sweeper: Sweeper,
+    evictor: Evictor,
     store: Arc<Store>,
 }
 
@@ -65,8 +66,8 @@ impl Server {
         };
         let addresses = ready(&listeners).map_err(failed("listening"))?;
         let threads = config.threads.max(1);
-        // The last counters are those of the sweeper.
-        let counters: Vec<_> = (0..=threads).map(|_| Arc::new(Counters::default())).collect();
+        let mut counters: Vec<_> = (0..threads).map(|_| Arc::new(Counters::default())).collect();
+        counters.push(Arc::clone(store.counters()));
         let facts = Arc::new(Facts {
             store: Arc::clone(&store),
             counters: counters.clone(),
@@ -84,9 +85,9 @@ impl Server {
         };
         let workers = counters[..threads].iter().enumerate().map(worker);
         let workers = workers.collect::<io::Result<Vec<_>>>().map_err(failed("making an epoll"))?;
-        let sweeper = Sweeper::start(&store, Arc::clone(&counters[threads]))
-            .map_err(failed("starting a thread"))?;
-        let mut server = Self { addresses, common, workers: Vec::new(), sweeper, store };
+        let sweeper = Sweeper::start(&store).map_err(failed("starting a thread"))?;
+        let evictor = Evictor::start(&store).map_err(failed("starting a thread"))?;
+        let mut server = Self { addresses, common, workers: Vec::new(), sweeper, evictor, store };
         for worker in workers {
             let thread = thread::Builder::new().name("endura-serve".into());
             match thread.spawn(|| worker.run()) {
@@ -125,7 +126,7 @@ impl Server {
             let ended = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             outcome = outcome.and(ended.map_err(failed));
         }
-        drop(self.sweeper);
+        drop((self.sweeper, self.evictor));
         let closed = self.store.pool().close()?;
         outcome.map(|()| closed.checkpoint_error)
     }

@@ -98,7 +98,7 @@ impl Store {
             _ => self.store_if(how, key, about, data, now)?,
         };
         if let Stored::Yes(_) = stored {
-            self.seen.stored(key, now);
+            self.note_store(key, now);
         }
         Ok(stored)
     }
@@ -179,9 +179,7 @@ impl Store {
             show(old);
             Ok(Change::Put(Item { expiry, ..old }.to_bytes(), true))
         })?;
-        if found {
-            self.seen.fetched(key, now);
-        }
+        self.note_fetch(key, found, now);
         Ok(found)
     }
 
@@ -202,6 +200,9 @@ impl Store {
             see(&mut new, false);
             changes = new != item;
         })?;
+        if !found {
+            self.note_fetch(key, false, now);
+        }
         if found && !changes || !found && !makes {
             return Ok(found);
         }
@@ -218,7 +219,7 @@ impl Store {
             let is_new = old.is_none();
             see(&mut new, is_new);
             if is_new {
-                self.seen.stored(key, now);
+                self.note_store(key, now);
             } else if new == item {
                 return Ok(Change::Keep(true));
             }
@@ -228,7 +229,7 @@ impl Store {
 
     /// Notes that a client has fetched an item by a visit.
     pub(crate) fn was_fetched(&self, key: &[u8], now: u32) {
-        self.seen.fetched(key, now);
+        self.note_fetch(key, true, now);
     }
 
     /// Adds to the number in an item, modulo 2^64, or subtracts from it, down to 0. `see` gets the new item, and may change
@@ -272,7 +273,7 @@ impl Store {
             Ok(Change::Put(item.to_bytes(), Delta::Is(number)))
         })?;
         if is_renewed {
-            self.seen.stored(key, now);
+            self.note_store(key, now);
         }
         Ok(outcome)
     }

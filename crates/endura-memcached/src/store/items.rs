@@ -2,15 +2,20 @@
 
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use endura::{Error, Kind, Map, MapOptions, Pool, PoolOptions, Result};
 
 use super::cas::CasNumbers;
 use super::commands::About;
+use super::counters::{Counter, Counters};
+use super::evictions::{Evictions, Search};
 use super::flush::Flushes;
 use super::item::{HEAD, Item};
+use super::levels::record_bytes;
 use super::seen::{Seen, Uses};
+use crate::eviction::Print;
 
 /// The most bytes of data that an item can have, whatever the options: a value of a map has at most 2^30.
 pub const MAX_ITEM: usize = (1 << 30) - HEAD;
@@ -22,6 +27,8 @@ pub struct StoreOptions {
     pub pool: PoolOptions,
     /// The most bytes of data of an item. A larger number counts as [`MAX_ITEM`].
     pub max_item: usize,
+    /// Whether a store that finds no room evicts other items. Otherwise it is refused.
+    pub evicts: bool,
 }
 
 /// What a command does to an entry.
@@ -40,6 +47,10 @@ pub(crate) struct Store {
     flushes: Flushes,
     pub(super) seen: Seen,
     max_item: usize,
+    /// None if nothing is evicted.
+    evictions: Option<Evictions>,
+    /// The counters of what the store does by itself.
+    counters: Arc<Counters>,
     /// Whether a store has found the pool full since the sweep last looked at this.
     is_short: AtomicBool,
 }
@@ -55,8 +66,20 @@ impl Store {
         // The time of a planned flush may have come while no server ran.
         flushes.flush_if_due(now)?;
         let (max_item, is_short) = (options.max_item.min(MAX_ITEM), AtomicBool::new(false));
-        let seen = Seen::new(pool.stats()?.max_bytes);
-        Ok(Self { pool, items, cas, flushes, seen, max_item, is_short })
+        let most = pool.stats()?.max_bytes;
+        let (seen, counters) = (Seen::new(most), Arc::default());
+        let evictions = options.evicts.then(|| Evictions::new(most));
+        Ok(Self { pool, items, cas, flushes, seen, max_item, evictions, counters, is_short })
+    }
+
+    /// The state of evictions, if the store evicts.
+    pub(super) fn evictions(&self) -> Option<&Evictions> {
+        self.evictions.as_ref()
+    }
+
+    /// The counters of what the store does by itself.
+    pub(crate) fn counters(&self) -> &Arc<Counters> {
+        &self.counters
     }
 
     /// The pool.
@@ -77,10 +100,26 @@ impl Store {
     /// Shows an item to a client that fetches it; returns whether it is there.
     pub(crate) fn get(&self, key: &[u8], now: u32, show: impl FnOnce(Item<'_>)) -> Result<bool> {
         let found = self.get_quietly(key, now, show)?;
-        if found {
+        self.note_fetch(key, found, now);
+        Ok(found)
+    }
+
+    /// Notes that a client has asked for an item.
+    pub(super) fn note_fetch(&self, key: &[u8], was_found: bool, now: u32) {
+        if let Some(evictions) = &self.evictions {
+            evictions.fetches.note(Print::of(key), was_found);
+        }
+        if was_found {
             self.seen.fetched(key, now);
         }
-        Ok(found)
+    }
+
+    /// Notes that an item was stored.
+    pub(super) fn note_store(&self, key: &[u8], now: u32) {
+        if let Some(evictions) = &self.evictions {
+            evictions.fetches.begin(Print::of(key));
+        }
+        self.seen.stored(key, now);
     }
 
     /// What is known of the uses of an item.
@@ -95,7 +134,7 @@ impl Store {
         now: u32,
         show: impl FnOnce(Item<'_>),
     ) -> Result<bool> {
-        let look = |bytes: &[u8]| live(Some(bytes), self.flushes.epoch(), now).map(show).is_some();
+        let look = |bytes: &[u8]| live(Some(bytes), self.epoch(), now).map(show).is_some();
         Ok(self.items.get_with(key, look)?.unwrap_or(false))
     }
 
@@ -103,7 +142,22 @@ impl Store {
     pub(super) fn put(&self, key: &[u8], about: About, data: &[u8]) -> Result<u64> {
         let (epoch, cas) = (self.flushes.epoch(), self.cas.take()?);
         let bytes = Item::new(about, epoch, cas, data).to_bytes();
-        self.noting(self.items.put(key, &bytes).map(|_| cas))
+        let (record, mut search) = (record_bytes(key.len(), bytes.len()), Search::default());
+        loop {
+            match self.noting(self.items.put(key, &bytes)) {
+                Ok(_) => {
+                    self.count_stored(record);
+                    return Ok(cas);
+                }
+                Err(error) => search.go_on(self, record, error)?,
+            }
+        }
+    }
+
+    fn count_stored(&self, record: u64) {
+        if let Some(evictions) = &self.evictions {
+            evictions.count_stored(record);
+        }
     }
 
     /// Changes an entry atomically as `decide` says. `decide` gets the item, if one is alive, and the epoch for a new item.
@@ -114,6 +168,7 @@ impl Store {
         now: u32,
         mut decide: impl FnMut(Option<Item<'_>>, u32) -> Result<Change<T>>,
     ) -> Result<T> {
+        let mut search = Search::default();
         loop {
             let old = self.items.get(key)?;
             let (old, epoch) = (old.as_deref(), self.flushes.epoch());
@@ -125,8 +180,14 @@ impl Store {
             // No two stores have the same number, so equal bytes are from the same store. (Only a time of expiry can change
             // and change back meanwhile, which loses nothing: a mark goes only with a new number.)
             let changed = self.items.compare_exchange(key, old, new.as_deref());
-            if self.noting(changed)?.is_ok() {
-                return Ok(outcome);
+            let record = record_bytes(key.len(), new.map_or(0, |new| new.len()));
+            match self.noting(changed) {
+                Ok(Ok(())) => {
+                    self.count_stored(record);
+                    return Ok(outcome);
+                }
+                Ok(Err(_)) => {}
+                Err(error) => search.go_on(self, record, error)?,
             }
         }
     }
@@ -169,18 +230,17 @@ impl Store {
     ) -> Result<(Option<Vec<u8>>, u64)> {
         let from = behind.map_or(Bound::Unbounded, Bound::Excluded);
         let (mut dead, mut last, mut seen) = (Vec::new(), None, 0);
-        let _ended =
-            self.items.range_with((from, Bound::Unbounded), |key: &[u8], bytes: &[u8]| {
-                if is_dead(bytes, self.flushes.epoch(), now) {
-                    dead.push(key.to_vec());
-                }
-                seen += 1;
-                if seen == count {
-                    last = Some(key.to_vec());
-                    return ControlFlow::Break(());
-                }
-                ControlFlow::Continue(())
-            })?;
+        let _ended = self.entries_behind(from, |key, bytes| {
+            if is_dead(bytes, self.epoch(), now) {
+                dead.push(key.to_vec());
+            }
+            seen += 1;
+            if seen == count {
+                last = Some(key.to_vec());
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
         let mut removed = 0;
         for key in dead {
             removed += u64::from(self.remove_dead(&key, now)?);
@@ -188,11 +248,48 @@ impl Store {
         Ok((last, removed))
     }
 
+    /// Shows the entries behind a key in their order.
+    pub(super) fn entries_behind(
+        &self,
+        from: Bound<&[u8]>,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        self.items.range_with((from, Bound::Unbounded), look)
+    }
+
+    /// The epoch of items that are alive.
+    pub(super) fn epoch(&self) -> u32 {
+        self.flushes.epoch()
+    }
+
+    /// The bytes of an entry, which may be dead.
+    pub(super) fn bytes_of(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.items.get(key)
+    }
+
+    /// Where in the pool an entry lies.
+    pub(super) fn place_of(&self, key: &[u8]) -> Result<Option<u64>> {
+        self.items.place_of(key)
+    }
+
+    /// Changes an entry that has exactly these bytes; returns whether it has had them.
+    pub(super) fn exchange(&self, key: &[u8], old: &[u8], new: Option<&[u8]>) -> Result<bool> {
+        Ok(self.items.compare_exchange(key, Some(old), new)?.is_ok())
+    }
+
     /// Removes an entry if it is dead, and nothing that a client has stored meanwhile.
-    fn remove_dead(&self, key: &[u8], now: u32) -> Result<bool> {
+    pub(super) fn remove_dead(&self, key: &[u8], now: u32) -> Result<bool> {
         let Some(old) = self.items.get(key)? else { return Ok(false) };
-        let is_dead = is_dead(&old, self.flushes.epoch(), now);
-        Ok(is_dead && self.items.compare_exchange(key, Some(&old), None)?.is_ok())
+        if !is_dead(&old, self.epoch(), now) || !self.exchange(key, &old, None)? {
+            return Ok(false);
+        }
+        self.counters.count(Counter::Reclaimed);
+        let has_expired = Item::of(&old).is_some_and(|item| item.expiry.has_come(now));
+        let was_fetched = |it: &Evictions| it.fetches.was_fetched(Print::of(key));
+        if has_expired && !self.evictions.as_ref().is_some_and(was_fetched) {
+            self.counters.count(Counter::ExpiredUnfetched);
+        }
+        Ok(true)
     }
 }
 
@@ -203,6 +300,6 @@ fn live(bytes: Option<&[u8]>, epoch: u32, now: u32) -> Option<Item<'_>> {
 }
 
 /// Whether these bytes are an item that has expired or was flushed.
-fn is_dead(bytes: &[u8], epoch: u32, now: u32) -> bool {
+pub(super) fn is_dead(bytes: &[u8], epoch: u32, now: u32) -> bool {
     Item::of(bytes).is_some() && live(Some(bytes), epoch, now).is_none()
 }

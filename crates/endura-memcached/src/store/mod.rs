@@ -9,21 +9,34 @@
 //! | [`seen`] | when items were used, in memory only |
 //! | [`items`] | the map, and the atomic change of one item |
 //! | [`commands`] | the commands in terms of that change |
+//! | [`levels`] | how much room the pool has, of each kind |
+//! | [`hand`] | walks the items, and evicts some |
+//! | [`windows`] | clears stretches of the pool |
+//! | [`evictions`] | what a store does that finds no room |
+//! | [`evictor`] | the thread that evicts before there is none |
 //! | [`sweep`] | the thread that removes dead items |
 
 mod cas;
 mod commands;
 mod counters;
+mod evictions;
+mod evictor;
 mod flush;
+mod hand;
 mod item;
 mod items;
+mod levels;
+#[cfg(test)]
+mod races;
 mod seen;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub(crate) use commands::{About, Deleted, Delta, Stored, Stores, Sum};
 pub(crate) use counters::{Counter, Counters};
+pub(crate) use evictor::Evictor;
 pub(crate) use item::Item;
 pub(crate) use items::Store;
 pub use items::{MAX_ITEM, StoreOptions};

@@ -7,9 +7,7 @@ use endura::{Error, Pool};
 
 use super::items::Change;
 use super::sweep::turn;
-use super::{
-    About, Counter, Counters, Deleted, Delta, Item, Store, StoreOptions, Stored, Stores, Sum,
-};
+use super::{About, Counter, Deleted, Delta, Item, Store, StoreOptions, Stored, Stores, Sum};
 use crate::clock::Expiry;
 
 const NOW: u32 = 1_000;
@@ -25,7 +23,8 @@ fn is_stored(stored: Stored) -> bool {
 
 fn open(folder: &Path, now: u32) -> Store {
     let pool = Pool::options().max_size(64 << 20);
-    Store::open(&folder.join("pool"), &StoreOptions { pool, max_item: 100 }, now).unwrap()
+    Store::open(&folder.join("pool"), &StoreOptions { pool, max_item: 100, evicts: false }, now)
+        .unwrap()
 }
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -201,9 +200,9 @@ fn times_and_flushes_survive_the_session() {
 fn a_full_pool_is_swept_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let pool = Pool::options().max_size(8 << 20);
-    let options = StoreOptions { pool, max_item: 1 << 20 };
+    let options = StoreOptions { pool, max_item: 1 << 20, evicts: false };
     let store = Store::open(&folder.path().join("pool"), &options, NOW).unwrap();
-    let (counters, (_alive, end)) = (Counters::default(), mpsc::channel());
+    let (_alive, end) = mpsc::channel();
     let put = |i: u32| {
         let key = format!("key {i}");
         store.store(Stores::Set, key.as_bytes(), about(0, NOW + 10), &[7; 40], NOW)
@@ -212,8 +211,8 @@ fn a_full_pool_is_swept_at_once() {
     assert!(matches!(full, Error::Full { .. }), "{full}");
     let many = store.count().unwrap();
     assert!(many > 21_000, "{many} items are fewer than a turn looks at in any case");
-    assert_eq!(turn(&store, Some(b"z".to_vec()), NOW + 10, &counters, &end).unwrap(), None);
-    assert_eq!(counters.get(Counter::Reclaimed), many as u64);
+    assert_eq!(turn(&store, Some(b"z".to_vec()), NOW + 10, &end).unwrap(), None);
+    assert_eq!(store.counters().get(Counter::Reclaimed), many as u64);
     assert_eq!(store.count().unwrap(), 0);
     assert!(put(0).is_ok());
     let full = (0..).find_map(|i| put(i).err()).unwrap();

@@ -5,6 +5,7 @@
 //! | [`program`] | starts, signals, limits, slow and silent clients |
 //! | [`unix`] | the Unix socket |
 //! | [`states`] | the first line for each state of a pool |
+//! | [`evictions`] | a pool that is too small |
 //! | [`beside`] | the same bytes to Debian's memcached, random packets included |
 //! | [`race`] | several clients that could win one item |
 //! | [`strange`] | random bytes in random packets |
@@ -13,6 +14,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod beside;
+mod evictions;
 mod kills;
 mod program;
 mod race;

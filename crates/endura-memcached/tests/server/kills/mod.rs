@@ -4,6 +4,7 @@
 //! the server is killed, those without a reply may have happened up to any point, in their order. All clients count one
 //! counter up.
 
+mod evicted;
 mod marks;
 mod model;
 
