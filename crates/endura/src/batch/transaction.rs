@@ -88,9 +88,8 @@ fn read(map: &Handle, key: &Stored) -> Result<Option<Stored>> {
 }
 
 impl Transaction<'_> {
-    /// Begins run number `runs`, for bindings of other languages, whose closures are none of Rust.
-    #[doc(hidden)]
-    pub fn begin(pool: &Pool, runs: u32) -> Self {
+    /// Begins run number `runs`.
+    pub(super) fn begin(pool: &Pool, runs: u32) -> Self {
         Self {
             pool: Arc::clone(pool.session()),
             run: PhantomData,
@@ -102,8 +101,7 @@ impl Transaction<'_> {
     }
 
     /// Whether the run is in vain.
-    #[doc(hidden)]
-    pub fn is_lost(&self) -> bool {
+    pub(super) fn is_lost(&self) -> bool {
         self.is_lost
     }
 
@@ -172,8 +170,7 @@ impl Transaction<'_> {
     }
 
     /// Makes all changes at once, if each value that was read is still there. Returns whether that was so.
-    #[doc(hidden)]
-    pub fn finish(self) -> Result<bool> {
+    pub(super) fn finish(self) -> Result<bool> {
         let mut parts = Parts::default();
         for ((_, key), (map, known)) in &self.keys {
             if let Some(seen) = &known.read {
