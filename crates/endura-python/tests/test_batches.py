@@ -130,9 +130,9 @@ def test_nothing_is_iterated_by_numbers(pool: endura.Pool) -> None:
     def run(tx: endura.Transaction) -> None:
         for wrong in (pool.batch(), tx, tx[people]):
             with pytest.raises(TypeError, match="not iterable"):
-                iter(wrong)  # type: ignore[call-overload]
+                iter(wrong)
         with pytest.raises(TypeError, match="not iterable"):
-            people in tx  # type: ignore[operator]
+            people in tx
 
     pool.transact(run)
 
