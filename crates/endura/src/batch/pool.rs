@@ -141,7 +141,8 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Those of `look`; [`Error::Contended`] after 64 runs; and those of [`Map`](crate::Map) for methods that read.
+    /// Those of `look`; [`Error::Contended`] after 64 runs; [`Error::WritersStay`] if a commit of another thread waits meanwhile
+    /// for a thread that stays inside a write; and those of [`Map`](crate::Map) for methods that read.
     ///
     /// # Example
     ///

@@ -56,6 +56,10 @@ struct Known {
 /// It reads single keys: it has no ranges, and no first or last entry. A read returns what the run has written itself, or else
 /// what is in the map; a further read of the same key returns the same value. Values of several keys are from one moment,
 /// as far as other batches and transactions change them. Changes are in the maps after the commit, and not before.
+///
+/// A read takes the time of [`Map::get`]. If a commit has begun in one of the maps since the read before, it also looks at
+/// all values again that the run has read. All that it reads and writes is kept in memory until its end, up to the
+/// limits of a [`Batch`](crate::Batch).
 pub struct Transaction<'p> {
     pool: Arc<Open>,
     /// A run ends with its closure.
