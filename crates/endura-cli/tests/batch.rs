@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::{Place, code, ends_with, endura_with, json, text, works};
+use support::{Place, code, command, ends_with, endura_with, json, program, text, works};
 
 /// A pool with the maps `people` and `by name`.
 fn with_people() -> Place {
@@ -57,6 +57,13 @@ fn a_wrong_line_changes_nothing() {
         (b"put people 8 Max\nremove people 9\n", "`put MAP KEY VALUE`"),
         (b"put people 8 Max\nput persons 9 x\n", "no map `persons`"),
         (b"put people 8 Max\nput\n", "line 2"),
+        (b"8 Max Muster\n", "`put MAP KEY VALUE`"),
+        (
+            [&b"put people 8 Max\nput by\\x20name "[..], &[b'k'; 70_000], b" 7\n"]
+                .concat()
+                .as_slice(),
+            "line 2: a key of 70000",
+        ),
     ] {
         let output = endura_with(&["batch", pool], lines);
         let said = text(&output.stderr);
@@ -67,6 +74,65 @@ fn a_wrong_line_changes_nothing() {
     let none = endura_with(&["batch", pool], b"");
     assert_eq!((code(&none), text(&none.stdout)), (0, "0 put, 0 deleted, 0 conditions met\n"));
     ends_with(3, &["batch", &place.text("none"), &place.text("file")]);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    let place = with_people();
+    let pool = &*place.pool();
+    let output = endura_with(&["batch", pool], b"\xef\xbb\xbfput people 8 Max\n");
+    assert_eq!(text(&output.stdout), "1 put, 0 deleted, 0 conditions met\n");
+}
+
+/// The error names its kind for programs, also if a line is the reason.
+#[test]
+fn the_error_of_a_line_has_its_code() {
+    let place = with_people();
+    let pool = &*place.pool();
+    let output = endura_with(&["batch", pool, "--json"], b"put persons 9 x\n");
+    assert_eq!(json(text(&output.stderr))["error"]["code"], "no_such_map");
+}
+
+/// What has no end is not read into memory.
+#[test]
+fn no_more_is_read_than_a_batch_can_have() {
+    let place = with_people();
+    let pool = &*place.pool();
+    let endless = |command: &[&str], line: &str| {
+        let script = "ulimit -v 1000000; yes \"$0\" | \"$@\"";
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["-c", script, line]).arg(program()).args(command);
+        let output = bash.output().expect("bash");
+        assert_eq!(code(&output), 3, "{}", text(&output.stderr));
+        text(&output.stderr).to_owned()
+    };
+    let said = endless(&["batch", pool], "put people 8 x");
+    let lines = "standard input, line 1048577: a batch has at most 1048576 lines";
+    assert!(said.contains(lines) && said.contains("nothing was changed"), "{said}");
+    let said = endless(&["batch", pool, "/dev/zero"], "");
+    assert!(said.contains("/dev/zero, line 1: the line is longer than any key"), "{said}");
+    let said = endless(&["import", pool, "--whole", "--map", "new"], "8\tx");
+    let entries = "line 1048577: --whole takes at most 1048576 entries";
+    assert!(said.contains(entries) && said.contains("nothing was imported"), "{said}");
+}
+
+#[test]
+fn a_result_that_cannot_be_printed_is_told() {
+    let place = with_people();
+    let pool = &*place.pool();
+    let lines = place.text("lines");
+    std::fs::write(&lines, "put people 8 Max\n").expect("a file");
+    for (to, code) in [("/dev/full", 3), ("/dev/null", 0)] {
+        let out = std::fs::OpenOptions::new().write(true).open(to).expect("a device");
+        let output = command(&["batch", pool, &lines]).stdout(out).output().expect("endura");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert_eq!(
+            said.contains("the batch is committed: all its changes are in the pool"),
+            code == 3
+        );
+        assert_eq!(works(&["get", pool, "8", "--map", "people"]), "Max\n");
+    }
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! The parts of a batch, and a run of a transaction. `python/endura/_batch.py` has the classes that programs see.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use endura::Transaction;
+use endura::{Error, Transaction};
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 
+use crate::call::call;
 use crate::error::failure;
 use crate::map::{Map, OpenMap};
 
@@ -108,41 +110,105 @@ struct Running {
 }
 
 impl Run {
-    pub(crate) fn begin(pool: &endura::Pool, runs: u32) -> Self {
-        let transaction = Transaction::begin(pool, runs);
-        Self(Mutex::new(Some(Running { transaction, maps: Vec::new() })))
+    /// Python does not run under the lock.
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the run. Python does not run under the lock.
-    fn end(&self) -> Option<Running> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn begin(&self, running: Running) {
+        *self.lock() = Some(running);
+    }
+
+    fn end(&self) -> Running {
+        match self.lock().take() {
+            Some(running) => running,
+            None => unreachable!("a run is ended once"),
+        }
     }
 
     fn with<R>(&self, change: impl FnOnce(&mut Running) -> endura::Result<R>) -> PyResult<R> {
-        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &mut *self.lock() {
             Some(running) => change(running).map_err(failure),
-            None => Err(pyo3::exceptions::PyRuntimeError::new_err(
+            None => Err(PyRuntimeError::new_err(
                 "the function of this transaction has returned: use what `transact` passes to it there only",
             )),
         }
     }
+}
 
-    /// Commits the run, with the result of its function. `None` if another thread has changed what it has read.
-    pub(crate) fn finish<'py>(
-        &self,
-        py: Python<'py>,
-        returned: PyResult<Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(Running { transaction, maps }) = self.end() else { return returned.map(Some) };
-        if transaction.is_lost() {
-            return Ok(None);
+/// Why a transaction is not made.
+enum Stop {
+    Endura(Error),
+    Python(PyErr),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Endura(error)
+    }
+}
+
+/// What ends a program or a thread of it, such as Ctrl-C: it is raised even by a run in vain.
+fn ends_program(py: Python<'_>, error: &PyErr) -> bool {
+    !error.is_instance_of::<PyException>(py)
+}
+
+/// Runs `run`, which gets a [`Run`], until its changes are made. Other threads run Python while it does not run.
+pub(crate) fn transact<'py>(
+    pool: &endura::Pool,
+    run: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, run) = (run.py(), run.clone().unbind());
+    let (mut changed, mut ended) = (Vec::new(), None);
+    let made = py.detach(|| {
+        pool.transact_moved(|transaction| {
+            Python::attach(|py| {
+                if let Some(error) = ended.take() {
+                    return (transaction, Err(Stop::Python(error)));
+                }
+                let own = match Bound::new(py, Run(Mutex::default())) {
+                    Ok(own) => own,
+                    Err(error) => return (transaction, Err(Stop::Python(error))),
+                };
+                own.get().begin(Running { transaction, maps: Vec::new() });
+                let returned = py.check_signals().and_then(|()| call(run.bind(py), (&own,)));
+                let Running { transaction, maps } = own.get().end();
+                changed = maps;
+                if let Err(error) = &returned
+                    && ends_program(py, error)
+                {
+                    ended = Some(error.clone_ref(py));
+                }
+                (transaction, returned.map(Bound::unbind).map_err(Stop::Python))
+            })
+        })
+    });
+    match made {
+        Ok(result) => {
+            note(&changed);
+            Ok(result.into_bound(py))
         }
-        let result = returned?;
-        let is_made = py.detach(|| transaction.finish()).map_err(failure)?;
-        if is_made {
-            note(&maps);
+        Err(Stop::Endura(error)) => Err(failure(error)),
+        Err(Stop::Python(error)) => Err(error),
+    }
+}
+
+/// Runs `look` until everything that it reads in maps of this pool has each batch whole or not at all.
+pub(crate) fn read<'py>(
+    pool: &endura::Pool,
+    look: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, mut seen) = (look.py(), None);
+    let read = pool.read(|| {
+        if !matches!(&seen, Some(Err(error)) if ends_program(py, error)) {
+            seen = Some(call(look, ()));
         }
-        Ok(is_made.then_some(result))
+        Ok(())
+    });
+    read.map_err(failure)?;
+    match seen {
+        Some(seen) => seen,
+        None => unreachable!("a read that succeeds has run"),
     }
 }
 

@@ -121,3 +121,75 @@ def test_an_iterator_sees_a_batch_of_its_own_thread(pool: endura.Pool) -> None:
     with pool.batch() as b:
         b[people][1] = "new"
     assert next(iterator) == (1, "new")
+
+
+def test_nothing_is_iterated_by_numbers(pool: endura.Pool) -> None:
+    people = pool.map("people", int, str)
+    people[0] = "Ada"
+
+    def run(tx: endura.Transaction) -> None:
+        for wrong in (pool.batch(), tx, tx[people]):
+            with pytest.raises(TypeError, match="not iterable"):
+                iter(wrong)
+        with pytest.raises(TypeError, match="not iterable"):
+            people in tx
+
+    pool.transact(run)
+
+
+def test_a_transaction_is_an_operation_of_its_pool(pool: endura.Pool) -> None:
+    people = pool.map("people", int, str)
+    for refused in (pool.close, pool.check, pool.checkpoint):
+        with pytest.raises(endura.Error) as raised:
+            pool.transact(lambda tx: refused())
+        assert raised.value.code == "inside_operation"
+    assert not pool.closed
+    runs: list[int] = []
+    with pytest.raises(endura.Error) as raised:
+        pool.read(lambda: pool.transact(lambda tx: runs.append(1)))
+    assert raised.value.code == "inside_operation" and not runs
+    pool.transact(lambda tx: pool.transact(lambda inner: inner[people].get(7)))
+
+
+class Ended(BaseException):
+    """As `KeyboardInterrupt`."""
+
+
+def test_what_ends_a_program_is_not_lost_in_a_run_in_vain(pool: endura.Pool) -> None:
+    people = pool.map("people", int, str)
+    runs: list[int] = []
+
+    def change(key: int) -> None:
+        with pool.batch() as b:
+            b[people][key] = f"run {len(runs)}"
+
+    def elsewhere(key: int) -> None:
+        thread = threading.Thread(target=change, args=(key,))
+        thread.start()
+        thread.join()
+
+    def run(tx: endura.Transaction) -> None:
+        runs.append(1)
+        assert len(runs) < 5
+        tx[people].get(1)
+        elsewhere(1)
+        try:
+            tx[people].get(2)
+        except endura.Contended:
+            raise Ended from None
+
+    with pytest.raises(Ended):
+        pool.transact(run)
+    assert len(runs) == 1
+
+    def look() -> None:
+        runs.append(1)
+        assert len(runs) < 5
+        people.get(1)
+        elsewhere(1)
+        raise Ended
+
+    runs.clear()
+    with pytest.raises(Ended):
+        pool.read(look)
+    assert len(runs) == 1

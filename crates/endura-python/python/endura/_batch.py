@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ._absent import ABSENT, Absent
 from ._endura import Map
@@ -39,6 +39,8 @@ class Batch:
     """
 
     __slots__ = ("_parts",)
+    # Without this, Python would iterate by `[0]`, `[1]` and so on.
+    __iter__: ClassVar[None] = None
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -79,6 +81,8 @@ class Seen(Generic[_K, _V]):
     """One map in a transaction: ``tx[map][key]`` reads, assignments and ``del`` change at the end."""
 
     __slots__ = ("_map", "_run")
+    # Without this, Python would iterate by `[0]`, `[1]` and so on.
+    __iter__: ClassVar[None] = None
 
     def __init__(self, run: Run, map: Map[_K, _V]) -> None:
         self._run, self._map = run, map
@@ -108,6 +112,8 @@ class Transaction:
     """What the function of ``pool.transact`` gets: ``tx[map]`` is a map in it. It is of use until the function returns."""
 
     __slots__ = ("_run",)
+    # Without this, Python would iterate by `[0]`, `[1]` and so on.
+    __iter__: ClassVar[None] = None
 
     def __init__(self, run: Run) -> None:
         self._run = run

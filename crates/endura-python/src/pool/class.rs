@@ -14,8 +14,7 @@ use pyo3::types::PyDict;
 
 use super::options::{FilePath, Patience, bytes, checkpoints, with};
 use super::{events, report};
-use crate::batch::{Parts, Run};
-use crate::call::call;
+use crate::batch::{self, Parts};
 use crate::convert::{Codec, Side, StoredAs};
 use crate::error::{failure, is_a_folder, locked, no_map_to_read, text as error_text};
 use crate::map::{Map, OpenMap};
@@ -23,11 +22,6 @@ use crate::shared::Shared;
 
 /// The time between two checks for signals while an open waits for a pool.
 const WITHOUT_LOOKING: Duration = Duration::from_millis(100);
-
-/// The most runs of the function of a transaction.
-const RUNS: u32 = 1 << 16;
-/// So many runs follow each other without a pause.
-const EAGER: u32 = 4;
 
 /// A file with maps. `endura.open(path)` opens one, or creates it.
 #[pyclass(frozen, subclass, weakref, module = "endura")]
@@ -220,34 +214,13 @@ impl Pool {
 
     /// Runs `run`, which gets a `Run`, until its changes are made.
     fn _transact<'py>(&self, run: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let py = run.py();
-        for runs in 1..=RUNS {
-            let own = Bound::new(py, Run::begin(&self.shared.pool, runs))?;
-            let returned = call(run, (&own,));
-            if let Some(result) = own.get().finish(py, returned)? {
-                return Ok(result);
-            }
-            py.check_signals()?;
-            if runs > EAGER {
-                py.detach(|| std::thread::sleep(Duration::from_micros(u64::from(runs.min(1_000)))));
-            }
-        }
-        Err(failure(Error::Contended { runs: RUNS }))
+        batch::transact(&self.shared.pool, run)
     }
 
     /// Runs `look`, which takes no arguments, and returns its result, if everything that it has read in maps of this pool
     /// has each batch whole or not at all; else it runs again. Single writes of other threads may come between its reads.
     fn read<'py>(&self, look: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let mut seen = None;
-        let read = self.shared.pool.read(|| {
-            seen = Some(call(look, ()));
-            Ok(())
-        });
-        read.map_err(failure)?;
-        match seen {
-            Some(seen) => seen,
-            None => unreachable!("a read that succeeds has run"),
-        }
+        batch::read(&self.shared.pool, look)
     }
 
     /// Makes a checkpoint now: from here on a power loss costs at most what is written later. Returns when it was made

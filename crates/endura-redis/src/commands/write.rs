@@ -123,7 +123,7 @@ pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     let mut added = 0;
     if !pairs.is_empty() {
         added = put_all(context, key, name, Form::Shared, &pairs)?;
-        replicate(context, arguments, &pairs);
+        replicate(context, arguments, &pairs, options.when);
         context.changed(name, c"en.set");
     }
     match old {
@@ -135,19 +135,19 @@ pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     Ok(())
 }
 
-/// Replicates an EN.SET by the fields that it has set.
-fn replicate(context: &Context<'_>, arguments: &[Text], set: &[Pair<'_>]) {
+/// Replicates an EN.SET by the fields that it has set, as one command.
+fn replicate(context: &Context<'_>, arguments: &[Text], set: &[Pair<'_>], when: When) {
     if 2 * set.len() == arguments.len() - 2 {
         context.replicate(c"EN.SET", &arguments[1..]);
         return;
     }
-    let words: Vec<&[u8]> = set.iter().flat_map(|&(field, value)| [field, value]).collect();
-    // A replica would read a last pair that looks like options as such, so it gets that pair in a command of its own.
-    let is_last_apart = Options::of(&words).is_ok_and(|options| options.pairs < words.len());
-    let (pairs, last) = words.split_at(words.len() - if is_last_apart { 2 } else { 0 });
-    for words in [pairs, last].into_iter().filter(|words| !words.is_empty()) {
-        context.replicate_bytes(c"EN.SET", &arguments[1], words);
+    let mut words: Vec<&[u8]> = set.iter().flat_map(|&(field, value)| [field, value]).collect();
+    // A replica would read a last pair that looks like options as such, but not in front of an option. That of the command
+    // leaves out nothing there: each of these fields was absent, or present, as it asks, and so it is on the replica.
+    if !Options::of(&words).is_ok_and(|options| options.pairs == words.len()) {
+        words.push(if when == When::Absent { b"NX" } else { b"XX" });
     }
+    context.replicate_bytes(c"EN.SET", &arguments[1], &words);
 }
 
 /// `EN.DEL key field [field ...]`.

@@ -155,7 +155,7 @@ fn restarts_beside_files_do_not_part_them() {
     assert_eq!(digests(&mut m), digests(&mut r));
 }
 
-/// A field and its value that look like options at the end of a command.
+/// A field and its value that look like options at the end of a command. Each command is one for the replica too.
 #[test]
 fn a_replica_gets_the_fields_that_were_set() {
     let pair = pair(&[]);
@@ -166,11 +166,16 @@ fn a_replica_gets_the_fields_that_were_set() {
     c.call("EN.SET k b 2 NX GET is there NX");
     c.call("EN.SET l f v GET old");
     c.call("EN.SET l f w GET XX g y XX");
+    c.call("EN.SET m a 1 b 2 GET old");
+    c.call("EN.SET m a 3 b 4 GET XX g y XX");
+    c.call("EN.SET m GET NX NX GET XX GET b 1 NX");
     at_rest(&mut c, &mut replica);
-    for key in ["k", "l"] {
+    for key in ["k", "l", "m"] {
         let line = format!("EN.RANGE {key} - +");
         assert_eq!(replica.call(&line), c.call(&line), "{key}");
     }
+    let stats = replica.call("INFO commandstats").text();
+    assert!(stats.to_ascii_lowercase().contains("cmdstat_en.set:calls=7,"), "{stats}");
 }
 
 /// Replicas are told that the last field has taken its key with it, also by a server whose DEL has another name.

@@ -96,14 +96,26 @@ impl Pool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn transact<R>(&self, mut run: impl FnMut(&mut Transaction<'_>) -> Result<R>) -> Result<R> {
+        self.transact_moved(|mut transaction| {
+            let outcome = run(&mut transaction);
+            (transaction, outcome)
+        })
+    }
+
+    /// [`transact`](Self::transact) for bindings of other languages, whose closures cannot borrow: `run` gets the transaction
+    /// itself, and returns it with its outcome. A run in vain is thrown away whatever its outcome is.
+    #[doc(hidden)]
+    pub fn transact_moved<R, E: From<Error>>(
+        &self,
+        mut run: impl FnMut(Transaction<'static>) -> (Transaction<'static>, Result<R, E>),
+    ) -> Result<R, E> {
         self.unless_forked()?;
         if self.session().is_viewed() {
-            return Err(Error::InsideOperation);
+            return Err(Error::InsideOperation.into());
         }
         let _call = self.call();
         for runs in 1..=RUNS {
-            let mut transaction = Transaction::begin(self, runs);
-            let outcome = run(&mut transaction);
+            let (transaction, outcome) = run(Transaction::begin(self, runs));
             self.unless_forked()?;
             // A closure may have ignored the error by which a read has said so.
             if !transaction.is_lost() {
@@ -114,7 +126,7 @@ impl Pool {
             }
             pause(runs);
         }
-        Err(Error::Contended { runs: RUNS })
+        Err(Error::Contended { runs: RUNS }.into())
     }
 
     /// Runs `look`, and returns its result, if each [batch](crate::Batch) and each transaction was seen whole or not at all:
@@ -129,7 +141,8 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Those of `look`; [`Error::Contended`] after 64 runs; and those of [`Map`](crate::Map) for methods that read.
+    /// Those of `look`; [`Error::Contended`] after 64 runs; [`Error::WritersStay`] if a commit of another thread waits meanwhile
+    /// for a thread that stays inside a write; and those of [`Map`](crate::Map) for methods that read.
     ///
     /// # Example
     ///

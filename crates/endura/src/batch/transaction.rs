@@ -56,6 +56,10 @@ struct Known {
 /// It reads single keys: it has no ranges, and no first or last entry. A read returns what the run has written itself, or else
 /// what is in the map; a further read of the same key returns the same value. Values of several keys are from one moment,
 /// as far as other batches and transactions change them. Changes are in the maps after the commit, and not before.
+///
+/// A read takes the time of [`Map::get`]. If a commit has begun in one of the maps since the read before, it also looks at
+/// all values again that the run has read. All that it reads and writes is kept in memory until its end, up to the
+/// limits of a [`Batch`](crate::Batch).
 pub struct Transaction<'p> {
     pool: Arc<Open>,
     /// A run ends with its closure.
@@ -88,9 +92,8 @@ fn read(map: &Handle, key: &Stored) -> Result<Option<Stored>> {
 }
 
 impl Transaction<'_> {
-    /// Begins run number `runs`, for bindings of other languages, whose closures are none of Rust.
-    #[doc(hidden)]
-    pub fn begin(pool: &Pool, runs: u32) -> Self {
+    /// Begins run number `runs`.
+    pub(super) fn begin(pool: &Pool, runs: u32) -> Self {
         Self {
             pool: Arc::clone(pool.session()),
             run: PhantomData,
@@ -102,8 +105,7 @@ impl Transaction<'_> {
     }
 
     /// Whether the run is in vain.
-    #[doc(hidden)]
-    pub fn is_lost(&self) -> bool {
+    pub(super) fn is_lost(&self) -> bool {
         self.is_lost
     }
 
@@ -172,8 +174,7 @@ impl Transaction<'_> {
     }
 
     /// Makes all changes at once, if each value that was read is still there. Returns whether that was so.
-    #[doc(hidden)]
-    pub fn finish(self) -> Result<bool> {
+    pub(super) fn finish(self) -> Result<bool> {
         let mut parts = Parts::default();
         for ((_, key), (map, known)) in &self.keys {
             if let Some(seen) = &known.read {

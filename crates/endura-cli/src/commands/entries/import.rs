@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use endura::Pool;
 use indicatif::ProgressBar;
 
+use super::batch::MOST_PARTS;
 use crate::format::{FORMATS, Flaw, FormatName, Source};
 use crate::pool::made::Writing;
 use crate::pool::pool_args::{NewMapArgs, shown_name};
@@ -216,12 +217,19 @@ fn read_whole(
     bar: &ProgressBar,
 ) -> Result<Option<Writing>> {
     let nothing = |failure: Failure| failure.noted(NOTHING);
+    let length = |(key, value): &Entry| key.len() + value.len();
+    let mut bytes = length(&first);
     let mut entries = vec![first];
     loop {
         let next = source.next().map_err(|flaw| nothing(wrong_in(args, source, flaw)))?;
         let Some(entry) = next else { break };
         let checked = Schema::check_lengths(&entry);
         checked.map_err(|error| nothing(wrong_in(args, source, error.to_string().into())))?;
+        bytes += length(&entry);
+        // Some files have no end.
+        if entries.len() == MOST_PARTS || bytes > MOST_BYTES {
+            return Err(nothing(wrong_in(args, source, MOST.into())));
+        }
         entries.push(entry);
         if (entries.len() as u64).is_multiple_of(ENTRIES_PER_TICK) {
             bar.set_position(source.bytes());
@@ -301,6 +309,10 @@ fn wrong_in(args: &Args, source: &Source, flaw: Flaw) -> Failure {
     wrong(args, source.line(), flaw, source.has_columns())
 }
 
+/// The most bytes of keys and values of a batch.
+const MOST_BYTES: usize = 1 << 30;
+const MOST: &str =
+    "--whole takes at most 1048576 entries, and 1 GiB: divide the file, or leave --whole out";
 const HEADED: &str = "the first line, which names the columns, is an entry now: --header skips it";
 const NOTHING: &str = "nothing was imported";
 const GONE: &str = "nothing was imported: the map was new, and is gone with its entries";

@@ -152,3 +152,26 @@ fn a_commit_has_all_that_its_change_may_need() {
         one_key_after_the_other(6, keys, &sizes);
     }
 }
+
+/// A pool has one span that can be set aside, and a commit may need several.
+#[test]
+fn no_span_is_set_aside_twice() {
+    let world = World::of_pages(4);
+    let alloc = |bytes| world.space.with_room(|| world.space.pin_mut()?.alloc(bytes));
+    let spans = [alloc(RUN).unwrap(), alloc(RUN).unwrap()];
+    for bytes in SIZES.into_iter().chain(SMALL) {
+        while alloc(bytes).is_ok() {}
+    }
+    let mut needs = Needs::default();
+    needs.add_loose(RUN / 2, 1, 4_096);
+    for (given, at) in spans.into_iter().enumerate() {
+        let guard = world.space.pin_mut().unwrap();
+        let refused = guard.set_aside(&needs).err();
+        assert!(matches!(refused, Some(Error::Full { .. })), "{given} of two spans");
+        guard.discard(at, RUN);
+    }
+    let guard = world.space.pin_mut().unwrap();
+    drop(guard.set_aside(&needs).unwrap());
+    // They are given back.
+    assert!(spans.map(|_| guard.alloc(RUN)).iter().all(Result::is_ok));
+}

@@ -168,7 +168,7 @@ impl ClassSpans {
         })
     }
 
-    /// Does what [`Slabs::sweep`] does, under the lock of the class.
+    /// Does what [`sweep`](super::slab::Slabs::sweep) does, under the lock of the class.
     pub(super) fn sweep<M: Media>(
         &mut self,
         media: &M,

@@ -127,11 +127,13 @@ impl<'s, M: Media> Guard<'s, M> {
             self.keep_chunks(class, count)?;
         }
         let (runs, units) = needs.loose.runs();
-        for _ in 0..runs {
-            let at = self.alloc(Room::Run(units).bytes())?;
-            self.slot.contents.lock().add_run(at, units);
-        }
-        Ok(aside)
+        let (mut spans, bytes) = (Vec::new(), Room::Run(units).bytes());
+        let taken = (0..runs).try_for_each(|_| self.alloc(bytes).map(|at| spans.push(at)));
+        // Behind the last one, because in a full pool a chunk comes from what is set aside already.
+        let mut cache = self.slot.contents.lock();
+        spans.into_iter().for_each(|at| cache.add_run(at, units));
+        drop(cache);
+        taken.map(|()| aside)
     }
 
     fn keep_chunks(&self, class: Class, count: usize) -> Result<()> {
