@@ -14,7 +14,7 @@ const TEXTS: usize = 15;
 
 /// The commands in the order of the page.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Entries", &["get", "put", "del", "scan", "import", "export"]),
+    ("Entries", &["get", "put", "del", "batch", "scan", "import", "export"]),
     ("Pools", &["info", "check", "count", "rename", "drop"]),
     ("Copies", &["backup", "checkpoint", "restore", "compact"]),
     ("Tests", &["demo", "torture"]),
@@ -23,10 +23,17 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// Two examples of each command.
-static EXAMPLES: [(&str, [&str; 2]); 21] = [
+static EXAMPLES: [(&str, [&str; 2]); 22] = [
     ("get", ["endura get data.endura user:1", "endura get data.endura 7 --map hits --json"]),
     ("put", ["endura put data.endura user:1 Ada", "endura put data.endura 7 42 --map hits"]),
     ("del", ["endura del data.endura user:1", "endura del data.endura 7 --map hits --json"]),
+    (
+        "batch",
+        [
+            "endura batch data.endura changes.txt",
+            "echo \"put hits 8 1\" | endura batch data.endura --json",
+        ],
+    ),
     (
         "scan",
         [

@@ -40,7 +40,7 @@ use std::sync::LazyLock;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::copies::{backup, checkpoint, compact, restore};
-use commands::entries::{del, export, get, import, put, scan};
+use commands::entries::{batch, del, export, get, import, put, scan};
 use commands::pools::{check, count, drop, info, rename};
 use commands::shell;
 use endura_console::interrupt;
@@ -55,7 +55,8 @@ explore and bench are separate programs, endura-explore and endura-bench: build 
 
 Exit codes:
   0  success
-  1  negative result: the key is absent, check found damage, a demo or torture run lost a key
+  1  negative result: the key is absent, a condition of a batch is not met, check found damage, a demo or torture run \
+lost a key
   2  usage error
   3  failure: the pool cannot be opened, the disk is full, a line of the input is wrong, entries are missing, standard \
 output takes nothing. Nothing new is left behind; what `import` and `check --accept` did to an existing pool stays
@@ -92,6 +93,8 @@ enum Command {
     Put(put::Args),
     /// Remove a key; exit code 1 if it was absent
     Del(del::Args),
+    /// Change entries of several maps at once, all or nothing; exit code 1 if a condition is not met
+    Batch(batch::Args),
     /// Print the entries of a range of keys, or those of a prefix
     Scan(scan::Args),
     /// Read entries from a file: TSV, CSV, JSON lines, or what LMDB's mdb_dump writes
@@ -141,6 +144,7 @@ impl Command {
             Self::Get(args) => args.json,
             Self::Put(args) => args.json,
             Self::Del(args) => args.json,
+            Self::Batch(args) => args.json,
             Self::Scan(args) => args.json,
             Self::Import(args) => args.json,
             Self::Count(args) => args.json,
@@ -163,6 +167,7 @@ impl Command {
             Self::Get(args) => get::run(args),
             Self::Put(args) => put::run(args),
             Self::Del(args) => del::run(args),
+            Self::Batch(args) => batch::run(args),
             Self::Scan(args) => scan::run(args),
             Self::Import(args) => import::run(args),
             Self::Export(args) => export::run(args),

@@ -83,7 +83,11 @@ pub fn sentence(error: &Error) -> String {
         }
         Error::Poisoned => "an earlier failure left the pool in doubt: restart the server".into(),
         Error::Closed { .. } | Error::Dropped => "the pool is closed: restart the server".into(),
-        Error::RecursiveUpdate { .. } | Error::InsideOperation | Error::WritersStay { .. } => {
+        Error::RecursiveUpdate { .. }
+        | Error::InsideOperation
+        | Error::WritersStay { .. }
+        | Error::Unmet { .. }
+        | Error::Contended { .. } => {
             "other commands write to the pool all the time: try again".into()
         }
         Error::Displaced { path, now } => displaced(path, now.as_deref()),

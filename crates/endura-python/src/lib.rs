@@ -9,6 +9,7 @@
 //! | `error` | errors of the library as exceptions |
 //! | `shared` | the state that the objects of one pool share |
 //! | `convert` | conversions of objects to encodings and back |
+//! | `batch` | the parts of a batch, and of a transaction |
 //! | `map` | the class `Map`, over an `endura::dynamic::DynamicMap`, and its iterators |
 //! | `pool` | the class `Pool`, its options, statistics and events |
 //! | `module` | the module itself |
@@ -19,6 +20,7 @@
 //! After a change run `.ci/python`. After a change of references to objects, or of what runs without the interpreter's
 //! lock, also run `.ci/python --campaign`.
 
+mod batch;
 mod call;
 mod convert;
 mod error;

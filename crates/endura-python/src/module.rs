@@ -11,6 +11,8 @@ mod _endura {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::batch::{Parts, Run};
+    #[pymodule_export]
     use crate::convert::expect_json;
     #[pymodule_export]
     use crate::error::in_python_words;

@@ -102,7 +102,18 @@ def steps(pool):
         pool.drop("new")
         pool.stats(), pool.maps()
 
-    return [one, read, bulk, loops, documented, tupled, atomic, fails, handles]
+    def several():
+        with pool.batch() as batch:
+            for i in keys:
+                batch[words][1000 + i] = i
+                del batch[words][1000 + i]
+                batch.expect(texts, names[i], names[i])
+        pool.transact(lambda tx: [tx[words].get(i) for i in keys] and tx[texts].get(names[0]))
+        pool.read(lambda: [words[i] for i in keys])
+        failing(pool.transact, lambda tx: tx[words][77])
+        failing(pool.read, lambda: words[77])
+
+    return [one, read, bulk, loops, documented, tupled, atomic, fails, handles, several]
 
 
 def test_a_million_operations_take_no_memory(path, rounds):
@@ -125,7 +136,7 @@ def test_a_million_operations_take_no_memory(path, rounds):
         pool.check()
 
 
-@pytest.mark.parametrize("step", range(9))
+@pytest.mark.parametrize("step", range(10))
 def test_no_step_leaks_alone(pool, step):
     run = steps(pool)[step]
     for _ in range(300):

@@ -186,7 +186,20 @@ DAEMONS = """
             lambda: list(words),
             lambda: [len(codec), codec.count(), codec.remove_range("1", "2"), words.incr(1)],
         ],
+        "batches": [
+            lambda: pool.transact(add),
+            lambda: pool.transact(add),
+            lambda: pool.read(lambda: (words.get(1), list(texts))),
+            lambda: change(),
+        ],
     }
+    def add(tx):
+        tx[words][1] = tx[words].get(1, 0) + 1
+        tx[texts]["b"] = {"n": [tx[words][1]] * 50}
+    def change():
+        with pool.batch() as b:
+            b[words][1] = 0
+            b[texts]["b"] = {}
     def work(step):
         while True:
             try:
@@ -200,7 +213,7 @@ DAEMONS = """
 """
 
 
-@pytest.mark.parametrize("steps", ["callbacks", "generators", "bulk"])
+@pytest.mark.parametrize("steps", ["callbacks", "generators", "bulk", "batches"])
 @pytest.mark.parametrize("endless", [False, True])
 def test_daemon_threads_at_the_end_of_the_interpreter(path, program, rounds, endless, steps):
     """Before Python 3.14 the interpreter ends such threads by unwinding them, which a frame of Rust does not survive."""

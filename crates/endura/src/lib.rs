@@ -83,12 +83,14 @@ compile_error!("endura runs on 64-bit little-endian Linux");
 // First, so that the page of `Pool` begins with its opens.
 mod pool;
 
+mod batch;
 mod encoding;
 mod map;
 
 #[doc(hidden)]
 pub mod dynamic;
 
+pub use batch::{Batch, Transaction};
 pub use encoding::bound::KeyRange;
 #[cfg(feature = "json")]
 pub use encoding::codecs::Json;

@@ -23,6 +23,16 @@ pub trait Store: Sync {
     fn settings(&self) -> String;
 }
 
+/// A store that makes several changes at once: all or none of them survive `kill -9`.
+pub trait BatchStore: Store {
+    /// Stores all `entries`, whether or not their keys were there.
+    fn insert_all<'s>(
+        &'s self,
+        client: &mut Self::Client<'s>,
+        entries: &[(u64, u64)],
+    ) -> Result<()>;
+}
+
 /// One thread's work with a store. Each write returns when it would survive `kill -9`.
 pub trait Client {
     /// Stores `value` under `key`, whether or not the key was there.

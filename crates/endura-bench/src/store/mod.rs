@@ -10,7 +10,7 @@ mod shape;
 
 pub(crate) use bytes::first_entries;
 pub use bytes::{ByteClient, Numbers, OrderedBytes};
-pub use contract::{Client, Footprint, Store};
+pub use contract::{BatchStore, Client, Footprint, Store};
 #[cfg(feature = "congee")]
 pub use dram::CongeeStore;
 pub use dram::{BTreeBytes, BTreeStore};

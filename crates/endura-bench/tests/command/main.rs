@@ -1,6 +1,7 @@
 //! `endura-bench` and its suites at a tiny scale, and `compare` of its files.
 #![allow(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod batches;
 mod which;
 
 use std::path::Path;
@@ -14,7 +15,7 @@ fn bench(dir: &Path, arguments: &[&str]) -> Output {
     command.args(arguments).current_dir(dir);
     match arguments[0] {
         "compare" => {}
-        "which" => _ = command.args(["--dir", "."]),
+        "batches" | "which" => _ = command.args(["--dir", "."]),
         _ => _ = command.args(["--dir", ".", "--max-size", "1G"]),
     }
     command.output().expect("the command runs")

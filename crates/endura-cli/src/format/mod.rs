@@ -22,7 +22,7 @@ mod tests;
 mod tsv;
 mod utf16;
 
-pub(crate) use lines::Flaw;
+pub(crate) use lines::{Flaw, Lines};
 pub(crate) use name::{FORMATS, FormatName, Style};
 pub(crate) use sink::Sink;
 pub(crate) use source::Source;

@@ -89,6 +89,11 @@ impl Writing {
         Ok((writing, map?))
     }
 
+    /// The pool, until it is closed.
+    pub(crate) fn pool(&self) -> Option<&Pool> {
+        self.pool.as_ref()
+    }
+
     /// Called when the first entry is stored: from now on a signal ends the process, and what is stored stays.
     pub(crate) fn begun(&mut self) {
         self.section = None;

@@ -119,6 +119,11 @@ impl OpenMap {
         Self { map, schema }
     }
 
+    /// The map, for a batch.
+    pub(crate) fn dynamic(&self) -> &DynamicMap {
+        &self.map
+    }
+
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.map.get(key).map(bytes)
     }

@@ -37,7 +37,7 @@ fn commands_are_grouped() {
     let titles = ["Entries", "Pools", "Copies", "Tests", "Separate programs", "This program"];
     assert!(titles.map(place).is_sorted());
     let names = commands();
-    assert!(names.len() == 22 && names[0] == "get" && names[21] == "help", "{names:?}");
+    assert!(names.len() == 23 && names[0] == "get" && names[22] == "help", "{names:?}");
     let [separate, own] = ["Separate programs", "This program"].map(place);
     for program in ["endura-explore", "endura-bench"] {
         let about = page[separate..own].split_whitespace().collect::<Vec<_>>().join(" ");
@@ -65,7 +65,8 @@ fn advanced_options_are_the_last_and_two_examples_end_each_page() {
 /// What the examples of a command find.
 const FOUND: &str = "endura put data.endura user:1 Ada
 endura put data.endura 7 42 --map hits
-printf 'Ada,1\\n' > people.csv";
+printf 'Ada,1\\n' > people.csv
+printf 'expect hits 7 42\\nput hits 7 43\\n' > changes.txt";
 
 /// What LMDB's own program prints of an environment with one entry.
 const MDB_DUMP: &str = "#!/bin/sh
@@ -111,5 +112,5 @@ fn examples_work() {
             run += 1;
         }
     }
-    assert_eq!(run, 17 * 2 - 1);
+    assert_eq!(run, 18 * 2 - 1);
 }

@@ -39,6 +39,8 @@ const BAD_USAGE: &[&str] = &[
     "del P",
     "del P x",
     "del NEW 1",
+    "batch",
+    "batch P --json x y",
     "scan P --from x",
     "scan P --prefix 1",
     "scan P --from 2 --to 1",
@@ -65,6 +67,10 @@ const BAD_USAGE: &[&str] = &[
 /// Files that are not there, or are something else.
 const UNREADABLE: &[&str] = &[
     "get NEW 1",
+    "batch NEW TEXT",
+    "batch P TEXT",
+    "batch P /nowhere",
+    "batch TEXT TEXT",
     "scan NEW",
     "export NEW OUT",
     "info NEW",

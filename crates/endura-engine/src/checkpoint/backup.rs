@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::aside::set_aside;
@@ -37,7 +38,7 @@ pub(crate) enum Source<'s> {
 pub(crate) type PlacementOf<'p> = dyn Fn(&PoolFile) -> Result<Placement> + 'p;
 
 /// Begins a session on a pool's file that only closes the pool.
-pub(crate) type Mount<'m> = dyn Fn(&mut PoolFile) -> Result<Space<Mapped>> + 'm;
+pub(crate) type Mount<'m> = dyn Fn(&mut PoolFile) -> Result<Arc<Space<Mapped>>> + 'm;
 
 /// Writes a closed pool with the contents of `source` to `to`, where no file is yet. `of` is the file of the pool from
 /// which `source` comes. The copy gets its name when it is whole and durable.

@@ -22,6 +22,17 @@ pub fn append(sum: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(sum, bytes)
 }
 
+/// Extends the checksum `sum` by the bytes of `words`, each from its lowest byte upwards.
+#[inline]
+pub fn append_words(sum: u32, words: impl Iterator<Item = u64>) -> u32 {
+    match Instruction::detect() {
+        Some(instruction) => {
+            !words.fold(!sum, |sum, word| instruction.word(sum, word.to_le_bytes()))
+        }
+        None => words.fold(sum, |sum, word| crc32c::crc32c_append(sum, &word.to_le_bytes())),
+    }
+}
+
 /// Proof that the processor has the instruction.
 #[derive(Clone, Copy)]
 struct Instruction(());

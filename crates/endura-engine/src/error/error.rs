@@ -219,8 +219,27 @@ pub enum Error {
         /// How many times the closure ran.
         runs: u32,
     },
-    /// The call waits for all operations of the pool to end, but the calling thread is inside one: the call was made in
-    /// a closure or an iterator that was passed to a method of a map.
+    /// A commit has changed nothing, because a key does not have the value that one of its parts expects.
+    Unmet {
+        /// The number of the part, from 0, as the parts were added.
+        index: usize,
+    },
+    /// A commit has too many parts, or too many bytes.
+    BatchTooLarge {
+        /// The number of its parts; 1,048,576 are the most.
+        operations: usize,
+        /// The bytes of its keys and values; 2^30 are the most.
+        bytes: u64,
+    },
+    /// A commit has a map of another pool.
+    OtherPool,
+    /// Other threads have changed what `transact` or `read` looked at, in each of its runs.
+    Contended {
+        /// How many times the closure ran.
+        runs: u32,
+    },
+    /// The calling thread is inside an operation of the pool, in a closure or an iterator that was passed to it. The call
+    /// waits for all operations to end; or it is a commit, and the operation is a `read` that would have to begin again.
     InsideOperation,
     /// The call excludes writers, and some stayed inside one operation for as long as it waits.
     WritersStay {
@@ -280,6 +299,10 @@ impl Error {
             Self::Closed { .. } => "closed",
             Self::ReclaimStalled { .. } => "reclaim_stalled",
             Self::RecursiveUpdate { .. } => "recursive_update",
+            Self::Unmet { .. } => "unmet",
+            Self::BatchTooLarge { .. } => "batch_too_large",
+            Self::OtherPool => "other_pool",
+            Self::Contended { .. } => "contended",
             Self::InsideOperation => "inside_operation",
             Self::WritersStay { .. } => "writers_stay",
             Self::ReadOnly => "read_only",

@@ -159,6 +159,24 @@ impl fmt::Display for Error {
                  and each time the value of its key had changed when it returned: let the \
                  closure return the new value, and not write it"
             ),
+            Self::Unmet { index } => write!(
+                f,
+                "nothing was changed, because part {index} of the batch (the first is 0) expects another \
+                 value than its key has: read the keys again, and make a new batch"
+            ),
+            Self::BatchTooLarge { operations, bytes } => write!(
+                f,
+                "a batch of {operations} parts and {bytes} bytes: 1048576 parts and 1073741824 bytes are \
+                 the most; make several smaller ones"
+            ),
+            Self::OtherPool => f.write_str(
+                "the map belongs to another pool than the batch: make a batch for each pool",
+            ),
+            Self::Contended { runs } => write!(
+                f,
+                "other threads have changed what was read in each of {runs} runs: let them write less, \
+                 then try again"
+            ),
             Self::InsideOperation => f.write_str(
                 "this thread is inside an operation of the pool: let it return, then try \
                  again",

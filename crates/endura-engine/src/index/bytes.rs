@@ -6,10 +6,11 @@ use std::ops::Bound;
 
 use super::sizes::{FairBytes, NarrowLeaves, NbBytes, NbTree, Wide};
 use crate::media::{Mapped, Media};
-use crate::space::Guard;
+use crate::space::{Answer, AnyKey, Guard, OpenMap, note_scan};
 use crate::tree::byte_range::ByteRange;
 use crate::tree::len::check_len;
 use crate::tree::record_tree::{self, RecordTree};
+use crate::tree::records::record::Record;
 use crate::tree::{
     ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped, fast_fair, fast_fair_bytes,
     nbtree, roart,
@@ -59,6 +60,7 @@ impl ByteTree<Mapped> {
 
     /// The number of entries, counted first if it is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
+        on_tree!(self, tree => note_scan(tree.open_map()));
         on_tree!(self, tree => tree.exact_len())
     }
 
@@ -74,10 +76,7 @@ impl ByteTree<Mapped> {
     /// Passes the value of the key to `read`, if the key is present, and returns whether it is. `read` must not fork
     /// the process.
     pub fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
-        on_tree!(self, tree => match tree.get_with(key, read) {
-            Ok(found) => Ok(found.is_some()),
-            Err(error) => Err(tree.noted(error)),
-        })
+        self.look_up(key, read)
     }
 
     /// Like [`read`](Self::read), for a closure of the user, which may fork the process.
@@ -95,7 +94,16 @@ impl ByteTree<Mapped> {
 
     /// The values of many keys, in their order.
     pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        if on_tree!(self, tree => tree.open_map().has_batches()) {
+            return keys.iter().map(|key| self.copy(key)).collect();
+        }
         on_tree!(self, tree => tree.get_many(keys))
+    }
+
+    fn copy(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut copy = None;
+        self.read(key, &mut |value| copy = Some(value.to_vec()))?;
+        Ok(copy)
     }
 
     /// Passes the value of the key to `decide`, which does not fork the process, and applies the change that it
@@ -130,10 +138,7 @@ impl ByteTree<Mapped> {
 
     /// Passes the first or last entry to `read`; returns whether there is one.
     pub fn end(&self, smallest: bool, read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>)) -> Result<bool> {
-        on_tree!(self, tree => {
-            let found = if smallest { tree.first(read)? } else { tree.last(read)? };
-            Ok(found.is_some())
-        })
+        self.look_at_end(smallest, read)
     }
 
     /// Removes the entry that [`end`](Self::end) showed, if it is still at that end.
@@ -149,6 +154,7 @@ impl ByteTree<Mapped> {
 
     /// The entries with keys between two bounds.
     pub fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Strings {
+        on_tree!(self, tree => note_scan(tree.open_map()));
         match self {
             Self::Roart(_) => Strings::Roart(ByteRange::new(from, to)),
             Self::FairBytes(_) => Strings::FairBytes(ByteRange::new(from, to)),
@@ -156,6 +162,99 @@ impl ByteTree<Mapped> {
             Self::Wide(_) | Self::NarrowLeaves(_) => Strings::FastFair(ByteRange::new(from, to)),
             Self::NbTree(_) => Strings::NbTree(ByteRange::new(from, to)),
         }
+    }
+}
+
+/// Passes the value that a commit gives to the key to `read`, while several changes at once are about. Returns whether there
+/// is one; `None` if no commit has the key.
+#[cold]
+#[inline(never)]
+fn answered<M: Media>(
+    open: &OpenMap<M>,
+    tree: &impl ByteIndex,
+    key: &[u8],
+    read: &mut dyn FnMut(Bytes<'_>),
+) -> Result<Option<bool>> {
+    let mut answer = || {
+        let Some(Answer { guard, value }) = open.answer(AnyKey::Bytes(key))? else {
+            return Ok(None);
+        };
+        let Some(at) = value else { return Ok(Some(false)) };
+        read(Record::enter(guard.media(), at)?.value());
+        Ok(Some(true))
+    };
+    answer().map_err(|error| tree.noted(error))
+}
+
+/// Readers beside commits, for any medium.
+impl<M: Media> ByteTree<M> {
+    /// Passes the value of the key to `read`, if the key is present, and returns whether it is.
+    #[inline(always)]
+    pub fn look_up(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
+        on_tree!(self, tree => {
+            // The lookup is in one place, so that it is a part of this function.
+            if tree.open_map().has_batches()
+                && let Some(answered) = answered(tree.open_map(), tree, key, read).transpose()
+            {
+                return answered;
+            }
+            match tree.get_with(key, read) {
+                Ok(found) => Ok(found.is_some()),
+                Err(error) => Err(tree.noted(error)),
+            }
+        })
+    }
+
+    /// Passes the first or last entry to `read`; returns whether there is one.
+    #[inline(always)]
+    pub fn look_at_end(
+        &self,
+        smallest: bool,
+        read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>),
+    ) -> Result<bool> {
+        on_tree!(self, tree => tree.open_map().between_commits(|is_between| {
+            // The entry was chosen by then: `read` sees it if no commit had begun.
+            let mut is_shown = false;
+            let show = |key: Bytes<'_>, value: Bytes<'_>| {
+                is_shown = is_between();
+                if is_shown {
+                    read(key, value);
+                }
+            };
+            let found = if smallest { tree.first(show)? } else { tree.last(show)? };
+            Ok((is_shown || is_between()).then_some(found.is_some()))
+        }))
+    }
+}
+
+/// The changes of a commit, for any medium.
+impl<M: Media> ByteTree<M> {
+    pub(super) fn open_map(&self) -> &OpenMap<M> {
+        on_tree!(self, tree => tree.open_map())
+    }
+
+    /// Gives the key the record at this offset, or removes the key.
+    pub(super) fn set(&self, key: &[u8], record: Option<u64>) -> Result<()> {
+        on_tree!(self, tree => match record {
+            Some(at) => tree.put_record(key, at),
+            None => tree.apply(key, |_| ByteChange::Remove),
+        })
+    }
+
+    /// Fails if no entry can have this key.
+    pub(super) fn check_key(&self, key: &[u8]) -> Result<()> {
+        on_tree!(self, tree => tree.check_key(key))
+    }
+
+    /// Passes the value of a key to `read`, under the marks of a commit that has the key. Returns whether it is there.
+    pub(super) fn look(&self, key: &[u8], mut read: impl FnMut(Bytes<'_>)) -> Result<bool> {
+        let read: &mut dyn FnMut(Bytes<'_>) = &mut read;
+        on_tree!(self, tree => Ok(tree.get_with(key, &mut *read)?.is_some()))
+    }
+
+    /// Whether the index has numbers in place of keys, which have one length then.
+    pub(super) fn has_numbers(&self) -> bool {
+        matches!(self, Self::Wide(_) | Self::NarrowLeaves(_) | Self::NbTree(_))
     }
 }
 

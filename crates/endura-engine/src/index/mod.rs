@@ -9,6 +9,7 @@
 //! that existing maps can still be opened.
 
 mod bytes;
+pub mod commit;
 mod fast_fair;
 mod fast_fair_bytes;
 mod form;
@@ -16,10 +17,14 @@ mod leak_recovery;
 mod nbtree;
 mod nbtree_bytes;
 mod recorded;
+pub mod replay;
 mod roart;
+mod room;
 mod sizes;
 mod structure;
 pub(crate) mod table;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod tree;
 mod void_locks;
 mod words;

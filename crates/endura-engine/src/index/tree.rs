@@ -3,7 +3,7 @@
 use super::bytes::ByteTree;
 use super::words::WordTree;
 use crate::media::{Mapped, Media};
-use crate::space::Guard;
+use crate::space::{Guard, OpenMap};
 use crate::tree::Len;
 use crate::{Error, Result};
 
@@ -32,6 +32,28 @@ impl Tree<Mapped> {
         match self {
             Self::Words(tree) => tree.take_note(error),
             Self::Bytes(tree) => tree.take_note(error),
+        }
+    }
+
+    /// An address that all handles of the map have in common, and no other map has while one of them exists.
+    pub fn map_address(&self) -> usize {
+        std::ptr::from_ref(self.open_map().map()).addr()
+    }
+
+    /// Waits until no commit changes this map; returns how many have begun.
+    pub fn quiet_commits(&self) -> Result<u64> {
+        self.open_map().quiet_commits()
+    }
+
+    /// How many commits have begun to change this map, for a caller that has looked at it since it knew the number.
+    pub fn commits_begun(&self) -> u64 {
+        self.open_map().map().commits_begun()
+    }
+
+    fn open_map(&self) -> &OpenMap<Mapped> {
+        match self {
+            Self::Words(tree) => tree.open_map(),
+            Self::Bytes(tree) => tree.open_map(),
         }
     }
 

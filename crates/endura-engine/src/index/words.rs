@@ -8,7 +8,7 @@ use std::ops::{Bound, ControlFlow};
 
 use super::sizes::{NarrowLeaves, NbTree, Wide};
 use crate::media::{Mapped, Media};
-use crate::space::Guard;
+use crate::space::{Guard, OpenMap, note_scan};
 use crate::tree::len::check_len;
 use crate::tree::word_range::WordRange;
 use crate::tree::{Index, Len, Near, Popped, fast_fair, nbtree};
@@ -48,6 +48,7 @@ impl WordTree<Mapped> {
 
     /// The number of entries, counted first if it is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
+        on_tree!(self, tree => note_scan(&tree.open));
         on_tree!(self, tree => tree.exact_len())
     }
 
@@ -62,7 +63,7 @@ impl WordTree<Mapped> {
 
     /// The value of a key.
     pub fn get(&self, key: u64) -> Result<Option<u64>> {
-        on_tree!(self, tree => operations::get(tree, key))
+        self.look_up(key)
     }
 
     /// Inserts a value. If the key has a value already, that value is replaced and returned.
@@ -103,17 +104,20 @@ impl WordTree<Mapped> {
 
     /// The values of many keys, in their order.
     pub fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
-        on_tree!(self, tree => tree.get_many(keys))
+        on_tree!(self, tree => match tree.open.has_batches() {
+            true => keys.iter().map(|&key| operations::get(tree, key)).collect(),
+            false => tree.get_many(keys),
+        })
     }
 
     /// The entry with the smallest key.
     pub fn first(&self) -> Result<Option<(u64, u64)>> {
-        on_tree!(self, tree => tree.first())
+        self.look_at_end(true)
     }
 
     /// The entry with the greatest key.
     pub fn last(&self) -> Result<Option<(u64, u64)>> {
-        on_tree!(self, tree => tree.last())
+        self.look_at_end(false)
     }
 
     /// Removes the entry that [`first`](Self::first) (`smallest`) or [`last`](Self::last) returned, if it is still at
@@ -130,6 +134,7 @@ impl WordTree<Mapped> {
 
     /// The entries with keys in `keys`.
     pub fn range(&self, keys: (Bound<u64>, Bound<u64>)) -> Words {
+        on_tree!(self, tree => note_scan(&tree.open));
         match self {
             Self::Wide(_) | Self::NarrowLeaves(_) => Words::FastFair(WordRange::new(keys)),
             Self::NbTree(_) => Words::NbTree(WordRange::new(keys)),
@@ -213,6 +218,44 @@ impl Words {
     }
 }
 
+/// Readers beside commits, for any medium.
+impl<M: Media> WordTree<M> {
+    /// The value of a key.
+    #[inline(always)]
+    pub fn look_up(&self, key: u64) -> Result<Option<u64>> {
+        on_tree!(self, tree => operations::get(tree, key))
+    }
+
+    /// The entry with the smallest key, or the one with the greatest.
+    #[inline(always)]
+    pub fn look_at_end(&self, smallest: bool) -> Result<Option<(u64, u64)>> {
+        on_tree!(self, tree => tree.open.between_commits(|is_between| {
+            let found = if smallest { tree.first()? } else { tree.last()? };
+            Ok(is_between().then_some(found))
+        }))
+    }
+}
+
+/// The changes of a commit, for any medium.
+impl<M: Media> WordTree<M> {
+    pub(super) fn open_map(&self) -> &OpenMap<M> {
+        on_tree!(self, tree => &tree.open)
+    }
+
+    /// Gives the key this value, or removes it.
+    pub(super) fn set(&self, key: u64, value: Option<u64>) -> Result<()> {
+        on_tree!(self, tree => match value {
+            Some(value) => operations::insert(tree, key, value).map(drop),
+            None => operations::remove(tree, key).map(drop),
+        })
+    }
+
+    /// Looks up keys under the marks of a commit that has them.
+    pub(super) fn look(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        on_tree!(self, tree => tree.get_many(keys))
+    }
+}
+
 /// One function per tree and operation.
 mod operations {
     use std::ops::ControlFlow;
@@ -226,7 +269,21 @@ mod operations {
 
     #[inline(never)]
     pub(super) fn get(tree: &impl Index, key: u64) -> Result<Option<u64>> {
+        // Here, and not in the caller, because the lookup loads the pool as well. The lookup is in one place, so that it is a
+        // part of this function.
+        if tree.has_batches()
+            && let Some(decided) = decided(tree, key).transpose()
+        {
+            return decided;
+        }
         tree.get(key)
+    }
+
+    /// The value that a commit gives to the key, while several changes at once are about.
+    #[cold]
+    #[inline(never)]
+    fn decided(tree: &impl Index, key: u64) -> Result<Option<Option<u64>>> {
+        tree.decided(key).map_err(|error| tree.noted(error))
     }
 
     #[inline(never)]

@@ -70,6 +70,10 @@
 //! is like a new pin: the slot gets WRITER again, then comes the light barrier, then the gate. While a writer's pin is
 //! nested in the closure, the slot is a storing writer's.
 //!
+//! # Claims
+//!
+//! While several changes at once are about, a writer's slot is CAREFUL, and says what it writes: [`claims`](super::claims).
+//!
 //! # The gate
 //!
 //! The *gate* is a word of bits that refuse pins (closed, poisoned ...). A pin reads it *after* it has written its slot
@@ -85,9 +89,11 @@ const FIRST: usize = if cfg!(all(test, loom)) { 4 } else { 16 };
 const BUCKETS: usize = 28;
 
 const PINNED: u64 = 1;
-const WRITER: u64 = 2;
+pub(super) const WRITER: u64 = 2;
 const PARKED: u64 = 4;
-const EPOCH_SHIFT: u32 = 3;
+/// The owner has published a [claim](super::claims), which it takes off before or with this bit.
+pub(super) const CAREFUL: u64 = 8;
+const EPOCH_SHIFT: u32 = 4;
 
 /// The bit at which the writers' count of a slot begins; the readers' count is below.
 const WRITERS: u32 = 32;
@@ -156,12 +162,20 @@ pub(crate) fn before_reuse() {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Slot<T> {
-    /// 0 = not inside; else epoch, [`PARKED`], [`WRITER`], [`PINNED`].
-    word: AtomicU64,
+    /// 0 = not inside; else epoch, [`CAREFUL`], [`PARKED`], [`WRITER`], [`PINNED`].
+    pub(super) word: AtomicU64,
     /// How many pins are nested: readers' in the lower half, writers' in the upper. Only the owner accesses it.
     depths: AtomicU64,
     /// How many writers' pins were ever nested in others. Only the owner accesses it.
     nested_writers: AtomicU64,
+    /// What the owner may write, while the slot is [`CAREFUL`].
+    pub(super) claim: AtomicU64,
+    /// How many writers' pins were nested when the claim was made. Only the owner accesses it.
+    pub(super) claimed_at: AtomicU64,
+    /// Whether the owner applies the changes of its commit. Only the owner accesses it.
+    pub(super) applies: AtomicU64,
+    /// How often the owner has looked at marks as a reader. Only the owner accesses it.
+    pub(super) looks: AtomicU64,
     /// The owner's own state in the pool.
     pub(crate) contents: T,
 }
@@ -176,7 +190,13 @@ impl<T> Slot<T> {
     /// Whether the owner is inside an operation that may write; meaningful to the owner.
     #[inline(always)]
     pub(crate) fn is_writer(&self) -> bool {
-        self.depths.load(Ordering::Relaxed) >> WRITERS != 0
+        self.writers() != 0
+    }
+
+    /// How many writers' pins of the owner are nested; meaningful to the owner.
+    #[inline(always)]
+    pub(super) fn writers(&self) -> u64 {
+        self.depths.load(Ordering::Relaxed) >> WRITERS
     }
 
     /// Whether the owner's innermost pin, which has this mode, is inside another pin that may do at least as much.
@@ -226,32 +246,41 @@ impl<T> Slot<T> {
     #[cold]
     #[inline(never)]
     fn end_nested(&self, depths: u64) {
-        let word = self.word.load(Ordering::Relaxed);
-        let parked = u64::from(word & PARKED != 0);
-        if depths >> WRITERS == parked {
-            // A thread that waits for writers must not wait for the readers' pins around this one, or for the parked
-            // one. Release, as in `unpin`.
-            self.word.store(word & !WRITER, Ordering::Release);
+        let mut word = self.word.load(Ordering::Relaxed);
+        let (parked, writers) = (u64::from(word & PARKED != 0), depths >> WRITERS);
+        if writers < self.claimed_at.load(Ordering::Relaxed) {
+            // The claim was that of the pin that ends.
+            word &= !CAREFUL;
         }
+        if writers == parked {
+            // A thread that waits for writers must not wait for the readers' pins around this one, or for the parked
+            // one.
+            word &= !(WRITER | CAREFUL);
+        }
+        // Release, as in `unpin`.
+        self.word.store(word, Ordering::Release);
     }
 
-    /// Parks the owner, which is inside a writer's pin. Returns `false`, and changes nothing, if it is inside more than
-    /// one writer's pin.
+    /// Takes the owner's claim off, and parks the owner, which is inside a writer's pin. Returns `false`, and does not
+    /// park it, if it is inside more than one writer's pin.
     pub(crate) fn park(&self) -> bool {
-        let is_only = self.depths.load(Ordering::Relaxed) >> WRITERS == 1;
-        if is_only {
-            let word = self.word.load(Ordering::Relaxed);
-            // Release: pairs with the Acquire of `inside`, whose caller sees all earlier stores.
-            self.word.store(word & !WRITER | PARKED, Ordering::Release);
-        }
+        let is_only = self.writers() == 1;
+        let word = self.word.load(Ordering::Relaxed) & !CAREFUL;
+        let word = if is_only { word & !WRITER | PARKED } else { word };
+        // Release: pairs with the Acquire of `inside` and of `claimed`, whose callers see all earlier stores.
+        self.word.store(word, Ordering::Release);
         is_only
+    }
+
+    /// Whether the owner runs a closure in a writer's pin; meaningful to the owner.
+    pub(crate) fn is_parked(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & PARKED != 0
     }
 
     /// Whether the owner is parked and inside exactly one further writer's pin, the innermost one. (If there are more,
     /// a hold waits for the pins around the innermost one.)
     pub(crate) fn is_nested_in_parked(&self) -> bool {
-        let writers = self.depths.load(Ordering::Relaxed) >> WRITERS;
-        self.word.load(Ordering::Relaxed) & PARKED != 0 && writers == 2
+        self.is_parked() && self.writers() == 2
     }
 }
 
@@ -305,14 +334,7 @@ impl<T: Default> Epochs<T> {
 
     #[cold]
     fn bucket(bucket: usize) -> Box<[Slot<T>]> {
-        (0..FIRST << bucket)
-            .map(|_| Slot {
-                word: AtomicU64::new(0),
-                depths: AtomicU64::new(0),
-                nested_writers: AtomicU64::new(0),
-                contents: T::default(),
-            })
-            .collect()
+        (0..FIRST << bucket).map(|_| Slot::default()).collect()
     }
 }
 
@@ -363,6 +385,17 @@ impl<T> Epochs<T> {
         // The light barrier pairs with the heavy barrier of `settle`.
         self.shared.barriers.light();
         self.shared.gate.load(Ordering::Acquire)
+    }
+
+    /// Takes the present epoch for the pin of the slot's owner, which is parked, and inside no other pin. What the owner has
+    /// reached in it, and no longer owns, may be reused from now on.
+    pub(crate) fn renew(&self, slot: &Slot<T>) {
+        let flags = slot.word.load(Ordering::Relaxed) & ((1 << EPOCH_SHIFT) - 1);
+        // Acquire and Release, as in `pin`.
+        let epoch = self.shared.epoch.load(Ordering::Acquire);
+        slot.word.store(epoch << EPOCH_SHIFT | flags, Ordering::Release);
+        // The light barrier pairs with the heavy barrier of `advance`.
+        self.shared.barriers.light();
     }
 
     /// Whether the stamped thing can be used inside the current pin, as if it had been reached there.
@@ -424,6 +457,7 @@ impl<T> Epochs<T> {
     }
 
     /// The bits that are set in the gate now.
+    #[inline(always)]
     pub(crate) fn gate(&self) -> u64 {
         self.shared.gate.load(Ordering::Acquire)
     }

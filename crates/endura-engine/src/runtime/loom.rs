@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::epoch::{Epochs, Inside, Mode, before_reuse};
+use super::epoch::{Epochs, Inside, Mode, Slot, before_reuse};
 use crate::os::barrier::Barriers;
 use crate::sync::loom::{Fault, check, check_finds};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence};
 
 /// Store buffering: of two threads that each store a word and then load the other's, one sees it.
 fn one_side_sees_the_other() {
@@ -250,4 +250,133 @@ fn a_parked_writer_stores_nothing() {
 #[should_panic(expected = "stored while it was held")]
 fn a_closure_that_ends_goes_by_the_gate() {
     check(Some(3), || nobody_stores_while_others_are_held(false));
+}
+
+/// The bit of the gate in the models of claims.
+const MODE: u64 = 1;
+
+/// The words of a key that a writer and a thread with several changes share.
+#[derive(Default)]
+struct Key {
+    mark: AtomicU64,
+    /// How many threads write the key.
+    writing: AtomicU64,
+}
+
+impl Key {
+    fn write(&self) {
+        assert_eq!(self.writing.fetch_add(1, Ordering::Relaxed), 0, "two threads write one key");
+        self.writing.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Claims the key, and writes it unless it is marked. Inside a writer's pin.
+    fn write_unless_marked(&self, slot: &Slot<()>) {
+        slot.claim(0);
+        if self.mark.load(Ordering::Acquire) == 0 {
+            self.write();
+        }
+    }
+
+    /// Marks the key, waits for its claim, and writes it.
+    fn mark_and_write(&self, slot: &Slot<()>) {
+        self.mark.store(1, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if let Some(claim) = slot.claimed() {
+            while slot.claimed() == Some(claim) {
+                thread::yield_now();
+            }
+        }
+        self.write();
+    }
+}
+
+/// One thread writes as `writer` does, with the slot of thread 1. The other one enters the mode, unless it is `on` from the
+/// start, and writes the key under a mark.
+fn of_a_claim_and_a_mark_one_is_seen(on: bool, writer: fn(&Epochs<()>, &Slot<()>, &Key)) {
+    let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), if on { MODE } else { 0 }));
+    let key = Arc::new(Key::default());
+    let other = {
+        let (epochs, key) = (Arc::clone(&epochs), Arc::clone(&key));
+        thread::spawn(move || writer(&epochs, epochs.slot(1), &key))
+    };
+    let slot = epochs.slot(1);
+    if !on {
+        epochs.shut(MODE);
+        assert!(epochs.settle());
+        while slot.is_careless() {
+            thread::yield_now();
+        }
+    }
+    key.mark_and_write(slot);
+    other.join().unwrap();
+}
+
+fn write_once(epochs: &Epochs<()>, slot: &Slot<()>, key: &Key) {
+    match epochs.pin(slot, Mode::Writer) {
+        0 => key.write(),
+        _ => key.write_unless_marked(slot),
+    }
+    slot.unpin(Mode::Writer);
+}
+
+#[test]
+fn a_claim_beside_a_mark() {
+    check(None, || of_a_claim_and_a_mark_one_is_seen(true, write_once));
+    check_finds(Fault::NoFences, None, || of_a_claim_and_a_mark_one_is_seen(true, write_once));
+}
+
+#[test]
+fn the_mode_is_entered_beside_a_writer() {
+    check(Some(3), || of_a_claim_and_a_mark_one_is_seen(false, write_once));
+    check_finds(Fault::NoFences, Some(3), || of_a_claim_and_a_mark_one_is_seen(false, write_once));
+}
+
+/// Claims the key, runs a closure without the claim, and writes.
+fn write_behind_a_closure(epochs: &Epochs<()>, slot: &Slot<()>, key: &Key) {
+    if epochs.pin(slot, Mode::Writer) != 0 {
+        slot.claim(0);
+    }
+    assert!(slot.park());
+    match epochs.unpark(slot) {
+        0 => key.write(),
+        _ => key.write_unless_marked(slot),
+    }
+    slot.unpin(Mode::Writer);
+}
+
+#[test]
+fn a_closure_ends_beside_a_mark() {
+    for on in [true, false] {
+        check(Some(3), move || of_a_claim_and_a_mark_one_is_seen(on, write_behind_a_closure));
+    }
+}
+
+/// Relies behind a closure on the claim from before.
+fn write_by_an_old_claim(epochs: &Epochs<()>, slot: &Slot<()>, key: &Key) {
+    epochs.pin(slot, Mode::Writer);
+    slot.claim(0);
+    let is_free = key.mark.load(Ordering::Acquire) == 0;
+    assert!(slot.park());
+    epochs.unpark(slot);
+    if is_free {
+        key.write();
+    }
+    slot.unpin(Mode::Writer);
+}
+
+#[test]
+#[should_panic(expected = "two threads write one key")]
+fn a_claim_ends_with_a_closure() {
+    check(Some(3), || of_a_claim_and_a_mark_one_is_seen(true, write_by_an_old_claim));
+}
+
+/// Two writes of another key of the stripe in a row: the first is waited for, the second has seen the mark.
+fn write_twice(epochs: &Epochs<()>, slot: &Slot<()>, key: &Key) {
+    write_once(epochs, slot, key);
+    write_once(epochs, slot, key);
+}
+
+#[test]
+fn a_claim_is_waited_for_until_it_changes() {
+    check(Some(2), || of_a_claim_and_a_mark_one_is_seen(true, write_twice));
 }

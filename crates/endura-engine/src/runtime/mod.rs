@@ -1,5 +1,5 @@
 //! Volatile state that every operation uses: which threads are inside an operation ([`epoch`]), numbers of threads
-//! ([`thread`]), calls that run closures ([`calls`]), nodes of structures in DRAM ([`arena`]). Besides, the start
+//! ([`thread`]), calls that run closures ([`calls`]), what writers are about to write ([`claims`]), nodes of structures in DRAM ([`arena`]). Besides, the start
 //! of threads ([`threads`]).
 //!
 //! This is one of the four modules where `unsafe` is allowed. It may use `cpu` and `os`, besides `sync` and `error`.
@@ -9,6 +9,7 @@
 
 pub mod arena;
 pub mod calls;
+pub(crate) mod claims;
 pub(crate) mod epoch;
 #[cfg(all(test, loom))]
 mod loom;

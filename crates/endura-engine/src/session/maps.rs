@@ -43,6 +43,13 @@ pub struct Handle {
     _pool: Arc<dyn Send + Sync>,
 }
 
+impl Handle {
+    /// Whether this is a map of that pool.
+    pub fn is_of(&self, pool: &Open) -> bool {
+        self.pool_address == pool.address()
+    }
+}
+
 impl Open {
     /// The map of this name, as [`maps`](Self::maps) lists it.
     pub fn map_info(&self, name: &str) -> Result<Option<MapInfo>> {

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::addresses::{DEFAULT_MAX_SIZE, reserve_default};
 use super::judged::{Judged, Making};
@@ -11,6 +12,7 @@ use super::open::{Facts, Open};
 use super::options::Options;
 use crate::checkpoint::found::CheckpointPlan;
 use crate::checkpoint::keeper::Keeper;
+use crate::index::replay::replay;
 use crate::index::{Background, ready_locks};
 use crate::media::{Mapped, Mapping, Placement, Reservation, STEP};
 use crate::os::fork::ForkGuard;
@@ -33,14 +35,15 @@ struct LookedAt {
     inspected: Inspected,
     prepared: Prepared,
     notes_pages: bool,
+    accepts: bool,
 }
 
 impl<'o> Judged<'o> {
     /// Maps the pool, and refuses it if its contents cannot have been written by a correct run.
     pub(super) fn mount(mut self) -> Result<Mounted<'o>> {
-        let (options, placement, is_on) =
-            (self.locked.options, self.placement, self.making.is_on());
-        let looked_at = options.look_at(&mut self.locked.file, placement, is_on)?;
+        let (options, placement) = (self.locked.options, self.placement);
+        let how = (self.making.is_on(), self.is_accepted);
+        let looked_at = options.look_at(&mut self.locked.file, placement, how)?;
         Ok(Mounted { judged: self, looked_at })
     }
 }
@@ -59,10 +62,10 @@ impl Mounted<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the session cannot be announced. Three steps follow the announcement: the session's threads
-    /// start, and their failures are only warnings; once in 2^20 opens, the locks are voided; and checkpoints that are
-    /// no longer wanted are removed. If the voiding or the removal fails, the pool is left as if its process had been
-    /// killed.
+    /// [`Error::Io`] if the session cannot be announced. Four steps follow the announcement: the session's threads
+    /// start, and their failures are only warnings; once in 2^20 opens, the locks are voided; changes that a killed
+    /// process has committed and not applied are applied; and checkpoints that are no longer wanted are removed. If one of
+    /// these fails, the pool is left as if its process had been killed.
     pub(super) fn begin(self, events: Events) -> Result<Open> {
         let Self { mut judged, looked_at } = self;
         let (file, placement) = (&mut judged.locked.file, judged.placement);
@@ -73,11 +76,15 @@ impl Mounted<'_> {
         if let Some(plan) = &mut plan {
             plan.write_number(file.file())?;
         }
-        let (space, session) = looked_at.begin(file, &placement)?;
+        let (space, session, replayed) = looked_at.begin(file, &placement)?;
         if let Some(plan) = plan {
             plan.remove_unwanted(file)?;
         }
-        Ok(judged.open(Arc::new(space), session, events))
+        let open = judged.open(space, session, events);
+        if let Some((operations, took)) = replayed {
+            open.space().tell(|| Event::BatchReplayed { operations, took });
+        }
+        Ok(open)
     }
 }
 
@@ -137,17 +144,28 @@ impl Judged<'_> {
     }
 }
 
+/// How many changes of killed commits an open has applied, and how long that took.
+type Replayed = (usize, Duration);
+
 impl LookedAt {
     /// Makes the one write of an open, and takes the steps that must follow it.
-    fn begin(self, file: &mut PoolFile, placement: &Placement) -> Result<(Space<Mapped>, Session)> {
-        let Self { medium, inspected, prepared, notes_pages } = self;
+    fn begin(
+        self,
+        file: &mut PoolFile,
+        placement: &Placement,
+    ) -> Result<(Arc<Space<Mapped>>, Session, Option<Replayed>)> {
+        let Self { medium, inspected, prepared, notes_pages, accepts } = self;
         let session = file.begin(prepared, &inspected, placement)?;
-        let space = Space::mount(medium, session)?;
+        let space = Arc::new(Space::mount(medium, session)?);
         if notes_pages {
-            space.let_writers_park();
+            space.expect_checkpoints();
         }
         ready_locks(&space)?;
-        Ok((space, session))
+        // Before a leak recovery, which would free the intents and their records.
+        let begun = Instant::now();
+        let replayed = replay(&space, accepts)?;
+        let replayed = (replayed > 0).then(|| (replayed, begun.elapsed()));
+        Ok((space, session, replayed))
     }
 }
 
@@ -157,12 +175,15 @@ impl Options {
         &self,
         file: &mut PoolFile,
         placement: Placement,
-        notes_pages: bool,
+        (notes_pages, accepts): (bool, bool),
     ) -> Result<LookedAt> {
         let medium = self.map(file, placement, (self.read_only, notes_pages))?;
         let inspected = Space::inspect(&medium, file.next_session()?)?;
+        if !accepts {
+            Space::inspect_intents(&medium)?;
+        }
         let prepared = file.prepare(&placement)?;
-        Ok(LookedAt { medium, inspected, prepared, notes_pages })
+        Ok(LookedAt { medium, inspected, prepared, notes_pages, accepts })
     }
 
     /// Begins a session without checkpoints, threads and listeners, on a new file that no other handle uses yet.
@@ -170,9 +191,9 @@ impl Options {
         &self,
         file: &mut PoolFile,
         placement: Placement,
-    ) -> Result<Space<Mapped>> {
-        let looked_at = self.look_at(file, placement, false)?;
-        looked_at.begin(file, &placement).map(|(space, _)| space)
+    ) -> Result<Arc<Space<Mapped>>> {
+        let looked_at = self.look_at(file, placement, (false, false))?;
+        looked_at.begin(file, &placement).map(|(space, ..)| space)
     }
 
     /// Maps the file, with address space for its largest size.

@@ -7,6 +7,7 @@ use super::map_info::MapInfo;
 use super::verify::{Report, verify};
 use crate::checkpoint::keeper::Keeper;
 use crate::checkpoint::{Checkpoint, CheckpointStats, Restored};
+use crate::index::commit::{Operation, commit};
 use crate::index::{Background, table};
 use crate::media::{Mapped, Media, Placement};
 use crate::os::fork::ForkGuard;
@@ -126,6 +127,21 @@ impl Open {
     /// See `Pool::rename`.
     pub fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.space.told(self.space.rename_map(from, to))
+    }
+
+    /// Makes several changes at once, in maps of this pool.
+    pub fn commit(&self, operations: &[Operation<'_, Mapped>]) -> Result<()> {
+        self.space.told(commit(&self.space, operations))
+    }
+
+    /// Runs `look` until it has seen each commit in maps of this pool whole or not at all.
+    pub fn view(&self, look: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.space.told(self.space.view(look))
+    }
+
+    /// Whether the calling thread is in such a closure.
+    pub fn is_viewed(&self) -> bool {
+        self.space.is_viewed()
     }
 
     /// See `Pool::verify`.

@@ -1,6 +1,6 @@
 //! Verification of everything in a pool, used by `Pool::verify`, the command and the tests.
 
-use crate::index::table;
+use crate::index::{replay, table};
 use crate::kind::Kind;
 use crate::media::Media;
 use crate::space::{Counted, Shares, Space};
@@ -64,6 +64,14 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
             height: found.height,
             repairs: found.repairs,
         });
+    }
+    // Of a session that writes, all changes are applied.
+    let unfinished = replay::chunks(space.media())?;
+    if !unfinished.is_empty() {
+        chunks.extend(unfinished);
+        // A record that was linked already is in both.
+        chunks.sort_unstable();
+        chunks.dedup();
     }
     let mut check = quiesced.check()?;
     chunks.into_iter().try_for_each(|(at, bytes)| check.reach(at, bytes))?;

@@ -21,19 +21,47 @@ impl<M: Media> Guard<'_, M> {
     /// (The chunks that this operation's own guard protects are not freed: see [`Space::with_room`].)
     pub fn alloc(&self, bytes: u64) -> Result<u64> {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
-        if !self.space.media.grant() {
+        if !self.space.media.grant() && !self.is_set_aside(bytes) {
             return Err(Error::full(bytes, 0, SpaceLimit::MaxSize));
         }
         let at = match self.try_alloc(bytes) {
             Err(Error::Full { .. }) => {
                 self.space.reclaim(self)?;
-                self.try_alloc(bytes)
+                match self.try_alloc(bytes) {
+                    Err(full @ Error::Full { .. }) => self.alloc_from_aside(full, bytes),
+                    result => result,
+                }
             }
             result => result,
         }?;
         self.space.media.mark(Mark::Fresh { at, bytes });
         before_reuse();
         Ok(at)
+    }
+
+    /// Whether a chunk of this size was set aside for the commit of this thread, so that no lack of space can be meant.
+    #[cold]
+    fn is_set_aside(&self, bytes: u64) -> bool {
+        self.slot.contents.lock().keeps(Room::of(bytes))
+    }
+
+    /// Allocates in a span that was set aside for the commit of this thread, if there is one.
+    #[cold]
+    fn alloc_from_aside(&self, full: Error, bytes: u64) -> Result<u64> {
+        let Space { media, allocator, .. } = self.space;
+        let taken = self.slot.contents.lock().take_of_run(media, allocator, Room::of(bytes));
+        taken?.ok_or(full)
+    }
+
+    /// Runs what only improves the shape of a tree, and notes the damage that it meets. Between the changes of a commit it
+    /// takes nothing of what is set aside for these: they may need all of it, and upkeep can fail.
+    pub(crate) fn upkeep<R>(&self, work: impl FnOnce() -> Result<R>) {
+        let hides = self.slot.applies() && self.slot.contents.lock().hide_kept();
+        let result = work();
+        if hides {
+            self.slot.contents.lock().show_kept();
+        }
+        self.space.note_result(result);
     }
 
     fn try_alloc(&self, bytes: u64) -> Result<u64> {

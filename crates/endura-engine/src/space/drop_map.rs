@@ -151,7 +151,9 @@ impl<M: Media> Space<M> {
         };
         let drops = &mut registry.drops;
         let is_meant = |entry: u64| of.is_none_or(|of| of == entry);
-        let has_expired = |d: &Dropped<M>| is_meant(d.map.entry()) && d.tag.has_expired(now);
+        // A long commit takes new epochs while its intent still has the map's entry.
+        let has_expired =
+            |d: &Dropped<M>| is_meant(d.map.entry()) && d.tag.has_expired(now) && d.map.is_quiet();
         let Some(expired) = drops.waiting.iter().position(has_expired) else {
             let mut left =
                 drops.waiting.iter().map(|d| d.map.entry()).chain(drops.under_way.iter().copied());

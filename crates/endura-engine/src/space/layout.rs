@@ -5,7 +5,7 @@
 //! | 0..256 | superblock, copy A |
 //! | 512..520 | number of the newest checkpoint; the rest of the 4 KiB is zero |
 //! | 4096..4352 | superblock, copy B; the rest of the 4 KiB is zero |
-//! | 8192..8256 | session words: committed one by one by 8-byte stores, outside any checksum |
+//! | 8192..8384 | session words: committed one by one by 8-byte stores, outside any checksum |
 //! | 11264..12288 | the new name of a map that is being renamed |
 //! | 12288..16384 | the table of page 0, like unit 0 of any other page that is cut |
 //! | 16384..32768 | map directory: entries of 1,024 bytes |
@@ -50,6 +50,10 @@ pub(crate) const LENGTH: u64 = 8240;
 /// Session word: the number of maps at the last clean close. Its upper half has the lower half of that session's
 /// generation.
 pub(crate) const MAPS: u64 = 8248;
+
+/// Session words, one for each [flight](crate::space::batch::flights): the offset of the intent that is being applied, 0 =
+/// none.
+pub(crate) const BATCH_WORDS: u64 = 8256;
 
 /// The place of a map's new name until the name is in the map's entry. It is laid out as an entry.
 pub(crate) const NEW_NAME: u64 = TABLE - ENTRY;

@@ -7,9 +7,12 @@ use crate::media::loom::Modelled;
 use crate::media::{Media, Ordering, Region};
 use crate::runtime::thread::be;
 use crate::space::PAGE;
+use crate::space::batch::flights::Flights;
+use crate::space::batch::marks::Marks;
 use crate::space::directory::map_state::{MapFacts, MapState};
 use crate::space::session::Session;
 use crate::space::space::Space;
+use crate::sync::AtomicU64;
 use crate::sync::loom::{Fault, check, check_finds, fenced, spawn};
 use crate::types::Types;
 
@@ -174,4 +177,42 @@ fn nothing_is_stored_in_a_hold() {
 fn a_hold_keeps_stores_out_by_its_barrier() {
     check(Some(2), nothing_is_stored_in_a_hold);
     check_finds(Fault::NoFencesOfOne, Some(2), nothing_is_stored_in_a_hold);
+}
+
+/// One thread commits two changes of a key, one after the other. Another one reads the key twice, by the steps of a reader:
+/// it never goes back.
+fn a_reader_sees_commits_in_their_order() {
+    let shared = Arc::new((Marks::default(), Flights::default(), AtomicU64::new(0)));
+    let reader = {
+        let shared = Arc::clone(&shared);
+        spawn(move || {
+            let (marks, flights, map) = &*shared;
+            let read = || {
+                let seen = marks.owner(0).map(|flight| flights.look(flight));
+                let seen = seen.filter(|seen| seen.is_committed());
+                // The change of the intent at 16 is to 1, of that at 32 to 2.
+                match seen.and_then(|seen| seen.intent()) {
+                    Some(at) => at / 16,
+                    None => map.load(Ordering::Acquire),
+                }
+            };
+            let (first, second) = (read(), read());
+            assert!(first <= second, "went back from {first} to {second}");
+        })
+    };
+    let (marks, flights, map) = &*shared;
+    for change in [1, 2] {
+        let flight = flights.take(16 * change, 0).unwrap();
+        assert!(marks.set(0, flight));
+        flights.commit(flight);
+        map.store(change, Ordering::Release);
+        marks.take_off(0);
+        flights.end(flight);
+    }
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_reader_beside_two_commits() {
+    check(Some(3), a_reader_sees_commits_in_their_order);
 }

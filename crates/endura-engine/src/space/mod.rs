@@ -14,9 +14,11 @@
 //! A change of the file format also raises [`FORMAT`] and updates `docs/design.md`.
 
 mod alloc;
+mod batch;
 mod check;
 mod chunks;
 mod close;
+mod commit;
 mod directory;
 mod drop_map;
 mod file;
@@ -44,7 +46,14 @@ pub use alloc::events::{Event, LeakRecoveryState};
 pub use alloc::marks::LeakRecovery;
 pub(crate) use alloc::pages::check as check_length;
 pub use alloc::slab::SizeUse;
+pub(crate) use batch::intent::{Change, Intent, MOST_CHANGES, OwnedKey, Plan, Planned};
+pub use batch::key::AnyKey;
 pub use check::{Shares, SpaceCheck};
+pub(crate) use commit::answer::Answer;
+pub(crate) use commit::needs::Needs;
+pub(crate) use commit::run::{ChangedMap, Changes};
+pub(crate) use commit::view::note_scan;
+pub(crate) use commit::words::{keep_words, unfinished};
 pub use directory::drops::Inventory;
 pub use directory::map_state::{Counted, MapState};
 pub(crate) use directory::pops::{NewKey, Pops, Turn};

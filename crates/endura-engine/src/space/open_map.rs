@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::media::Media;
+use crate::space::batch::key::AnyKey;
 use crate::space::directory::map_state::MapState;
 use crate::space::directory::pops::Turn;
 use crate::space::pins::guard::Guard;
@@ -41,6 +42,16 @@ impl<M: Media> OpenMap<M> {
         &self.map
     }
 
+    /// Another owner of that state.
+    pub(crate) fn shared_map(&self) -> Arc<MapState> {
+        Arc::clone(&self.map)
+    }
+
+    /// Whether this is the map with that state.
+    pub(crate) fn is_of(&self, map: &Arc<MapState>) -> bool {
+        Arc::ptr_eq(&self.map, map)
+    }
+
     /// Begins an operation that reads.
     ///
     /// # Errors
@@ -61,6 +72,24 @@ impl<M: Media> OpenMap<M> {
         self.unless_dropped(self.space.pin_mut()?)
     }
 
+    /// Begins a write of one key. While several changes at once are about, it claims the key, and waits for those that have
+    /// it. `key` is called in that case only.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pin_mut`](Self::pin_mut).
+    #[inline(always)]
+    pub(crate) fn pin_mut_for<'k>(&self, key: impl FnOnce() -> AnyKey<'k>) -> Result<Guard<'_, M>> {
+        self.unless_dropped(self.space.pin_mut_for(self.map.entry(), key)?)
+    }
+
+    /// Claims the key of a pin again, behind a closure that ran [parked](Space::parked). Returns `false` if several changes
+    /// at once have the key: the operation, which has stored nothing, ends its pin, and begins again.
+    #[inline(always)]
+    pub(crate) fn claims_again<'k>(&self, key: impl FnOnce() -> AnyKey<'k>) -> bool {
+        !self.space.has_batches() || self.space.claim(self.map.entry(), key())
+    }
+
     /// Whether a pin for an operation that reads would be granted now.
     #[inline(always)]
     pub(crate) fn admits_readers(&self) -> bool {
@@ -73,16 +102,28 @@ impl<M: Media> OpenMap<M> {
     ///
     /// The errors of [`pin_mut`](Self::pin_mut).
     pub(crate) fn begin_pop(&self) -> Result<Turn<'_>> {
-        let mut backoff = Backoff::default();
+        if let Some(turn) = self.try_turn()? {
+            return Ok(turn);
+        }
+        let (_waiting, mut backoff) = (self.map.pops().turns().wait(), Backoff::default());
         loop {
-            // There is a pin in each round, because in a forked child the turn of a parent's thread never ends. There
-            // the pin fails.
-            drop(self.pin_mut()?);
-            if let Some(turn) = self.map.pops().try_begin() {
+            backoff.wait();
+            if let Some(turn) = self.try_turn()? {
                 return Ok(turn);
             }
-            backoff.wait();
         }
+    }
+
+    /// The turn to pop, unless another thread has it.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`pin_mut`](Self::pin_mut).
+    pub(crate) fn try_turn(&self) -> Result<Option<Turn<'_>>> {
+        // There is a pin in each try, because in a forked child the turn of a parent's thread never ends. There the pin
+        // fails.
+        drop(self.pin_mut()?);
+        Ok(self.map.pops().try_begin())
     }
 
     /// Returns the guard, or an error if the map was dropped. The flag is read after the pin, because the thread that

@@ -22,6 +22,8 @@ pub(crate) const READ_ONLY: u64 = 4;
 pub(crate) const QUIESCED: u64 = 8;
 pub(crate) const HELD: u64 = 16;
 pub(crate) const SLOWED: u64 = 32;
+/// Several changes at once are about: an operation on one key looks at the [marks](crate::space::batch). Keeps nobody out.
+pub(crate) const BATCHES: u64 = 64;
 
 /// States that keep readers out.
 pub(crate) const NO_READERS: u64 = CLOSED | POISONED;

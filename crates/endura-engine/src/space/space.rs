@@ -17,6 +17,7 @@ use crate::space::alloc::page::table;
 use crate::space::alloc::page::table::{Header, SpanKind};
 use crate::space::alloc::slab::SizeUse;
 use crate::space::alloc::thread_cache::ThreadCache;
+use crate::space::batch::batches::Batches;
 use crate::space::directory::registry::Directory;
 use crate::space::layout::{
     DIRECTORY_NEXT, LENGTH, LOCK_TURN, LOCK_TURN_SESSIONS, NEXT_PAGE, SAVED_FREE, UNITS, first_unit,
@@ -63,8 +64,10 @@ pub struct Space<M: Media> {
     pub(crate) quiescing: Mutex<()>,
     /// The number of writers that wait until the pool is no longer quiesced, held or slowed down.
     pub(crate) kept_out: AtomicU64,
-    /// Whether writers park: see [`parked`](Self::parked).
-    pub(crate) parks: AtomicBool,
+    /// Whether the session makes checkpoints.
+    pub(crate) has_checkpoints: AtomicBool,
+    /// The commits of several changes at once; made by the first.
+    batches: OnceLock<Box<Batches>>,
     /// 1 while writers are held or slowed down. They sleep on this word in the kernel, so it is not a word of a model.
     pub(crate) held: AtomicU32,
     /// Finishes a pending leak recovery. Returns whether the leak recovery is done.
@@ -146,7 +149,8 @@ impl<M: Media> Space<M> {
             met: OnceLock::new(),
             quiescing: Mutex::new(()),
             kept_out: AtomicU64::new(0),
-            parks: AtomicBool::new(false),
+            has_checkpoints: AtomicBool::new(false),
+            batches: OnceLock::new(),
             held: AtomicU32::new(0),
             finish_leak_recovery: OnceLock::new(),
             finish_walks: OnceLock::new(),
@@ -211,6 +215,12 @@ impl<M: Media> Space<M> {
     /// How the pool was opened.
     pub fn session(&self) -> Session {
         self.session
+    }
+
+    /// The state of commits of several changes. The first call makes it.
+    #[cold]
+    pub(crate) fn batches(&self) -> &Batches {
+        self.batches.get_or_init(Box::default)
     }
 
     /// The tag of a node in DRAM that the caller has just made unreachable. By it the [arena](crate::runtime::arena)

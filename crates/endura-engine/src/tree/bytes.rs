@@ -92,7 +92,8 @@ pub trait ByteIndex: Send + Sync + 'static {
 
     /// Gives `key` a value of `len` bytes, which `write` appends piece by piece, directly in its final place. If
     /// `write` appends fewer bytes, the rest is zero. `write` runs inside the operation, outside any lock. It runs
-    /// again if the operation runs out of space, or loses to other writers some hundred times in a row.
+    /// again if the operation runs out of space, or loses to other writers some hundred times in a row, or to several changes
+    /// at once that have the key.
     ///
     /// # Errors
     ///
@@ -103,6 +104,21 @@ pub trait ByteIndex: Send + Sync + 'static {
         len: usize,
         write: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()>;
+
+    /// Fails if no entry of the map can have this key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyTooLong`].
+    fn check_key(&self, key: &[u8]) -> Result<()>;
+
+    /// Gives `key` the record at `at`, which has this key, is whole and durable, and belongs to the caller until a call has
+    /// linked it. The call may be repeated if it is not known whether an earlier one has linked the record.
+    ///
+    /// # Errors
+    ///
+    /// As for [`modify`](Self::modify).
+    fn put_record(&self, key: &[u8], at: u64) -> Result<()>;
 
     /// Passes the entries with keys within the two bounds to `visit`, in order and in place, until `visit` breaks. Each
     /// entry was in the map at some moment of the call. Memory that is freed while `visit` runs is not reused before

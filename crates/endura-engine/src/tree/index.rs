@@ -23,6 +23,21 @@ pub trait Index: Send + Sync + 'static {
     /// Those of every method of a map (`Map` names them).
     fn get(&self, key: u64) -> Result<Option<u64>>;
 
+    /// Whether several changes at once are about, so that a reader of one key first asks [`decided`](Self::decided).
+    #[inline(always)]
+    fn has_batches(&self) -> bool {
+        false
+    }
+
+    /// The value that a commit which is being applied gives to `key`; `None` around it if no commit has the key.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn decided(&self, _key: u64) -> Result<Option<Option<u64>>> {
+        Ok(None)
+    }
+
     /// The values of `keys`, in the order of `keys`. The cache misses of the lookups overlap.
     ///
     /// # Errors

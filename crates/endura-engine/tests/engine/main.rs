@@ -2,6 +2,7 @@
 //! what a pool costs the machine. Bounded in time: a hang is a failure.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod batches;
 mod damage;
 mod ends;
 #[path = "../../../endura-tests/tests/support/killed_file.rs"]

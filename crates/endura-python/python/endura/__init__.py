@@ -14,6 +14,7 @@ writing; any number of its threads use it at once.
 """
 
 from ._absent import ABSENT
+from ._batch import Batch, Transaction
 from ._codec import JSON, Codec
 from ._endura import Map, __version__
 from ._errors import (
@@ -21,6 +22,7 @@ from ._errors import (
     CheckpointWarning,
     Closed,
     Conflict,
+    Contended,
     Corrupt,
     Dropped,
     Error,
@@ -33,6 +35,7 @@ from ._errors import (
     NoSuchMap,
     Poisoned,
     ReadOnly,
+    Unmet,
     ValueTooLong,
     WrongKind,
     WrongTypes,
@@ -52,10 +55,12 @@ __all__ = [
     "ABSENT",
     "JSON",
     "BadCheckpoint",
+    "Batch",
     "CheckpointWarning",
     "Closed",
     "Codec",
     "Conflict",
+    "Contended",
     "Corrupt",
     "Dropped",
     "Error",
@@ -70,6 +75,8 @@ __all__ = [
     "Pool",
     "Poisoned",
     "ReadOnly",
+    "Transaction",
+    "Unmet",
     "ValueTooLong",
     "WrongKind",
     "WrongTypes",

@@ -148,6 +148,18 @@ class Conflict(Error):
     code = "conflict"
 
 
+class Unmet(Error):
+    """A key does not have the value that a batch expects. Nothing was changed."""
+
+    code = "unmet"
+
+
+class Contended(Error):
+    """Other threads have changed what a transaction or a ``pool.read`` looked at, in each of many runs."""
+
+    code = "contended"
+
+
 class CheckpointWarning(RuntimeWarning):
     """A pool was closed without a checkpoint of its last writes: a power loss may cost the pool until one is made."""
 

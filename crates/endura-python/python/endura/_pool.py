@@ -12,6 +12,7 @@ import weakref
 from typing import Any, TypeVar, overload
 
 from . import _endura, _views  # noqa: F401
+from ._batch import Batch, Transaction
 from ._codec import Codec
 from ._endura import Map
 from ._errors import Forked
@@ -24,6 +25,7 @@ from ._types import key_name, value_codec, value_name
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
+_T = TypeVar("_T")
 
 
 
@@ -97,6 +99,18 @@ class Pool(_endura.Pool):
             recorded_types = (found["key_type"], found["value_type"]) if found else ("", "")
         stored = stored_as(recorded_types[0]), None if codec else stored_as(recorded_types[1])
         return self._map(name, types, (codec.encode, codec.decode) if codec else None, kind, stored)
+
+    def batch(self) -> Batch:
+        """Changes of any maps of this pool that are made at once, at the end of a ``with`` statement."""
+        return Batch(self._parts())
+
+    def transact(self, run: collections.abc.Callable[[Transaction], _T]) -> _T:
+        """Runs ``run``, which reads and changes keys through the ``Transaction`` that it gets, and makes all changes at once.
+
+        If another thread has changed what ``run`` has read, nothing is changed, and ``run`` runs again. If it raises an
+        exception, nothing is changed. Returns what ``run`` returns.
+        """
+        return self._transact(lambda own: run(Transaction(own)))
 
 
 def open(

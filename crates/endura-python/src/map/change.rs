@@ -14,7 +14,7 @@ use crate::error::failure;
 
 impl OpenMap {
     /// The object that a function gets in place of a missing value.
-    fn absent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn absent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.value.has_none() {
             true => absent(py).cloned(),
             false => Ok(py.None().into_bound(py)),
@@ -27,7 +27,7 @@ impl OpenMap {
     }
 
     /// The encoding of a value, or `None` for an object that stands for no value.
-    fn encoding(&self, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+    pub(crate) fn encoding(&self, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
         match self.is_absent(value)? {
             true => Ok(None),
             false => Ok(Some(self.value.encode(value)?.to_vec())),

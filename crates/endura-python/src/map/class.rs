@@ -36,6 +36,11 @@ impl Map {
         Self { open: Arc::new(open), pool, shared }
     }
 
+    /// The state that the objects of the map share.
+    pub(crate) fn open(&self) -> &Arc<OpenMap> {
+        &self.open
+    }
+
     /// The number of entries, or why there is none to tell.
     fn entries(&self, py: Python<'_>) -> String {
         match py.detach(|| self.shared.pool.maps()) {

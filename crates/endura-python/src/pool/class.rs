@@ -14,6 +14,7 @@ use pyo3::types::PyDict;
 
 use super::options::{FilePath, Patience, bytes, checkpoints, with};
 use super::{events, report};
+use crate::batch::{self, Parts};
 use crate::convert::{Codec, Side, StoredAs};
 use crate::error::{failure, is_a_folder, locked, no_map_to_read, text as error_text};
 use crate::map::{Map, OpenMap};
@@ -205,6 +206,21 @@ impl Pool {
         py.detach(|| self.shared.pool.rename(old, new)).map_err(failure)?;
         self.shared.renamed(old, new);
         Ok(())
+    }
+
+    fn _parts(&self) -> Parts {
+        Parts::of(&self.shared.pool)
+    }
+
+    /// Runs `run`, which gets a `Run`, until its changes are made.
+    fn _transact<'py>(&self, run: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        batch::transact(&self.shared.pool, run)
+    }
+
+    /// Runs `look`, which takes no arguments, and returns its result, if everything that it has read in maps of this pool
+    /// has each batch whole or not at all; else it runs again. Single writes of other threads may come between its reads.
+    fn read<'py>(&self, look: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        batch::read(&self.shared.pool, look)
     }
 
     /// Makes a checkpoint now: from here on a power loss costs at most what is written later. Returns when it was made

@@ -105,6 +105,9 @@ fn record(known: &Known, event: &Event) -> (u8, String) {
             INFO,
             format!("opened after an unclean end: no process had closed it (session {generation})"),
         ),
+        Event::BatchReplayed { operations, took } => {
+            (INFO, format!("batches of the last process completed: {operations} changes, {took:?}"))
+        }
         Event::LeakRecoveryBegan => (DEBUG, "the search for stranded space began".to_owned()),
         Event::LeakRecoveryEnded { state: LeakRecoveryState::Failed, .. } => {
             (WARNING, "the search for stranded space was given up".to_owned())

@@ -91,22 +91,12 @@ fn answer(context: &Context<'_>, name: &Text, span: Option<Span>, options: Optio
             |_, _| ControlFlow::Break(()),
         )?;
     }
-    if options.limit <= INLINE || !has_many(value, &span)? {
+    if options.limit <= INLINE || !session().store.entries.has_more_than(value, &span, INLINE)? {
         return write(context, value, &span, &options);
     }
     let Some(value) = key.shared()? else { return Ok(()) };
     drop(key);
     read_on_a_thread(context, value, move |context, value| write(context, value, &span, &options))
-}
-
-/// Whether the span has more than [`INLINE`] entries, so that a worker thread should write them.
-fn has_many(value: &Value, span: &Span) -> Outcome<bool> {
-    let mut seen = 0;
-    session().store.entries.visit(value, span, Order::Ascending, |_, _| {
-        seen += 1;
-        if seen > INLINE { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
-    Ok(seen > INLINE)
 }
 
 /// Writes the entries to the reply, without a copy in between.

@@ -1,9 +1,11 @@
 //! Commands that write fields.
 
-use super::edit::{delete_if_empty, edit};
+use std::collections::HashSet;
+
+use super::edit::{put_all, remove_all};
 use crate::keys::session;
 use crate::redis::{Context, Text};
-use crate::store::{Digits, Entries, Failure, Form, Order, Outcome, Value};
+use crate::store::{Digits, Entries, Failure, Form, Order, Outcome, Pair, Value};
 use crate::store::{form_named, how_many, integer};
 
 /// When EN.SET writes a field.
@@ -23,6 +25,26 @@ impl When {
             _ if word.eq_ignore_ascii_case(b"XX") => Some(Self::Present),
             _ => None,
         }
+    }
+
+    /// The pairs that are written. A field that an earlier pair writes is there.
+    fn chosen<'p>(self, value: Option<&Value>, pairs: Vec<Pair<'p>>) -> Outcome<Vec<Pair<'p>>> {
+        if self == Self::Always {
+            return Ok(pairs);
+        }
+        let (mut written, mut chosen) = (HashSet::new(), Vec::new());
+        for pair in pairs {
+            let is_there = written.contains(pair.0)
+                || match value {
+                    Some(value) => session().store.entries.contains(value, pair.0)?,
+                    None => false,
+                };
+            if is_there == (self == Self::Present) {
+                written.insert(pair.0);
+                chosen.push(pair);
+            }
+        }
+        Ok(chosen)
     }
 }
 
@@ -71,55 +93,6 @@ impl Options {
     }
 }
 
-/// The result of [`put_all`].
-#[derive(Default)]
-struct Put<'a> {
-    /// The fields and values that were written.
-    done: Vec<&'a [u8]>,
-    added: i64,
-    old: Option<Vec<u8>>,
-    failure: Option<Failure>,
-}
-
-/// Writes the fields, or none of them if a field or a value is invalid. A new key gets all fields or none: if they do not
-/// all fit into the pool, the key is not created.
-fn put_all<'a>(value: &Value, is_new: bool, words: &[&'a [u8]], options: &Options) -> Put<'a> {
-    let (entries, when) = (&session().store.entries, options.when);
-    let pairs = || words[..options.pairs].chunks_exact(2);
-    let wrong = pairs().find_map(|pair| Entries::check(value.form, pair[0], pair[1]).err());
-    if wrong.is_some() {
-        return Put { failure: wrong, ..Put::default() };
-    }
-    let mut put = Put::default();
-    for pair in pairs() {
-        let (field, new) = (pair[0], pair[1]);
-        let mut one = || {
-            if options.get {
-                put.old = entries.get(value, field)?;
-            }
-            if when != When::Always && entries.contains(value, field)? != (when == When::Present) {
-                return Ok(None);
-            }
-            entries.put(value, field, new).map(Some)
-        };
-        match one() {
-            Ok(None) => {}
-            Ok(Some(was_absent)) => {
-                put.done.extend([field, new]);
-                put.added += i64::from(was_absent);
-            }
-            Err(failure) => {
-                if is_new {
-                    put.done.clear();
-                }
-                put.failure = Some(failure);
-                break;
-            }
-        }
-    }
-    put
-}
-
 /// `EN.SET key field value [field value ...] [NX|XX] [GET]`.
 pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     if arguments.len() < 4 {
@@ -134,34 +107,47 @@ pub(crate) fn set(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         context.integer(0);
         return Ok(());
     }
-    let name = &arguments[1];
-    let put = edit(context, name, Form::Shared, |value, is_new| {
-        let put = put_all(value, is_new, &words, &options);
-        (!put.done.is_empty(), put)
-    })?;
-    if put.done.len() == words.len() {
-        context.replicate(c"EN.SET", &arguments[1..]);
-    } else if Options::of(&put.done).is_ok_and(|options| options.pairs < put.done.len()) {
-        // A replica would read the last pair as options, so that pair is sent in a command of its own.
-        let (pairs, last) = put.done.split_at(put.done.len() - 2);
-        context.replicate_bytes(c"EN.SET", name, pairs);
-        context.replicate_bytes(c"EN.SET", name, last);
-    } else if !put.done.is_empty() {
-        context.replicate_bytes(c"EN.SET", name, &put.done);
+    let (name, entries) = (&arguments[1], &session().store.entries);
+    let key = context.write(name);
+    let value = key.value()?;
+    let pairs = words[..options.pairs].chunks_exact(2).map(|pair| (pair[0], pair[1]));
+    let pairs: Vec<Pair<'_>> = pairs.collect();
+    for (field, new) in &pairs {
+        Entries::check(value.map_or(Form::Shared, |value| value.form), field, new)?;
     }
-    if !put.done.is_empty() {
+    let old = match value.filter(|_| options.get) {
+        Some(value) => entries.get(value, words[0])?,
+        None => None,
+    };
+    let pairs = options.when.chosen(value, pairs)?;
+    let mut added = 0;
+    if !pairs.is_empty() {
+        added = put_all(context, key, name, Form::Shared, &pairs)?;
+        replicate(context, arguments, &pairs, options.when);
         context.changed(name, c"en.set");
     }
-    if let Some(failure) = put.failure {
-        return Err(failure);
-    }
-    match put.old {
+    match old {
         Some(old) => context.bulk(&old),
         None if options.get => context.nil(),
-        None if options.when == When::Present => context.integer(put.done.len() as i64 / 2),
-        None => context.integer(put.added),
+        None if options.when == When::Present => context.integer(pairs.len() as i64),
+        None => context.integer(added),
     }
     Ok(())
+}
+
+/// Replicates an EN.SET by the fields that it has set, as one command.
+fn replicate(context: &Context<'_>, arguments: &[Text], set: &[Pair<'_>], when: When) {
+    if 2 * set.len() == arguments.len() - 2 {
+        context.replicate(c"EN.SET", &arguments[1..]);
+        return;
+    }
+    let mut words: Vec<&[u8]> = set.iter().flat_map(|&(field, value)| [field, value]).collect();
+    // A replica would read a last pair that looks like options as such, but not in front of an option. That of the command
+    // leaves out nothing there: each of these fields was absent, or present, as it asks, and so it is on the replica.
+    if !Options::of(&words).is_ok_and(|options| options.pairs == words.len()) {
+        words.push(if when == When::Absent { b"NX" } else { b"XX" });
+    }
+    context.replicate_bytes(c"EN.SET", &arguments[1], &words);
 }
 
 /// `EN.DEL key field [field ...]`.
@@ -169,38 +155,24 @@ pub(crate) fn del(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     if arguments.len() < 3 {
         return Err(Failure::Arity);
     }
-    let name = &arguments[1];
-    let (mut removed, mut done, mut failure) = (0, 2, None);
+    let mut fields = Vec::new();
     if session().is_ready(context)? {
-        let key = context.write(name);
+        let key = context.write(&arguments[1]);
         if let Some(value) = key.value()? {
-            for field in &arguments[2..] {
-                Entries::check_field(value.form, field.bytes())?;
-            }
-            for field in &arguments[2..] {
-                match session().store.entries.remove(value, field.bytes()) {
-                    Ok(was_there) => (removed, done) = (removed + i64::from(was_there), done + 1),
-                    Err(error) => {
-                        failure = Some(error);
-                        break;
-                    }
+            let mut seen = HashSet::new();
+            for field in arguments[2..].iter().map(Text::bytes) {
+                Entries::check_field(value.form, field)?;
+                if seen.insert(field) && session().store.entries.contains(value, field)? {
+                    fields.push(field);
                 }
             }
         }
-    }
-    if removed > 0 {
-        // If a removal failed, replicas get only the fields before the one that was not removed.
-        context.replicate(c"EN.DEL", &arguments[1..done]);
-        context.changed(name, c"en.del");
-        delete_if_empty(context, name);
-    }
-    match failure {
-        Some(failure) => Err(failure),
-        None => {
-            context.integer(removed);
-            Ok(())
+        if !fields.is_empty() {
+            remove_all(context, key, &arguments[1], &fields, c"en.del")?;
         }
     }
+    context.integer(fields.len() as i64);
+    Ok(())
 }
 
 /// `EN.INCRBY key field increment`. Replicas get the sum, by EN.SET.
@@ -211,24 +183,25 @@ pub(crate) fn incrby(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         context.integer(0);
         return Ok(());
     }
-    let sum = edit(context, name, Form::Shared, |value, _| {
-        let sum = add(value, field.bytes(), by);
-        (sum.is_ok(), sum)
-    })??;
-    context.replicate_bytes(c"EN.SET", name, &[field.bytes(), Digits::of(sum).as_bytes()]);
+    let key = context.write(name);
+    let sum = sum(key.value()?, field.bytes(), by)?;
+    let digits = Digits::of(sum);
+    put_all(context, key, name, Form::Shared, &[(field.bytes(), digits.as_bytes())])?;
+    context.replicate_bytes(c"EN.SET", name, &[field.bytes(), digits.as_bytes()]);
     context.changed(name, c"en.incrby");
     context.integer(sum);
     Ok(())
 }
 
-fn add(value: &Value, field: &[u8], by: i64) -> Outcome<i64> {
-    let entries = &session().store.entries;
-    Entries::check_field(value.form, field)?;
-    let old = entries.get_with(value, field, integer)?.transpose()?.unwrap_or(0);
+/// The integer in a field, and `by` more. An absent field is 0.
+fn sum(value: Option<&Value>, field: &[u8], by: i64) -> Outcome<i64> {
+    Entries::check_field(value.map_or(Form::Shared, |value| value.form), field)?;
+    let old = match value {
+        Some(value) => session().store.entries.get_with(value, field, integer)?.transpose()?,
+        None => None,
+    };
     let overflow = Failure::Says("ERR increment or decrement would overflow");
-    let sum = old.checked_add(by).ok_or(overflow)?;
-    entries.put(value, field, Digits::of(sum).as_bytes())?;
-    Ok(sum)
+    old.unwrap_or(0).checked_add(by).ok_or(overflow)
 }
 
 /// `EN.CAS key field old new`: replies 1 if the field had the value `old` and now has `new`, otherwise 0.
@@ -268,32 +241,19 @@ pub(crate) fn pop(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     };
     let mut popped = Vec::new();
     if session().is_ready(context)? {
-        let (entries, key) = (&session().store.entries, context.write(name));
+        let key = context.write(name);
         if let Some(value) = key.value()? {
-            popped = entries.ends(value, order, count)?;
-            for at in 0..popped.len() {
-                match entries.remove(value, &popped[at].0) {
-                    Ok(_) => {}
-                    Err(failure) if at == 0 => return Err(failure),
-                    // The client and the replicas get the entries that were removed before this one.
-                    Err(_) => {
-                        popped.truncate(at);
-                        break;
-                    }
-                }
-            }
+            popped = session().store.entries.ends(value, order, count)?;
+        }
+        if !popped.is_empty() {
+            let fields: Vec<&[u8]> = popped.iter().map(|(field, _)| field.as_slice()).collect();
+            remove_all(context, key, name, &fields, c"en.pop")?;
         }
     }
     context.array(2 * popped.len());
     for (field, value) in &popped {
         context.bulk(field);
         context.bulk(value);
-    }
-    if !popped.is_empty() {
-        let fields: Vec<&[u8]> = popped.iter().map(|(field, _)| field.as_slice()).collect();
-        context.replicate_bytes(c"EN.DEL", name, &fields);
-        context.changed(name, c"en.pop");
-        delete_if_empty(context, name);
     }
     Ok(())
 }
@@ -306,10 +266,11 @@ pub(crate) fn create(context: &Context<'_>, arguments: &[Text]) -> Outcome {
     }
     let form = form_named(kind.bytes())?;
     if session().is_ready(context)? {
-        if context.read(name).value()?.is_some() {
+        let key = context.write(name);
+        if key.value()?.is_some() {
             return Err(Failure::Says("BUSYKEY Target key name already exists."));
         }
-        edit(context, name, form, |_, _| (true, ()))?;
+        put_all(context, key, name, form, &[])?;
         context.replicate(c"EN.CREATE", &arguments[1..]);
         context.changed(name, c"en.create");
     }

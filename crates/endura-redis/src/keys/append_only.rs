@@ -10,7 +10,8 @@
 //! | --- | --- | --- |
 //! | RENAME, COPY or RESTORE puts a map in place of a key of another type | finds no map, so the other key stays, and is visible once the map is gone | DEL of the name |
 //! | SET with XX or KEEPTTL puts a string in place of a map | finds nothing to replace, and no expiry to keep | SET of an empty string, with the expiry of the map |
-//! | a map of the file was left out at the start, and its name is given to another key | has that map in the way of the other key | DEL of the name |
+//! | a map of the file was left out at the start, because a kill kept its removal out of the file | has that map in the way of another key, or as the source of a command such as SUNIONSTORE, which then fails | DEL of the name, at the start |
+//! | the same, but the file is of another pool, or the keys could not be attached | the same | DEL of the name, once it is given to another key: until then the maps of the file can still be had, without this pool |
 //! | a start attaches a map where the file has another key, because a kill kept one of the extra commands above out of the file | keeps the other key | DEL of the name |
 //!
 //! If a notification callback replicates a command, Redis writes that command in front of the one that caused the
@@ -25,9 +26,6 @@ impl Session {
     /// Writes the extra command that the append-only file needs in front of the command that caused this event, if it
     /// needs one.
     pub(super) fn tell_file(&self, context: &Context<'_>, class: c_int, event: &[u8], name: &Text) {
-        if class == api::NOTIFY_STRING && event == b"set" {
-            self.tell_of_replaced_map(context, name);
-        }
         let is_left_out = {
             let mut left_out = self.left_out();
             !left_out.is_empty() && left_out.remove(&(context.database(), name.bytes().to_vec()))
@@ -36,6 +34,10 @@ impl Session {
         let is_map = || context.peek(name).value().is_ok_and(|value| value.is_some());
         if is_left_out || may_replace && is_map() {
             context.delete_in_file(name);
+        }
+        // After the DEL, which would take away what SET with XX replaces.
+        if class == api::NOTIFY_STRING && event == b"set" {
+            self.tell_of_replaced_map(context, name);
         }
     }
 

@@ -5,14 +5,13 @@
 //! All keys are attached at once, and not each on its first access, because KEYS, SCAN, TTL and the slots of a cluster
 //! know only the keys in Redis' dictionary.
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::session::{Refusal, Session};
 use crate::redis::api::flags;
 use crate::redis::{Context, Level, OwnText, end};
-use crate::store::{Count, Failure, Form, Outcome, Record, Value};
+use crate::store::{Count, Failure, Form, Outcome, Record, Span, Value};
 
 /// A key of the pool: its number, its database, its record.
 type LiveRecord = (u64, i32, Record);
@@ -135,30 +134,22 @@ impl Session {
         Ok(keys as u64)
     }
 
-    /// Two kinds of records: those that stand for keys, each with its database, and the numbers of the others. A record
-    /// stands for no key if its database is gone, or if a newer record has its name.
+    /// Two kinds of records: those that stand for keys, each with its database, and the numbers of the others, whose database
+    /// is gone.
     fn sort_out(&self) -> Outcome<(Vec<LiveRecord>, Vec<u64>)> {
-        let records = self.store.catalogue.read()?;
-        let (mut newest, mut gone) = (HashMap::new(), Vec::new());
-        for (id, record) in records {
-            let Some(database) = self.store.catalogue.spaces().database(record.space) else {
-                gone.push(id);
-                continue;
-            };
-            let name = (database, record.name.clone());
-            let found: Option<&(u64, Record)> = newest.get(&name);
-            if found.is_some_and(|(_, other)| other.sequence > record.sequence) {
-                gone.push(id);
-            } else {
-                gone.extend(newest.insert(name, (id, record)).map(|(id, _)| id));
+        let (mut alive, mut gone) = (Vec::new(), Vec::new());
+        for (id, record) in self.store.catalogue.read()? {
+            match self.store.catalogue.spaces().database(record.space) {
+                Some(database) => alive.push((id, database, record)),
+                None => gone.push(id),
             }
         }
-        let alive = newest.into_iter().map(|((database, _), (id, record))| (id, database, record));
-        Ok((alive.collect(), gone))
+        Ok((alive, gone))
     }
 
     /// The values that Redis will hold for the keys. If a record says that its entries are in the shared map, but there
-    /// are none, it stands for no key: a kill came between the removal of the last entry and the removal of the record.
+    /// are none, it stands for no key: a replica was killed between the commands of its master that remove the last
+    /// entries and the key.
     fn open_all(&self, alive: Vec<LiveRecord>, gone: &mut Vec<u64>) -> Outcome<Vec<Opened>> {
         let entries = &self.store.entries;
         let mut opened = Vec::with_capacity(alive.len());
@@ -166,7 +157,8 @@ impl Session {
             let open = || {
                 let own = entries.own(id, record.form)?;
                 let value = Value { id, form: record.form, own, count: Count::unknown() };
-                let is_there = record.form != Form::Shared || !entries.is_empty(&value)?;
+                let is_there =
+                    record.form != Form::Shared || entries.has_more_than(&value, &Span::ALL, 0)?;
                 Ok(is_there.then_some(value))
             };
             match open() {
@@ -179,7 +171,10 @@ impl Session {
     }
 
     fn drop_ghosts(&self, context: &Context<'_>) {
-        let ghosts = std::mem::take(&mut self.start().ghosts);
+        let (ghosts, is_own_file) = {
+            let mut start = self.start();
+            (std::mem::take(&mut start.ghosts), start.is_own_file)
+        };
         for (database, name) in ghosts {
             let name = OwnText::new(&name);
             let dropped = context.in_database(database, || {
@@ -189,8 +184,13 @@ impl Session {
                 if !is_ghost {
                     return true;
                 }
-                self.left_out().insert((database, name.bytes().to_vec()));
-                key.delete().is_ok()
+                let is_deleted = key.delete().is_ok();
+                if is_own_file && !self.is_refused() {
+                    context.delete_in_file(&name);
+                } else {
+                    self.left_out().insert((database, name.bytes().to_vec()));
+                }
+                is_deleted
             });
             if !dropped.unwrap_or(false) {
                 context.log(Level::Warning, "an empty key of a file could not be deleted");

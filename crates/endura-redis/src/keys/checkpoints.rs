@@ -1,4 +1,4 @@
-//! Logs the first checkpoint that fails, and the first one that succeeds again.
+//! Logs the first checkpoint that fails, the first one that succeeds again, and what a start completes.
 
 use endura::Event;
 
@@ -25,6 +25,14 @@ pub(crate) fn log_checkpoints(event: &Event) {
                 "no checkpoint can be made: {reason}. It is tried again; until then {loss}"
             );
             log(Level::Warning, text);
+        }
+        Event::BatchReplayed { operations, took } => {
+            log(
+                Level::Notice,
+                format!(
+                    "a command that a kill had cut was completed: {operations} changes in {took:?}"
+                ),
+            );
         }
         Event::CheckpointEnded { failed_before: before @ 1.., .. } => {
             log(

@@ -3,10 +3,12 @@
 //! Redis reports when it has taken a key out of a database (`unlink`), when it has done something to a key
 //! (notifications), and when it no longer needs a value (`free`). RENAME and MOVE also unlink a key: its value then comes
 //! back under another name. So the number of an unlinked key is kept aside until the command has reported what it did, by
-//! a notification, which comes before the reply is sent. `rename_to` and `move_to` write the record with the new name.
-//! This write is the moment at which the key moves, and its number is no longer kept aside. The records of all other
-//! numbers that were kept aside are then removed.
+//! a notification, which comes before the reply is sent. `rename_to` and `move_to` write the record with the new name,
+//! and the number of the key is no longer kept aside. The same batch removes the records of the others that were kept
+//! aside, which are of the key that had this name. So a kill leaves all of the command or nothing, and if the pool has no
+//! room for the batch, it has the state before the command until there is room.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -14,7 +16,7 @@ use std::sync::atomic::Ordering;
 use super::session::{Session, Unlinked, session};
 use crate::redis::api::{self, Event, RawContext, RawString, TwoNumbers, events, flags};
 use crate::redis::{Context, Level, OwnText, Text, subscribe};
-use crate::store::sentence;
+use crate::store::{Place, Value, sentence};
 
 /// Subscribes to all events that are needed. Returns `false` if the server refuses one.
 pub(crate) fn subscribe_to_all(context: &Context<'_>) -> bool {
@@ -34,23 +36,44 @@ impl Session {
     /// Keeps aside the number of a key that Redis has taken out of a database.
     pub(super) fn unlink(&self, id: u64) {
         if id != 0 {
-            self.unlinked().push(Unlinked { id, is_freed: false });
+            self.unlinked().push(Unlinked { id, is_freed: false, replaced_by: None });
         }
     }
 
     /// Removes the records of the keys that are kept aside: they are gone for good.
     pub(crate) fn commit_unlinked(&self) {
-        let gone = std::mem::take(&mut *self.unlinked());
-        for Unlinked { id, is_freed } in gone {
-            if let Err(error) = self.store.catalogue.remove(id) {
+        let gone = self.gone(None);
+        for id in &gone {
+            if let Err(error) = self.store.catalogue.remove(*id) {
                 let text = format!(
                     "a deleted key could not be removed from the pool: {}",
                     sentence(&error)
                 );
                 crate::redis::log(Level::Warning, text);
             }
-            if is_freed {
-                self.store.sweeper.one(id);
+        }
+        self.forget(gone);
+    }
+
+    /// The numbers kept aside whose records go with the record of a key, in the order in which they were unlinked: of the
+    /// keys that it has replaced, and of those that these had replaced. For `None`, those that go by themselves.
+    fn gone(&self, with: Option<u64>) -> Vec<u64> {
+        let mut gone = Vec::new();
+        for Unlinked { id, replaced_by, .. } in self.unlinked().iter().rev() {
+            if *replaced_by == with || replaced_by.is_some_and(|by| gone.contains(&by)) {
+                gone.push(*id);
+            }
+        }
+        gone.reverse();
+        gone
+    }
+
+    /// Numbers whose records are removed are no longer kept aside.
+    fn forget(&self, gone: Vec<u64>) {
+        let gone = HashSet::<u64>::from_iter(gone);
+        for unlinked in self.unlinked().extract_if(.., |unlinked| gone.contains(&unlinked.id)) {
+            if unlinked.is_freed {
+                self.store.sweeper.one(unlinked.id);
             }
         }
     }
@@ -58,53 +81,84 @@ impl Session {
     /// Writes the record of a key as Redis has the key now. If the write fails, as in a full pool, it is tried again
     /// later.
     fn follow(&self, context: &Context<'_>, name: &[u8]) {
-        if let Err(error) = self.record(context, name) {
+        // The name is copied because opening a key keeps a reference to its name, and the name in the event of a loaded key
+        // is on Redis' stack.
+        let own = OwnText::new(name);
+        let key = context.peek(&own);
+        let Ok(Some(value)) = key.value() else { return };
+        if value.id == 0 {
+            // This key stands in for a map of a file that is left out, and has another name now.
+            if !self.is_attached() {
+                self.ghost(context.database(), name.to_vec());
+            }
+            return;
+        }
+        let mut unlinked = self.unlinked();
+        // The key has moved, and is not gone.
+        unlinked.retain(|unlinked| unlinked.id != value.id);
+        let replaced = unlinked.iter_mut().filter(|unlinked| unlinked.replaced_by.is_none());
+        replaced.for_each(|unlinked| unlinked.replaced_by = Some(value.id));
+        drop(unlinked);
+        self.unwritten().push_back((context.database(), name.to_vec()));
+        if let Err(error) = self.write_waiting(context) {
             let text = format!(
                 "a change of a key could not be written, and is tried again: {}",
                 sentence(&error)
             );
             context.log(Level::Warning, text);
-            self.unwritten().insert((context.database(), name.to_vec()));
         }
     }
 
-    fn record(&self, context: &Context<'_>, name: &[u8]) -> endura::Result<()> {
-        // The name is copied because opening a key keeps a reference to its name, and the name in the event of a loaded key
-        // is on Redis' stack.
+    /// Writes the records that wait. As long as one of them waits, no later one may be written, nor that of a new key: the
+    /// pool still has their keys under old names, which new keys may have by now.
+    pub(crate) fn write_waiting(&self, context: &Context<'_>) -> endura::Result<()> {
+        loop {
+            let Some((database, name)) = self.unwritten().front().cloned() else { return Ok(()) };
+            let written = context.in_database(database, || self.write(context, &name));
+            written.unwrap_or(Ok(()))?;
+            self.unwritten().pop_front();
+        }
+    }
+
+    /// Writes the record of a key, and removes those of the keys that it has replaced, all at once.
+    fn write(&self, context: &Context<'_>, name: &[u8]) -> endura::Result<()> {
         let own = OwnText::new(name);
         let key = context.peek(&own);
+        // If there is no such map any more, its next event has come or will come.
         let Ok(Some(value)) = key.value() else { return Ok(()) };
-        let (database, expires) = (context.database(), key.expires());
-        if value.id == 0 {
-            // This key stands in for a map of a file that is left out, and has another name now.
-            if !self.is_attached() {
-                self.ghost(database, name.to_vec());
-            }
-            return Ok(());
-        }
-        // The number is no longer kept aside, even if the write below fails: the record with the old name is better
-        // than none.
-        self.unlinked().retain(|unlinked| unlinked.id != value.id);
-        self.store.catalogue.write(value.id, value.form, database, expires, name)
+        let place = Place { database: context.database(), name, expires: key.expires() };
+        let gone = self.gone(Some(value.id));
+        self.store.catalogue.write(value.id, value.form, place, &gone)?;
+        self.forget(gone);
+        Ok(())
     }
 
-    /// Writes what could not be written before, for example because the pool was full.
+    /// Writes the record of a copy, and removes that of the key which it replaces, all at once.
+    pub(super) fn record_copy(
+        &self,
+        context: &Context<'_>,
+        from: &Value,
+        to: &Value,
+        name: &Text,
+    ) -> endura::Result<()> {
+        self.write_waiting(context)?;
+        let key = context.peek(name);
+        let replaced = key.value().ok().flatten().map(|value| value.id);
+        let expires = self.store.catalogue.record(from.id)?.map_or(-1, |record| record.expires);
+        let place = Place { database: context.database(), name: name.bytes(), expires };
+        self.store.catalogue.write(to.id, to.form, place, replaced.as_slice())
+    }
+
+    /// Writes what could not be written before, for example because the pool was full. What fails is tried again at the
+    /// next turn.
     fn write_the_rest(&self, context: &Context<'_>) {
-        // If this fails, it is tried again at the next turn.
         let _ = self.store.catalogue.catch_up();
         if self.says_partial.load(Ordering::Relaxed)
             && self.store.catalogue.set_partial(false).is_ok()
         {
             self.says_partial.store(false, Ordering::Relaxed);
         }
-        loop {
-            let Some((database, name)) = self.unwritten().pop_first() else { return };
-            let written = context.in_database(database, || self.record(context, &name));
-            if !written.is_ok_and(|written| written.is_ok()) {
-                self.unwritten().insert((database, name));
-                return;
-            }
-        }
+        let _ = self.write_waiting(context);
     }
 
     /// Whether this is an event of a string, or the `expire` that follows the event of a SET with an expiry. Such a key

@@ -9,8 +9,8 @@ use super::fork;
 use super::session::session;
 use crate::redis::api::{AUX_BEFORE, RawDigest, RawIo, RawOptions, RawString, TypeMethods, flags};
 use crate::redis::{
-    Aof, Context, Digest, Level, Rdb, end, end_replica, from_raw, into_raw, lent, log,
-    register_type,
+    Aof, Context, Digest, Level, NoDatabase, Rdb, Text, end, end_replica, from_raw, into_raw, lent,
+    log, register_type,
 };
 use crate::store::{Count, Failure, Form, Order, Outcome, Span, Value};
 
@@ -260,10 +260,11 @@ unsafe extern "C" fn free_effort(_options: *mut RawOptions, _value: *const c_voi
     1
 }
 
-/// COPY: makes a value with a new number and the same entries. A copy is refused while a child saves: the file of the
+/// COPY: makes a value with a new number and the same entries, and writes its record, because COPY can be refused here, and
+/// not when its event comes. A copy is refused while a child saves: the file of the
 /// child may have entries of another moment than this copy, and a replica would copy the entries that it got from that
 /// file. A replica cannot refuse what its master has copied, so there the child is ended, and Redis starts another one.
-unsafe extern "C" fn copy(_options: *mut RawOptions, value: *const c_void) -> *mut c_void {
+unsafe extern "C" fn copy(options: *mut RawOptions, value: *const c_void) -> *mut c_void {
     // SAFETY: see above.
     let value = unsafe { lent(value) };
     if fork::is_serving() {
@@ -275,7 +276,9 @@ unsafe extern "C" fn copy(_options: *mut RawOptions, value: *const c_void) -> *m
         log(Level::Notice, "a child that saves is ended, for the master copies a key");
         fork::end_serving();
     }
-    match copied(value) {
+    // SAFETY: see above.
+    let copied = unsafe { Context::of_copy(options, |context, to| copied(context, value, to)) };
+    match copied.unwrap_or_else(|NoDatabase| Err(Failure::Says("ERR no such database"))) {
         Ok(copy) => into_raw(copy),
         Err(failure) => {
             // The text of the error may be about this command itself, which keeps what it frees.
@@ -295,8 +298,8 @@ unsafe extern "C" fn copy(_options: *mut RawOptions, value: *const c_void) -> *m
     }
 }
 
-fn copied(from: &Value) -> Outcome<Value> {
-    let store = &session().store;
+fn copied(context: &Context<'_>, from: &Value, name: &Text) -> Outcome<Value> {
+    let (session, store) = (session(), &session().store);
     if from.id == 0 {
         return Ok(Value { id: 0, form: from.form, own: None, count: Count::of(0) });
     }
@@ -306,10 +309,11 @@ fn copied(from: &Value) -> Outcome<Value> {
         put = store.entries.put(&to, field, value);
         if put.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    match visited.and(put) {
-        Ok(_) => Ok(to),
+    let recorded = || session.record_copy(context, from, &to, name);
+    match visited.and(put).and_then(|_| Ok(recorded()?)) {
+        Ok(()) => Ok(to),
         Err(failure) => {
-            session().freed(&to);
+            session.freed(&to);
             Err(failure)
         }
     }

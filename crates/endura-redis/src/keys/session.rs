@@ -1,6 +1,6 @@
 //! `Session`: the state of the module from load to shutdown, with its pool and the progress of its start.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -24,8 +24,9 @@ pub(crate) struct Session {
     pub(super) waits_for_turn: AtomicBool,
     /// The keys that Redis has taken out of a database; see [`super::events`].
     unlinked: Mutex<Vec<Unlinked>>,
-    /// The keys whose records could not be written, for example because the pool was full.
-    unwritten: Mutex<Names>,
+    /// The names of the keys whose records are to be written, in the order in which the keys came there. They wait here if
+    /// the pool is full.
+    unwritten: Mutex<VecDeque<(i32, Vec<u8>)>>,
     /// The names of maps that are in the append-only file and are no keys here; see [`super::append_only`].
     left_out: Mutex<Names>,
     /// Whether the pool still says that a full resync is running, because the write that clears this has failed.
@@ -48,6 +49,8 @@ pub(super) struct Refusal {
 #[derive(Debug, Default)]
 pub(super) struct Start {
     plan: Option<FilePlan>,
+    /// Whether the file that is loaded was saved from this pool.
+    pub(super) is_own_file: bool,
     /// Whether a file was loaded. This server and its replicas would then continue from the end of that file.
     pub(super) has_loaded: bool,
     /// Whether this replica has parted from its master; see [`super::parting`].
@@ -73,6 +76,9 @@ pub(super) struct Unlinked {
     /// Whether Redis has freed the value too. Even then the entries stay until the command has reported what it did, so
     /// that a kill before that leaves the key.
     pub(super) is_freed: bool,
+    /// The number of the key that has its name now, if the record of that key could not be written yet. The two records
+    /// are written and removed together.
+    pub(super) replaced_by: Option<u64>,
 }
 
 static SESSION: OnceLock<Session> = OnceLock::new();
@@ -133,7 +139,7 @@ impl Session {
         self.unlinked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn unwritten(&self) -> MutexGuard<'_, Names> {
+    pub(super) fn unwritten(&self) -> MutexGuard<'_, VecDeque<(i32, Vec<u8>)>> {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -180,6 +186,7 @@ impl Session {
             plan = FilePlan::LeaveOut;
         }
         start.plan = Some(plan);
+        start.is_own_file |= file.is_some_and(|(uuid, _)| uuid == self.store.uuid);
         plan == FilePlan::TakeOver
     }
 
@@ -228,10 +235,10 @@ impl Session {
             database => database,
         };
         self.start().ghosts.iter_mut().for_each(|(database, _)| *database = other(*database));
-        for mut names in [self.unwritten(), self.left_out()] {
-            let swapped = std::mem::take(&mut *names).into_iter();
-            *names = swapped.map(|(database, name)| (other(database), name)).collect();
-        }
+        self.unwritten().iter_mut().for_each(|(database, _)| *database = other(*database));
+        let mut left_out = self.left_out();
+        let swapped = std::mem::take(&mut *left_out).into_iter();
+        *left_out = swapped.map(|(database, name)| (other(database), name)).collect();
     }
 
     /// Whether commands on whole databases apply to the pool. If the keys of the pool could not be attached, such
@@ -249,9 +256,13 @@ impl Session {
         if value.id == 0 {
             return;
         }
-        match self.unlinked().iter_mut().find(|unlinked| unlinked.id == value.id) {
-            Some(unlinked) => unlinked.is_freed = true,
-            None => self.store.sweeper.one(value.id),
+        let mut unlinked = self.unlinked();
+        if let Some(unlinked) = unlinked.iter_mut().find(|unlinked| unlinked.id == value.id) {
+            unlinked.is_freed = true;
+            return;
         }
+        let replaced = unlinked.iter_mut().filter(|other| other.replaced_by == Some(value.id));
+        replaced.for_each(|unlinked| unlinked.replaced_by = None);
+        self.store.sweeper.one(value.id);
     }
 }

@@ -360,6 +360,8 @@ functions! {
         IsIOError: unsafe extern "C" fn(*mut RawIo) -> c_int;
         GetKeyNameFromIO: unsafe extern "C" fn(*mut RawIo) -> *const RawString;
         GetDbIdFromIO: unsafe extern "C" fn(*mut RawIo) -> c_int;
+        GetToKeyNameFromOptCtx: unsafe extern "C" fn(*mut RawOptions) -> *const RawString;
+        GetToDbIdFromOptCtx: unsafe extern "C" fn(*mut RawOptions) -> c_int;
         Free: unsafe extern "C" fn(*mut c_void);
         DigestAddStringBuffer: unsafe extern "C" fn(*mut RawDigest, *const c_char, usize);
         DigestEndSequence: unsafe extern "C" fn(*mut RawDigest);

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_long};
 use std::marker::PhantomData;
 use std::ptr;
 
-use super::api::{self, RawContext, RawString, api};
+use super::api::{self, RawContext, RawOptions, RawString, api};
 use super::key::Key;
 use super::text::Text;
 use crate::store::{Failure, Outcome};
@@ -107,10 +107,35 @@ impl Context<'_> {
         run: impl FnOnce() -> R,
     ) -> Result<R, NoDatabase> {
         let before = self.database();
+        if database == before {
+            return Ok(run());
+        }
         self.select(database)?;
         let result = run();
         self.select(before)?;
         Ok(result)
+    }
+
+    /// Runs `run` with the name that COPY gives its copy, and with a context in the database of the copy. The callback
+    /// for COPY gets no context.
+    ///
+    /// # Safety
+    ///
+    /// `options` is what Redis passed to the callback that is running.
+    pub(crate) unsafe fn of_copy<R>(
+        options: *mut RawOptions,
+        run: impl FnOnce(&Self, &Text) -> R,
+    ) -> Result<R, NoDatabase> {
+        // SAFETY: the caller's promise; Redis keeps the name as long as the callback lasts. The context is freed once, after
+        // its use.
+        unsafe {
+            let name = (api().GetToKeyNameFromOptCtx)(options).cast_mut();
+            let context = Self::new((api().GetThreadSafeContext)(ptr::null_mut()));
+            let selected = context.select((api().GetToDbIdFromOptCtx)(options));
+            let result = selected.map(|()| run(&context, Text::borrowed(&name)));
+            (api().FreeThreadSafeContext)(context.raw);
+            result
+        }
     }
 
     fn select(&self, database: i32) -> Result<(), NoDatabase> {

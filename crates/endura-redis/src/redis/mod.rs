@@ -11,7 +11,7 @@
 //! | `SetModuleAttribs`, `SetModuleOptions` | they cannot fail | |
 //! | `WrongArity`, `ReplyWithLongLong`, `ReplyWithError`, `ReplyWithSimpleString`, `ReplyWithArray`, `ReplyWithMap`, `ReplySetArrayLength`, `ReplyWithStringBuffer`, `ReplyWithNull` | they cannot fail: a client that is gone gets no reply | |
 //! | `GetSelectedDb`, `GetContextFlags` | they cannot fail | |
-//! | `SelectDb` | the server has no such database | [`NoDatabase`](context::NoDatabase): no key of the pool is attached if one of them is in such a database; a record that waits to be written keeps waiting; an empty key of a file that cannot be deleted is logged |
+//! | `SelectDb` | the server has no such database | [`NoDatabase`](context::NoDatabase): no key of the pool is attached if one of them is in such a database; a record that waits to be written is dropped, for no key can be there; COPY fails; an empty key of a file that cannot be deleted is logged |
 //! | `OpenKey` | null: the key was opened for reading, and does not exist | [`Key`](key::Key) has no value; a write to it fails as below |
 //! | `KeyType`, `ModuleTypeGetType`, `ModuleTypeGetValue` | 0, null: no key, another type | the command replies as for a missing key, or WRONGTYPE |
 //! | `ModuleTypeSetValue`, `SetAbsExpire`, `DeleteKey` | the key is not open for writing, or does not exist | the value is taken back and the command fails; in an attach the server is ended: some keys have been created, and the pool has all of them |
@@ -30,6 +30,7 @@
 //! | `LoadUnsigned`, `LoadStringBuffer` | 0 and `IsIOError`; null | the key, and with it the file, cannot be loaded |
 //! | `IsIOError` | it cannot fail | |
 //! | `GetKeyNameFromIO`, `GetDbIdFromIO` | null, -1: not known | the empty key of a map that is left out could not be deleted later, so the file cannot be loaded; a map that is taken over needs neither |
+//! | `GetToKeyNameFromOptCtx`, `GetToDbIdFromOptCtx` | they cannot fail in the callback of COPY | |
 //! | `DigestAddStringBuffer`, `DigestEndSequence` | they cannot fail | |
 //! | `BlockClient` | null: the client cannot wait | the command replies at once |
 //! | `UnblockClient` | the client waits for keys, as none of this module does | a line in the log |
@@ -46,9 +47,9 @@ mod register;
 mod replication;
 mod text;
 
-pub(crate) use context::{Context, Level, end, end_replica, enter, log};
+pub(crate) use context::{Context, Level, NoDatabase, end, end_replica, enter, log};
 pub(crate) use file::{Aof, Digest, InfoSection, Rdb};
-pub(crate) use key::{from_raw, into_raw, lent};
+pub(crate) use key::{Key, from_raw, into_raw, lent};
 pub(crate) use register::{
     Argument, Command, KeyUse, Kind, knows_categories, register, register_type, subscribe,
 };

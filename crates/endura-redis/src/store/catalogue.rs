@@ -2,25 +2,25 @@
 //!
 //! | crash after | the next start sees |
 //! | --- | --- |
-//! | entries of a new number | a number without a record: its entries are swept |
-//! | its record ([`write`](Catalogue::write)) | the key, with all of its first entries |
-//! | a record with a name that another record has (RENAME, RESTORE, COPY over a key) | the key with the higher sequence; the other is swept |
-//! | the removal of that other record | the key with the higher sequence |
-//! | the removal of a record ([`remove`](Catalogue::remove): DEL, expiry, SET over it) | no key; its entries are swept |
+//! | entries of a new number (COPY, RESTORE, a file) | a number without a record: its entries are swept |
+//! | its record, in a batch with entries ([`add`](Catalogue::add)) or after them ([`write`](Catalogue::write)) | the key, with all of its first entries |
+//! | a record and the removal of the one that had its name, which are one batch (RENAME, RESTORE, COPY over a key) | the key that has the name now; the entries of the other are swept |
+//! | the removal of a record ([`remove`](Catalogue::remove): DEL, expiry, SET over it, the removal of the last field) | no key; its entries are swept |
 //! | a table of spaces ([`put_spaces`](Catalogue::put_spaces): SWAPDB, FLUSHDB, FLUSHALL) | all keys of these databases in their new place, or none |
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use endura::{Map, Pool, Result};
+use endura::{Batch, Map, Pool, Result};
 
 use super::record::{Form, Record};
 use super::spaces::Spaces;
-use super::steps::{may_fail, step};
+use super::steps::{commit, may_fail, step};
 
 /// The records of all keys, and the table of spaces.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
+    pool: Pool,
     keys: Map<u64, [u8]>,
     settings: Map<str, [u8]>,
     spaces: Mutex<Spaces>,
@@ -31,9 +31,17 @@ pub(crate) struct Catalogue {
     is_fresh: bool,
     /// Whether the last write of the table of spaces has failed.
     is_behind: AtomicBool,
-    sequence: AtomicU64,
     /// The number of files that had been saved from the pool, according to the file that is taken over.
     saves_of_file: AtomicU64,
+}
+
+/// Where a key is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'n> {
+    pub(crate) database: i32,
+    pub(crate) name: &'n [u8],
+    /// When the key expires, in milliseconds since 1970; negative if it does not.
+    pub(crate) expires: i64,
 }
 
 const SPACES: &str = "spaces";
@@ -50,13 +58,13 @@ impl Catalogue {
             return Err(unreadable("reading the table of databases"));
         }
         Ok(Self {
+            pool: pool.clone(),
             keys: pool.map("redis:keys")?,
             settings,
             is_settled: written.is_some().into(),
             is_fresh: written.is_none(),
             is_behind: AtomicBool::new(false),
             spaces: Mutex::new(written.unwrap_or_default()),
-            sequence: AtomicU64::new(0),
             saves_of_file: AtomicU64::new(0),
         })
     }
@@ -95,7 +103,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// All records, each with its number. Records that are written later have a higher sequence.
+    /// All records, each with its number.
     pub(crate) fn read(&self) -> Result<Vec<(u64, Record)>> {
         let mut records = Vec::new();
         let mut are_whole = true;
@@ -106,8 +114,6 @@ impl Catalogue {
         if !are_whole {
             return Err(unreadable("reading the records of keys"));
         }
-        let last = records.iter().map(|(_, record)| record.sequence).max().unwrap_or(0);
-        self.sequence.fetch_max(last, Ordering::Relaxed);
         // A space that belongs to no database may have records too. They are of a start that was killed, or of keys
         // that wait to be swept.
         let mut spaces = self.spaces();
@@ -121,25 +127,47 @@ impl Catalogue {
         Ok(self.keys.last_key_value()?.map_or(0, |(id, _)| id))
     }
 
-    /// Writes the record which says that this number is the key `name` of a database. It supersedes every earlier record
-    /// of that name.
-    pub(crate) fn write(
+    /// Writes the record which says that this number is the key in this place, and removes the records of `gone`, which had
+    /// its name, all at once.
+    pub(crate) fn write(&self, id: u64, form: Form, place: Place<'_>, gone: &[u64]) -> Result<()> {
+        let record = self.encoded(form, place)?;
+        if self.keys.get(id)?.as_deref() == Some(&record) {
+            // The others are gone, or were moved away before they were replaced.
+            return gone.iter().try_for_each(|id| self.remove(*id));
+        }
+        if gone.is_empty() {
+            may_fail()?;
+            self.keys.put(id, &record)?;
+            step();
+            return Ok(());
+        }
+        let mut batch = self.pool.batch();
+        batch.put(&self.keys, id, &record)?;
+        for id in gone {
+            batch.delete(&self.keys, *id)?;
+        }
+        commit(&mut batch)
+    }
+
+    /// Adds the record to a batch.
+    pub(super) fn add(
         &self,
+        batch: &mut Batch,
         id: u64,
         form: Form,
-        database: i32,
-        expires: i64,
-        name: &[u8],
+        place: Place<'_>,
     ) -> Result<()> {
-        let (space, is_new) = self.spaces().space(database);
+        batch.put(&self.keys, id, &self.encoded(form, place)?).map(drop)
+    }
+
+    /// A record, whose space is in the table in the pool.
+    fn encoded(&self, form: Form, place: Place<'_>) -> Result<Vec<u8>> {
+        let (space, is_new) = self.spaces().space(place.database);
         if is_new || self.is_behind.load(Ordering::Relaxed) {
             self.put_spaces()?;
         }
-        let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
-        let record = Record { space, sequence, expires, form, name: name.to_vec() };
-        self.keys.put(id, &record.encode())?;
-        step();
-        Ok(())
+        let (expires, name) = (place.expires, place.name.to_vec());
+        Ok(Record { space, expires, form, name }.encode())
     }
 
     /// The record of a number, if it has one.

@@ -1,14 +1,15 @@
 //! The entries of keys. Those of one key are in the map that all keys share, or in a map of its own.
 
+use std::collections::HashSet;
 use std::ops::{Bound, ControlFlow};
 
-use endura::{Kind, Map, MapOptions, Pool, Result};
+use endura::{Batch, Kind, Map, MapOptions, Pool, Result};
 
 use super::failure::{Failure, LONGEST_FIELD, Outcome};
 use super::integer::{Digits, integer};
 use super::record::Form;
 use super::span::Span;
-use super::steps::{may_fail, step};
+use super::steps::{commit, may_fail, step};
 use super::value::{Value, Walk};
 
 /// The largest number of entries that a counting walk visits in one step, which takes some tens of microseconds.
@@ -20,6 +21,9 @@ pub(crate) struct Entries {
     pool: Pool,
     shared: Map<[u8], [u8]>,
 }
+
+/// A field and its value.
+pub(crate) type Pair<'p> = (&'p [u8], &'p [u8]);
 
 /// The order in which entries are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,26 +102,81 @@ impl Entries {
 
     /// Gives a field a value; returns whether it was absent.
     pub(crate) fn put(&self, of: &Value, field: &[u8], value: &[u8]) -> Outcome<bool> {
-        of.count.changing(field, || {
+        of.count.changing(|| {
             let is_new = match &of.own {
                 Some(own) => own.put(integer(field)?, integer(value)?)?,
                 None => with_key(of.id, field, |key| self.shared.put(key, value))?,
             };
             step();
-            Ok((is_new, is_new.into()))
+            Ok((is_new, [(field, is_new.into())]))
+        })
+    }
+
+    /// Gives fields their values, all at once; returns how many of them were absent. If a field occurs again, its last
+    /// value counts.
+    pub(crate) fn put_all(&self, of: &Value, pairs: &[Pair<'_>]) -> Outcome<i64> {
+        match pairs {
+            [(field, value)] => self.put(of, field, value).map(i64::from),
+            _ => self.put_with(self.pool.batch(), of, pairs),
+        }
+    }
+
+    /// Like [`put_all`](Self::put_all), together with what is in the batch.
+    pub(super) fn put_with(
+        &self,
+        mut batch: Batch,
+        of: &Value,
+        pairs: &[Pair<'_>],
+    ) -> Outcome<i64> {
+        let (mut seen, mut added) = (HashSet::new(), Vec::new());
+        for &(field, value) in pairs {
+            match &of.own {
+                Some(own) => batch.put(own, integer(field)?, integer(value)?).map(drop)?,
+                None => {
+                    with_key(of.id, field, |key| batch.put(&self.shared, key, value).map(drop))?
+                }
+            }
+            // Until the commit no other thread changes entries of a key that is not gone.
+            if seen.insert(field) && !self.contains(of, field)? {
+                added.push((field, 1));
+            }
+        }
+        of.count.changing(|| {
+            commit(&mut batch)?;
+            Ok((added.len() as i64, added))
         })
     }
 
     /// Removes a field; returns whether it was there.
     pub(crate) fn remove(&self, of: &Value, field: &[u8]) -> Outcome<bool> {
-        of.count.changing(field, || {
+        of.count.changing(|| {
             may_fail()?;
             let was_there = match &of.own {
                 Some(own) => own.delete(integer(field)?)?,
                 None => with_key(of.id, field, |key| self.shared.delete(key))?,
             };
             step();
-            Ok((was_there, -i64::from(was_there)))
+            Ok((was_there, [(field, -i64::from(was_there))]))
+        })
+    }
+
+    /// Removes fields, all at once. Each of them is there, and occurs once.
+    pub(crate) fn remove_all(&self, of: &Value, fields: &[&[u8]]) -> Outcome {
+        if let [field] = fields {
+            return self.remove(of, field).map(drop);
+        }
+        let mut batch = self.pool.batch();
+        for field in fields {
+            match &of.own {
+                Some(own) => batch.delete(own, integer(field)?).map(drop)?,
+                None => {
+                    with_key(of.id, field, |key| batch.delete(&self.shared, key).map(drop))?;
+                }
+            }
+        }
+        of.count.changing(|| {
+            commit(&mut batch)?;
+            Ok(((), fields.iter().map(|field| (*field, -1))))
         })
     }
 
@@ -179,16 +238,17 @@ impl Entries {
         Ok(found)
     }
 
-    pub(crate) fn is_empty(&self, of: &Value) -> Outcome<bool> {
-        if let Some(entries) = of.count.known() {
-            return Ok(entries == 0);
+    /// Whether the span has more than `most` entries.
+    pub(crate) fn has_more_than(&self, of: &Value, span: &Span, most: usize) -> Outcome<bool> {
+        if let Some(entries) = of.count.known().filter(|_| *span == Span::ALL) {
+            return Ok(usize::try_from(entries).is_ok_and(|entries| entries > most));
         }
-        let mut is_empty = true;
-        self.visit(of, &Span::ALL, Order::Ascending, |_, _| {
-            is_empty = false;
-            ControlFlow::Break(())
+        let mut seen = 0;
+        self.visit(of, span, Order::Ascending, |_, _| {
+            seen += 1;
+            if seen > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        Ok(is_empty)
+        Ok(seen > most)
     }
 
     /// The number of entries: at once if it is known, otherwise by a walk in short steps. Threads that count at the same

@@ -13,7 +13,8 @@ mod sweeper;
 mod value;
 mod wording;
 
-pub(crate) use entries::{Entries, Order, form_named};
+pub(crate) use catalogue::Place;
+pub(crate) use entries::{Entries, Order, Pair, form_named};
 pub(crate) use failure::{Failure, Outcome};
 pub(crate) use integer::{Digits, how_many, integer};
 pub(crate) use opened::Store;

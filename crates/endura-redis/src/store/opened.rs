@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use endura::{Pool, PoolOptions, Result};
 
-use super::catalogue::Catalogue;
-use super::entries::Entries;
+use super::catalogue::{Catalogue, Place};
+use super::entries::{Entries, Pair};
 use super::failure::Outcome;
 use super::record::Form;
 use super::sweeper::Sweeper;
@@ -76,5 +76,17 @@ impl Store {
     /// A new value, without entries.
     pub(crate) fn make(&self, form: Form) -> Outcome<Value> {
         Value::new(&self.entries, self.fresh(), form)
+    }
+
+    /// Makes a new value the key in this place, with its first entries, all at once. Returns their number.
+    pub(crate) fn create(
+        &self,
+        value: &Value,
+        place: Place<'_>,
+        pairs: &[Pair<'_>],
+    ) -> Outcome<i64> {
+        let mut batch = self.pool.batch();
+        self.catalogue.add(&mut batch, value.id, value.form, place)?;
+        self.entries.put_with(batch, value, pairs)
     }
 }

@@ -39,29 +39,23 @@ impl Form {
     }
 }
 
-/// The record of a key in the catalogue, under the number of the key.
-///
-/// Two records may have the same name, if a kill came after the write of the new one and before the removal of the old
-/// one. The one with the higher `sequence` counts.
+/// The record of a key in the catalogue, under the number of the key. No two records have the same name in the same space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
     /// The space in which the key is; [`Spaces`](super::spaces::Spaces) says which database that is now, if any.
     pub(crate) space: u64,
-    /// The number of this record in the order in which records were written to this pool.
-    pub(crate) sequence: u64,
     /// When the key expires, in milliseconds since 1970; negative if it does not.
     pub(crate) expires: i64,
     pub(crate) form: Form,
     pub(crate) name: Vec<u8>,
 }
 
-const HEAD: usize = 25;
+const HEAD: usize = 17;
 
 impl Record {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD + self.name.len());
         bytes.extend(self.space.to_le_bytes());
-        bytes.extend(self.sequence.to_le_bytes());
         bytes.extend(self.expires.to_le_bytes());
         bytes.push(self.form.number());
         bytes.extend(&self.name);
@@ -75,9 +69,8 @@ impl Record {
         let word = |at: usize| head[at..at + 8].try_into().map(u64::from_le_bytes).ok();
         Some(Self {
             space: word(0)?,
-            sequence: word(8)?,
-            expires: word(16)?.cast_signed(),
-            form: Form::numbered(head[24].into()).unwrap_or(Form::Unknown(head[24])),
+            expires: word(8)?.cast_signed(),
+            form: Form::numbered(head[16].into()).unwrap_or(Form::Unknown(head[16])),
             name: name.to_vec(),
         })
     }
@@ -91,10 +84,9 @@ mod tests {
     fn a_record_is_read_as_it_was_written() {
         let forms = Kind::all().map(Form::Own).chain([Form::Shared, Form::Unknown(99)]);
         for form in forms {
-            let record =
-                Record { space: 3, sequence: u64::MAX, expires: -1, form, name: b"\0key".to_vec() };
+            let record = Record { space: 3, expires: -1, form, name: b"\0key".to_vec() };
             assert_eq!(Record::decode(&record.encode()), Some(record));
         }
-        assert_eq!(Record::decode(&[0; 24]), None);
+        assert_eq!(Record::decode(&[0; 16]), None);
     }
 }

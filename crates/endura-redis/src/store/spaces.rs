@@ -12,6 +12,9 @@ pub(crate) struct Spaces {
     next: u64,
 }
 
+/// The first word of the table: the format of the table and of the records.
+const FORMAT: u64 = u64::from_le_bytes(*b"spaces 2");
+
 impl Spaces {
     /// The space of a database, and whether the space is new. If it is, the table must be written before a record that
     /// names it.
@@ -57,7 +60,8 @@ impl Spaces {
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        std::iter::once(self.next)
+        [FORMAT, self.next]
+            .into_iter()
             .chain(self.of.iter().copied())
             .flat_map(u64::to_le_bytes)
             .collect()
@@ -65,9 +69,9 @@ impl Spaces {
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
-        let (next, of) = words.split_first()?;
-        let of = of.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        Some(Self { next: u64::from_le_bytes(*next), of })
+        let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let (FORMAT, next) = (words.next()?, words.next()?) else { return None };
+        Some(Self { next, of: words.collect() })
     }
 }
 
@@ -91,6 +95,7 @@ mod tests {
         spaces.renew(-1);
         assert_eq!((0..6).find_map(|space| spaces.database(space)), None);
         assert_eq!(spaces.database(6), None);
+        assert_eq!(Spaces::decode(&[0; 16]), None, "of another format");
         assert_eq!(Spaces::decode(&[0; 7]), None);
         assert_eq!(Spaces::decode(&[]), None);
     }

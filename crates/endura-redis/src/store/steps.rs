@@ -13,6 +13,25 @@ pub(super) fn step() {
     }
 }
 
+/// How often a commit waits for the writers inside, each time for a second. Only the sweeper writes beside it, which ends, but
+/// may be waiting for the disk.
+const PATIENCE: u32 = 60;
+
+/// Commits a batch: one step, which tests can let fail.
+pub(super) fn commit(batch: &mut endura::Batch) -> endura::Result<()> {
+    may_fail()?;
+    let mut committed = batch.commit();
+    for _ in 1..PATIENCE {
+        if !matches!(committed, Err(endura::Error::WritersStay { .. })) {
+            break;
+        }
+        committed = batch.commit();
+    }
+    committed?;
+    step();
+    Ok(())
+}
+
 /// Called before a write that tests let fail. Counts down the number in the file that `ENDURA_REDIS_FAILURES` names; at 0
 /// all such writes fail as in a full pool, until the file is gone.
 #[inline(always)]

@@ -83,6 +83,12 @@ fn a_count_is_right_while_entries_change() {
             store.entries.put(value, &field(number * 8 + 1), b"").unwrap();
             store.entries.remove(value, &field(number * 4)).unwrap();
             store.entries.remove(value, &field(39_999 - number)).unwrap();
+            // Two at once, on both sides of the walk.
+            let two = [&*field(number * 4 + 3), &field(39_997 - number * 4)];
+            let added = store.entries.put_all(value, &two.map(|field| (field, &b""[..]))).unwrap();
+            if number % 2 == 0 && added == 2 {
+                store.entries.remove_all(value, &two).unwrap();
+            }
         }
         counts.join().unwrap();
     });
@@ -124,43 +130,118 @@ fn a_count_does_not_wait_for_a_thread_that_counts() {
     });
 }
 
+fn place(name: &[u8]) -> Place<'_> {
+    Place { database: 0, name, expires: -1 }
+}
+
 /// Each line of the catalogue's table, as a start after the crash sees it.
 #[test]
 fn the_catalogue_after_each_step() {
     let (_folder, path) = store();
-    {
+    let [old, new] = {
         let store = opened(&path);
         assert!(store.catalogue.is_fresh());
-        let (old, new) = (store.make(Form::Shared).unwrap(), store.make(Form::Shared).unwrap());
-        store.catalogue.write(old.id, Form::Shared, 0, -1, b"name").unwrap();
-        store.catalogue.write(new.id, Form::Shared, 0, 7, b"name").unwrap();
+        let [old, new] = [(); 2].map(|()| store.make(Form::Shared).unwrap());
+        store.create(&old, place(b"name"), &[(b"f", b"1")]).unwrap();
         store.catalogue.settle().unwrap();
-    }
+        store.entries.put(&new, b"f", b"2").unwrap();
+        [old.id, new.id]
+    };
+    let numbers = |store: &Store| {
+        let records = store.catalogue.read().unwrap();
+        records.iter().map(|(id, _)| *id).collect::<Vec<u64>>()
+    };
     {
         let store = opened(&path);
         assert!(!store.catalogue.is_fresh());
-        let records = store.catalogue.read().unwrap();
-        assert_eq!(records.len(), 2);
-        assert!(records[1].1.sequence > records[0].1.sequence);
-        store.catalogue.write(records[0].0, Form::Shared, 0, -1, b"name").unwrap();
-        let again = store.catalogue.read().unwrap();
-        assert!(again[0].1.sequence > again[1].1.sequence, "later, in a later session too");
+        assert_eq!(numbers(&store), [old], "entries alone are no key");
+        store.catalogue.write(new, Form::Shared, place(b"name"), &[old]).unwrap();
+        assert_eq!(numbers(&store), [new], "one key has the name");
+        // The same again changes nothing, and the one that it replaces is gone nevertheless.
+        store.catalogue.write(old, Form::Shared, place(b"other"), &[]).unwrap();
+        store.catalogue.write(new, Form::Shared, place(b"name"), &[old]).unwrap();
+        assert_eq!(numbers(&store), [new]);
         // A state that is taken over from a file must not be visible before it is complete.
         store.catalogue.begin_anew(0).unwrap();
-        store.catalogue.write(9, Form::Shared, 0, -1, b"other").unwrap();
+        store.catalogue.write(9, Form::Shared, place(b"other"), &[]).unwrap();
     }
     let store = opened(&path);
-    let alive = |record: &Record| store.catalogue.spaces().database(record.space).is_some();
     let records = store.catalogue.read().unwrap();
-    let alive: Vec<u64> =
-        records.iter().filter(|(_, record)| alive(record)).map(|(id, _)| *id).collect();
-    assert_eq!(alive.len(), 2, "the records of before: {records:?}");
-    assert!(!alive.contains(&9));
+    let database = |record: &Record| store.catalogue.spaces().database(record.space);
+    let alive: Vec<u64> = records
+        .iter()
+        .filter(|(_, record)| database(record).is_some())
+        .map(|(id, _)| *id)
+        .collect();
+    assert_eq!(alive, [new], "the records of before: {records:?}");
     // The record of that state must not become visible later, when a database gets a new space.
     store.catalogue.spaces().renew(-1);
-    assert!(
-        records.iter().all(|(_, record)| store.catalogue.spaces().database(record.space).is_none())
-    );
+    assert!(records.iter().all(|(_, record)| database(record).is_none()));
+}
+
+/// Changes of many fields are made at once, or none of them is, in both forms of keys; the count is right while a walk
+/// counts.
+#[test]
+fn fields_are_changed_together() {
+    let (_folder, path) = store();
+    let store = opened(&path);
+    for form in [Form::Shared, Form::Own(endura::Kind::NbTree)] {
+        let mut value = store.make(form).unwrap();
+        let pairs: [Pair<'_>; 4] = [(b"1", b"1"), (b"2", b"2"), (b"1", b"3"), (b"9", b"9")];
+        assert_eq!(store.create(&value, place(b"key"), &pairs).unwrap(), 3);
+        assert_eq!(store.entries.put_all(&value, &[(b"2", b"4"), (b"5", b"5")]).unwrap(), 1);
+        assert_eq!(store.entries.get(&value, b"1").unwrap(), Some(b"3".to_vec()));
+        assert_eq!(all(&store, &value, &Span::ALL, Order::Ascending), ["1", "2", "5", "9"]);
+        assert_eq!(value.count.known(), Some(4));
+        store.entries.remove_all(&value, &[b"1", b"9"]).unwrap();
+        assert_eq!(value.count.known(), Some(2));
+        let is_more = |most| store.entries.has_more_than(&value, &Span::ALL, most).unwrap();
+        assert!(is_more(1) && !is_more(2));
+        // A wrong field behind right ones.
+        let long = vec![b'x'; 70_000];
+        assert!(store.entries.put_all(&value, &[(b"2", b"7"), (&long, b"1")]).is_err());
+        assert_eq!(store.entries.get(&value, b"2").unwrap(), Some(b"4".to_vec()));
+        value.count = Count::unknown();
+        let is_more = |most| store.entries.has_more_than(&value, &Span::ALL, most).unwrap();
+        assert!(is_more(1) && !is_more(2));
+        if form == Form::Shared {
+            assert_eq!(store.entries.put_all(&value, &[(b"0", b""), (b"6", b"")]).unwrap(), 2);
+            assert_eq!(store.entries.count_now(&value).unwrap(), 4);
+        }
+    }
+}
+
+/// Another thread stays inside a write for longer than a commit of the library waits, as the sweeper may on a slow disk.
+#[test]
+fn a_change_of_many_fields_waits_for_a_slow_writer() {
+    let (_folder, path) = store();
+    let store = opened(&path);
+    let value = store.make(Form::Shared).unwrap();
+    let others = store.pool.map::<str, str>("others").unwrap();
+    others.put("a", "").unwrap();
+    others.put("b", "").unwrap();
+    let (is_inside, inside) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let others = &others;
+            others
+                .update("a", |_| {
+                    let slow = others.update("b", |_| {
+                        is_inside.send(()).unwrap();
+                        std::thread::sleep(std::time::Duration::from_millis(1_500));
+                        "slow".into()
+                    });
+                    slow.unwrap()
+                })
+                .unwrap();
+        });
+        inside.recv().unwrap();
+        let alone = store.pool.batch().put(&others, "c", "")?.commit();
+        assert!(matches!(alone, Err(endura::Error::WritersStay { .. })), "{alone:?}");
+        assert_eq!(store.entries.put_all(&value, &[(b"f", b"1"), (b"g", b"2")]).unwrap(), 2);
+        Ok::<(), endura::Error>(())
+    })
+    .unwrap();
 }
 
 #[test]

@@ -59,26 +59,30 @@ impl Count {
         Some(self.known.load(Ordering::Relaxed)).filter(|&entries| entries >= 0)
     }
 
-    /// Runs `change`, which adds or removes `field`, and adds to the count what it returns: the difference in the number of
-    /// entries.
-    pub(crate) fn changing<R, E>(
+    /// Runs `change`, which adds or removes fields, and adds to the count what it returns: these fields, each with the
+    /// difference in the number of entries.
+    pub(crate) fn changing<'f, R, E, C>(
         &self,
-        field: &[u8],
-        change: impl FnOnce() -> Result<(R, i64), E>,
-    ) -> Result<R, E> {
+        change: impl FnOnce() -> Result<(R, C), E>,
+    ) -> Result<R, E>
+    where
+        C: IntoIterator<Item = (&'f [u8], i64)>,
+    {
         if self.known().is_some() {
-            let (result, by) = change()?;
-            self.known.fetch_add(by, Ordering::Relaxed);
+            let (result, changes) = change()?;
+            self.known.fetch_add(changes.into_iter().map(|(_, by)| by).sum(), Ordering::Relaxed);
             return Ok(result);
         }
-        // The lock puts this change between two steps of a walk, so the walk has either passed the field or will come
-        // to it.
+        // The lock puts this change between two steps of a walk, so the walk has either passed a field or will come to
+        // it.
         let mut walk = self.walk();
-        let (result, by) = change()?;
-        if walk.behind.as_deref().is_some_and(|behind| field <= behind) {
-            walk.counted += by;
-        } else if self.known().is_some() {
-            self.known.fetch_add(by, Ordering::Relaxed);
+        let (result, changes) = change()?;
+        for (field, by) in changes {
+            if walk.behind.as_deref().is_some_and(|behind| field <= behind) {
+                walk.counted += by;
+            } else if self.known().is_some() {
+                self.known.fetch_add(by, Ordering::Relaxed);
+            }
         }
         Ok(result)
     }

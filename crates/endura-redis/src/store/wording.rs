@@ -93,7 +93,11 @@ pub(crate) fn sentence(error: &Error) -> String {
                 .into()
         }
         Error::Closed { .. } | Error::Dropped => "the pool is closed: restart the server".into(),
-        Error::RecursiveUpdate { .. } | Error::InsideOperation | Error::WritersStay { .. } => {
+        Error::RecursiveUpdate { .. }
+        | Error::InsideOperation
+        | Error::WritersStay { .. }
+        | Error::Unmet { .. }
+        | Error::Contended { .. } => {
             "other commands write to the pool all the time: try again".into()
         }
         // The caller names the pool.

@@ -21,3 +21,4 @@ mod resyncs;
 mod states;
 mod steps;
 mod support;
+mod wholes;

@@ -264,12 +264,74 @@ fn maps_that_were_left_out_are_not_in_the_way() {
     let before = client.call("DEBUG DIGEST").text();
     server.kill_and_start();
     assert_eq!(server.client().call("DEBUG DIGEST").text(), before, "{}", server.log());
-    // Another pool: the maps that nobody has named since are still in the file.
+    // A pool that is made of the file does not have what had been removed before.
     server.lose_pool();
     server.again();
     let mut client = server.client();
     client.call("SELECT 2");
-    assert_eq!(client.call("EN.COUNT g"), Reply::Integer(1));
+    assert_eq!(client.call("EXISTS g"), Reply::Integer(0));
+}
+
+/// A kill keeps the removal of a map out of the file. Then commands read its name, which is no key any more.
+#[test]
+fn maps_that_were_left_out_are_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, mut client) = server(folder.path());
+    let dump = dump(&mut client);
+    // A map that the file has by a command of Redis, and one of its rewritten part.
+    client.call("EN.SET rewritten f v");
+    client.call("BGREWRITEAOF");
+    assert!(server.saved());
+    run(&mut client, "RESTORE restored 0 DUMP", "", &dump);
+    for name in ["rewritten", "restored"] {
+        std::fs::write(folder.path().join("steps"), "0").unwrap();
+        assert!(client.ask(&[b"EN.POP", name.as_bytes(), b"MIN"]).is_err());
+        std::fs::remove_file(folder.path().join("steps")).unwrap();
+        server.kill_and_start();
+        client = server.client();
+    }
+    for line in [
+        "SET text x",
+        "SET other x",
+        "SUNIONSTORE text restored",
+        "PFADD log a",
+        "PFMERGE log rewritten",
+        "ZUNIONSTORE other 1 rewritten",
+    ] {
+        assert!(!client.call(line).is_error(), "{line}");
+    }
+    assert_eq!(names(&mut client), ["log"]);
+    server.kill_and_start();
+    assert_eq!(names(&mut server.client()), ["log"]);
+}
+
+/// A map of a file of another pool is left out, then there is a map of its name, and then a string in place of that.
+#[test]
+fn a_string_replaces_a_map_of_a_name_that_was_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (of_other, mut client) = server(folder.path());
+    client.call("EN.SET k f of-file");
+    client.call("BGREWRITEAOF");
+    assert!(of_other.saved());
+    let own = tempfile::tempdir().unwrap();
+    let mut server = Server::start(own.path(), &[]);
+    server.client().call("EN.SET l f v");
+    server.kill();
+    let files = "appendonlydir";
+    std::fs::create_dir(own.path().join(files)).unwrap();
+    for file in std::fs::read_dir(folder.path().join(files)).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), own.path().join(files).join(file.file_name())).unwrap();
+    }
+    server.options.extend(APPENDING.map(str::to_owned));
+    server.again();
+    let mut client = server.client();
+    run(&mut client, "EN.SET k f v;SET k new XX", "", b"");
+    assert_eq!(names(&mut client), ["k", "l"]);
+    server.kill_and_start();
+    let mut client = server.client();
+    assert_eq!(names(&mut client), ["k", "l"]);
+    assert_eq!(client.call("GET k").text(), "new");
 }
 
 /// A pool that is made of the file has the map, not the key that it replaced.

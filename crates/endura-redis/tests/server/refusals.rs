@@ -40,7 +40,7 @@ fn set_form_of(server: &Server, key: u64, form: u8) -> u8 {
     let pool = pool(server);
     let keys = pool.map::<u64, [u8]>("redis:keys").unwrap();
     let mut record = keys.get(key).unwrap().unwrap();
-    let old = std::mem::replace(&mut record[24], form);
+    let old = std::mem::replace(&mut record[16], form);
     keys.put(key, &record).unwrap();
     pool.close().unwrap();
     old

@@ -366,7 +366,7 @@ impl<T: NumberTree> Campaign<Numbers<T>> {
 }
 
 /// The events from `begin` on that make something durable, and those before which a call returned.
-fn moments(model: Model, trace: &Trace, begin: usize) -> (Vec<usize>, Vec<usize>) {
+pub(super) fn moments(model: Model, trace: &Trace, begin: usize) -> (Vec<usize>, Vec<usize>) {
     let (mut settling, mut told) = (Vec::new(), Vec::new());
     let mut cache = Cache::new(model, trace.start.clone());
     for (i, event) in trace.events.iter().enumerate() {
@@ -382,7 +382,7 @@ fn moments(model: Model, trace: &Trace, begin: usize) -> (Vec<usize>, Vec<usize>
 }
 
 /// Equal for runs in which the same threads stored the same in the same order.
-fn stores_of(trace: &Trace) -> u64 {
+pub(super) fn stores_of(trace: &Trace) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
     for event in &trace.events {

@@ -9,7 +9,8 @@
 //! [`Campaign`] runs plans over a map and looks at what came out of each: what every thread was told
 //! must be linearizable key by key ([`endura_linear`]), the structure sound, and after a crash
 //! at any moment there must be what some order explains of all that was told and any of what was under
-//! way.
+//! way. [`PoolCampaign`] does the same for pools with several maps, as one object, with batches, transactions and reads
+//! of one moment.
 //!
 //! All is sequentially consistent, but for campaigns
 //! [with weak visibility](Campaign::with_weak_visibility): there a load may give a store that is not
@@ -21,6 +22,8 @@ mod campaign;
 mod history;
 mod map;
 mod plan;
+mod pool_plan;
+mod pools;
 mod run;
 mod turns;
 
@@ -28,5 +31,7 @@ pub use campaign::{Campaign, Cut, Figures, Unsound};
 pub use history::{History, Scribe};
 pub use map::{Task, Way};
 pub use plan::{Family, Plan};
+pub use pool_plan::{BEFORE, KEYS, Meeting, PoolPlan};
+pub use pools::{PoolCampaign, UnsoundPool};
 pub use run::{Ran, Thread, pause, run};
 pub use turns::{Place, Strategy};

@@ -104,6 +104,7 @@ impl Sim {
             known: BTreeMap::new(),
             calls: None,
             grants: u64::MAX,
+            stays_full: false,
             poison: Some(POISON),
             inside: 0,
         };
@@ -142,7 +143,14 @@ impl Sim {
 
     /// Refuses the `n`-th chunk from now on, counted from 1, once; 0 refuses none.
     pub fn refuse(&self, n: u64) {
-        self.state().grants = n.wrapping_sub(1);
+        let mut state = self.state();
+        (state.grants, state.stays_full) = (n.wrapping_sub(1), false);
+    }
+
+    /// Refuses the `n`-th chunk from now on, counted from 1, and all after it.
+    pub fn refuse_from(&self, n: u64) {
+        let mut state = self.state();
+        (state.grants, state.stays_full) = (n.wrapping_sub(1), true);
     }
 
     /// Begins to count which calls are made.
@@ -468,7 +476,9 @@ unsafe impl Media for Sim {
     fn grant(&self) -> bool {
         let mut state = self.state();
         let granted = state.grants != 0;
-        state.grants = state.grants.wrapping_sub(1);
+        if granted || !state.stays_full {
+            state.grants = state.grants.wrapping_sub(1);
+        }
         granted
     }
 

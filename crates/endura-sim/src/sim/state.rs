@@ -51,6 +51,8 @@ pub(super) struct State {
     pub(super) calls: Option<Calls>,
     /// Chunks until one is refused.
     pub(super) grants: u64,
+    /// Whether all chunks are refused from there on.
+    pub(super) stays_full: bool,
     pub(super) poison: Option<u64>,
     /// Pins that may write and have not ended.
     pub(super) inside: u32,

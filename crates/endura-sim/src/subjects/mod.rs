@@ -1,5 +1,6 @@
 //! endura's own structures, as subjects.
 
+pub mod batches;
 mod digits;
 mod fast_fair;
 mod first;

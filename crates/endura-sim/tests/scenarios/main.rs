@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod alone;
+mod batches;
+mod full;
 mod pool;
 mod together;
 

@@ -34,6 +34,7 @@ mod random;
 mod readers;
 mod refused;
 mod released;
+mod replays;
 mod restore;
 mod schedules;
 mod sequences;

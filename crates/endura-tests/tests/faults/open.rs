@@ -110,7 +110,7 @@ fn versions_and_features_to_come() {
             matches!(error, Error::Version { found, want } if found == want + 1 && want == now.version),
             "{error}"
         );
-        for bit in [0, 17, 63] {
+        for bit in [1, 17, 63] {
             patch(&path, |superblock| {
                 (superblock.version, superblock.incompatible) = (now.version, 1 << bit);
             });

@@ -44,6 +44,9 @@ pub struct Staged<M> {
     steps: Mutex<BTreeMap<&'static str, u64>>,
     /// Chunks until one is refused; 0 = none will be.
     until_refusal: AtomicU64,
+    /// Whether all further ones are refused from then on, and whether that has come.
+    for_good: AtomicBool,
+    refuses_all: AtomicBool,
     granted: AtomicU64,
     poisons: AtomicBool,
     is_sealed: AtomicBool,
@@ -235,6 +238,8 @@ impl<M> Staged<M> {
             recording: AtomicBool::new(false),
             steps: Mutex::new(BTreeMap::new()),
             until_refusal: AtomicU64::new(0),
+            for_good: AtomicBool::new(false),
+            refuses_all: AtomicBool::new(false),
             granted: AtomicU64::new(0),
             poisons: AtomicBool::new(false),
             is_sealed: AtomicBool::new(false),
@@ -273,6 +278,15 @@ impl<M> Staged<M> {
     /// that one; 0 refuses none.
     pub fn refuse_chunk(&self, n: u64) {
         self.until_refusal.store(n, Ordering::Relaxed);
+        self.for_good.store(false, Ordering::Relaxed);
+        self.refuses_all.store(false, Ordering::Relaxed);
+    }
+
+    /// Refuses the chunk that is asked for as number `n` from now on, counted from 1, and all after it, until
+    /// [`refuse_chunk`](Self::refuse_chunk) is called.
+    pub fn refuse_chunks_from(&self, n: u64) {
+        self.refuse_chunk(n);
+        self.for_good.store(true, Ordering::Relaxed);
     }
 
     /// Whether the refusal that was ordered last is still to come.
@@ -362,7 +376,12 @@ unsafe impl<M: Media> Media for Staged<M> {
     fn grant(&self) -> bool {
         let one_less = |n: u64| n.checked_sub(1);
         let due = self.until_refusal.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
-        if due == Ok(1) || !self.inner.grant() {
+        if due == Ok(1) {
+            let for_good = self.for_good.load(Ordering::Relaxed);
+            self.refuses_all.store(for_good, Ordering::Relaxed);
+            return false;
+        }
+        if self.refuses_all.load(Ordering::Relaxed) || !self.inner.grant() {
             return false;
         }
         self.granted.fetch_add(1, Ordering::Relaxed);

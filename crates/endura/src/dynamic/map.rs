@@ -148,7 +148,7 @@ impl DynamicMap {
 
     /// Checks that `key` is an encoding of the key type, and returns it.
     #[inline]
-    fn checked_key<'k>(&self, key: &'k [u8]) -> Result<&'k [u8]> {
+    pub(super) fn checked_key<'k>(&self, key: &'k [u8]) -> Result<&'k [u8]> {
         match self.key.is_good(key) {
             true => Ok(key),
             false => check(&self.schema.key, self.key, key),

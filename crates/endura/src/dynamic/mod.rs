@@ -1,6 +1,6 @@
 //! Maps whose types are known only at run time.
 //!
-//! This module may use `map`, `pool`, `encoding`, `index` and `tree`, and the modules below these.
+//! This module may use `batch`, `map`, `pool`, `encoding`, `index` and `tree`, and the modules below these.
 //!
 //! | after a change of | run |
 //! | --- | --- |
@@ -13,6 +13,7 @@
 //! [`DynamicMap`] checks the keys and values that it gets. A [`Type`] is the parsed name of a type; it converts between
 //! encodings and a [`Datum`].
 
+mod batch;
 mod copy;
 mod datum;
 mod encoding;

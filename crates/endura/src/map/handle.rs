@@ -22,7 +22,7 @@ use crate::{Error, Result};
 /// Handles are cheap to clone, and any number of threads may use them at once. Once a method returns, its effect is as
 /// durable as the pool's storage allows ([`Domain`](crate::Domain)); a method that failed has changed nothing. Unless
 /// stated otherwise, a method is linearizable, and takes O(log n) if keys and values have at most 8 bytes, else O(bytes
-/// of the key). Reads never wait for a writer.
+/// of the key). Reads never wait for a writer; `first` and `last` wait for a [batch](crate::Batch) that changes the map.
 ///
 /// Stored keys have at most 65,536 bytes, stored values at most 2^30.
 ///
@@ -141,6 +141,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             _ => None,
         }
     }
+}
+
+/// The state that all handles of a map share.
+pub(crate) fn shared<K: ?Sized, V: ?Sized>(map: &Map<K, V>) -> &Arc<Handle> {
+    &map.handle
 }
 
 #[cold]

@@ -6,7 +6,7 @@
 //! * for any operation: `cargo test -p endura-tests --test map`
 //! * for the public API: `ENDURA_BLESS=1 cargo test -p endura --test architecture surface`
 
-mod convert;
+pub(crate) mod convert;
 mod ends;
 pub(crate) mod handle;
 mod large;
@@ -19,6 +19,7 @@ mod unread;
 mod visit;
 
 pub use handle::Map;
+pub(crate) use handle::shared;
 pub use open::MapOptions;
 pub(crate) use open::check_names;
 pub use range::{Keys, Range, Values};

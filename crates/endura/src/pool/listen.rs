@@ -35,6 +35,9 @@ fn trace(path: &Path, event: &endura_engine::space::Event) {
         Event::OpenedUnclean { generation } => {
             info!(target: "endura", %pool, generation, "opened after an unclean end");
         }
+        Event::BatchReplayed { operations, took } => {
+            info!(target: "endura", %pool, operations, ?took, "batches of the last session completed");
+        }
         Event::LeakRecoveryBegan => info!(target: "endura", %pool, "leak recovery began"),
         Event::LeakRecoveryEnded { state: LeakRecoveryState::Failed, .. } => {
             warn!(target: "endura", %pool, "leak recovery given up");

@@ -17,7 +17,7 @@ use crate::Result;
 /// An open pool: one file with any number of named maps.
 ///
 /// A handle is cheap to clone; any thread may use and drop it. [`close`](Self::close) closes the pool, and so does
-/// dropping the last handle of it and of its maps.
+/// dropping the last handle of it, of its maps and of its batches.
 ///
 /// Every write that returned survives the end of the process, however it ends. The end of the machine is another matter:
 /// on a disk, a closed pool is kept, because a close syncs it. An open one goes back to its last

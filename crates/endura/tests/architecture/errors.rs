@@ -47,6 +47,8 @@ fn one_of_each() -> Vec<Error> {
     let types = || Box::new(Types { key: "str".into(), value: "u64".into() });
     let name = || String::from("users");
     let source = || io::Error::from(io::ErrorKind::NotFound);
+    let wrong_kind =
+        |found| Error::WrongKind { name: name(), types: types(), found, want: Kind::NbTree };
     vec![
         Error::Corrupt { offset: 1, what: "noise" },
         Error::Full { need: 1, free: 0, limit: SpaceLimit::MaxSize, pool: None },
@@ -72,13 +74,8 @@ fn one_of_each() -> Vec<Error> {
         Error::KeyTooLong { len: 2, max: 1 },
         Error::ValueTooLong { len: 2, max: 1 },
         Error::WrongTypes { name: name(), found: types(), want: types() },
-        Error::WrongKind { name: name(), types: types(), found: None, want: Kind::NbTree },
-        Error::WrongKind {
-            name: name(),
-            types: types(),
-            found: Some(Kind::Roart),
-            want: Kind::NbTree,
-        },
+        wrong_kind(None),
+        wrong_kind(Some(Kind::Roart)),
         Error::OtherNodes { name: name() },
         Error::Encode { type_name: name(), source: "no".into() },
         Error::Decode { type_name: name(), source: "no".into() },
@@ -94,6 +91,10 @@ fn one_of_each() -> Vec<Error> {
         Error::Closed { pool: None },
         Error::ReclaimStalled { waiting: 1 },
         Error::RecursiveUpdate { runs: 9 },
+        Error::Unmet { index: 3 },
+        Error::BatchTooLarge { operations: 1 << 21, bytes: 5 },
+        Error::OtherPool,
+        Error::Contended { runs: 9 },
         Error::InsideOperation,
         Error::WritersStay { threads: 1, thread: 1 },
         Error::ReadOnly,

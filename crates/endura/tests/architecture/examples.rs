@@ -6,7 +6,7 @@ use std::{fs, iter};
 use crate::rules;
 
 /// Items without an example, by the reason.
-const WITHOUT: [(&str, &[&str]); 5] = [
+const WITHOUT: [(&str, &[&str]); 7] = [
     (
         "the type that it belongs to has one",
         &[
@@ -56,6 +56,27 @@ const WITHOUT: [(&str, &[&str]); 5] = [
             "PoolOptions::read_mostly",
             "PoolOptions::recovery_threads",
             "Pool::recover_leaks",
+        ],
+    ),
+    (
+        "the example of `Batch` shows it, or it does what its name says, as in a `Vec`",
+        &[
+            "Batch::clear",
+            "Batch::commit",
+            "Batch::delete",
+            "Batch::is_empty",
+            "Batch::len",
+            "Batch::put",
+        ],
+    ),
+    (
+        "the examples of `Pool::transact`, here and in the guide, show it",
+        &[
+            "Transaction",
+            "Transaction::contains_key",
+            "Transaction::delete",
+            "Transaction::get",
+            "Transaction::put",
         ],
     ),
     (

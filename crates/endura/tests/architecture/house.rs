@@ -13,7 +13,7 @@ use super::rules;
 
 /// The modules of the library, which are those of two crates, each above those that it may use; what stands in one row may not
 /// use its neighbours.
-pub(super) const LAYERS: [&[&str]; 14] = [
+pub(super) const LAYERS: [&[&str]; 15] = [
     &["kind", "numbered", "settings", "types"],
     &["error"],
     &["sync"],
@@ -27,6 +27,7 @@ pub(super) const LAYERS: [&[&str]; 14] = [
     &["encoding"],
     &["pool"],
     &["map"],
+    &["batch"],
     &["dynamic"],
 ];
 

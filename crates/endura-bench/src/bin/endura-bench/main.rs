@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod batches;
 mod checkpoints;
 mod compare;
 mod floor;
@@ -74,6 +75,8 @@ enum Suite {
     Instructions(instructions::Args),
     /// Which index for which keys and values: every operation on words, names, addresses and paths, beside LMDB
     Which(which::Args),
+    /// Several changes at once: batches of ten and of a thousand, beside the same changes one by one, and other stores
+    Batches(batches::Args),
     /// Time from SIGKILL to the first successful lookup
     Reopen(after_kill::Args),
     /// Kill writers at random moments, and look for what the store had acknowledged
@@ -105,6 +108,7 @@ fn run(cli: &Cli) -> Result {
         Some(Suite::Goals(args)) => goals::run(args),
         Some(Suite::Instructions(args)) => instructions::run(args),
         Some(Suite::Which(args)) => which::run(args),
+        Some(Suite::Batches(args)) => batches::run(args),
         Some(Suite::Reopen(args)) => after_kill::run(args),
         Some(Suite::Kills(args)) => kill::run(args),
         Some(Suite::Checkpoints(args)) => checkpoints::run(args),

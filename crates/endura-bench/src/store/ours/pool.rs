@@ -10,7 +10,7 @@ use endura_variants::handles::ByteMap;
 
 use crate::Result;
 use crate::store::bytes::Numbers;
-use crate::store::contract::{Client, Footprint, Store};
+use crate::store::contract::{BatchStore, Client, Footprint, Store};
 use crate::store::options::StoreOptions;
 use crate::store::ours::strings::ByteTreeClient;
 
@@ -72,6 +72,13 @@ impl<I: ByteIndex> EnduraStore<ByteTreeClient<I>> {
     }
 }
 
+impl<C> EnduraStore<C> {
+    /// The pool of the map.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+}
+
 /// The index of a map, and the sizes of its nodes.
 fn about(pool: &Pool, map: &str, kind: Kind) -> Result<String> {
     let layout =
@@ -110,5 +117,15 @@ impl<C: Client + Clone + Sync> Store for EnduraStore<C> {
             Err(error) => error.to_string(),
         };
         format!("{medium}, {}", self.about)
+    }
+}
+
+impl BatchStore for EnduraStore<Map<u64, u64>> {
+    fn insert_all(&self, map: &mut Map<u64, u64>, entries: &[(u64, u64)]) -> Result<()> {
+        let mut batch = self.pool.batch();
+        for &(key, value) in entries {
+            batch.put(map, key, value)?;
+        }
+        Ok(batch.commit()?)
     }
 }

@@ -9,14 +9,14 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 use super::cache::CACHE;
 use super::files::size_of_files;
 use crate::store::bytes::{ByteClient, Numbers, copy};
-use crate::store::contract::{Footprint, Store};
-use crate::store::shape::Shape;
+use crate::store::contract::{BatchStore, Footprint, Store};
+use crate::store::shape::{Buffers, Shape};
 use crate::{Error, Result};
 
 /// A database with one keyspace.
 pub struct FjallStore {
     /// Its background threads work as long as it is here.
-    _database: Database,
+    database: Database,
     keyspace: Keyspace,
     dir: std::path::PathBuf,
     shape: Shape,
@@ -35,7 +35,7 @@ impl FjallStore {
         let bloom = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
         let options = || KeyspaceCreateOptions::default().filter_policy(FilterPolicy::all(bloom));
         let keyspace = database.keyspace("bench", options).map_err(refused)?;
-        Ok(Self { _database: database, keyspace, dir: dir.into(), shape })
+        Ok(Self { database, keyspace, dir: dir.into(), shape })
     }
 }
 
@@ -59,6 +59,18 @@ impl Store for FjallStore {
         "journal written with each operation and not synced, Bloom filters of 10 bits, cache of 1 GiB, \
          no compression, else defaults; removes do not look"
             .into()
+    }
+}
+
+impl BatchStore for FjallStore {
+    fn insert_all<'s>(&'s self, _: &mut Self::Client<'s>, entries: &[(u64, u64)]) -> Result<()> {
+        let (mut batch, mut buffers) = (self.database.batch(), Buffers::new(self.shape));
+        for &(key, value) in entries {
+            buffers.set_key(key);
+            buffers.set_value(value);
+            batch.insert(&self.keyspace, &buffers.key[..], &buffers.value[..]);
+        }
+        batch.commit().map_err(refused)
     }
 }
 

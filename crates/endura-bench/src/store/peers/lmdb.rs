@@ -11,7 +11,7 @@ use heed::{
 };
 
 use super::snapshot::{Commits, Kept};
-use crate::store::contract::{Client, Footprint, Store};
+use crate::store::contract::{BatchStore, Client, Footprint, Store};
 use crate::store::options::Survives;
 use crate::{Error, Result};
 
@@ -107,6 +107,15 @@ impl Store for Lmdb {
 
     fn settings(&self) -> String {
         "WRITE_MAP, NO_SYNC unless a power loss is to be survived, integer keys, read transactions kept open until a commit".into()
+    }
+}
+
+impl BatchStore for Lmdb {
+    fn insert_all<'s>(&'s self, client: &mut LmdbClient<'s>, entries: &[(u64, u64)]) -> Result<()> {
+        let map = client.map;
+        client
+            .transactions
+            .write(|txn| entries.iter().try_for_each(|(key, value)| map.put(txn, key, value)))
     }
 }
 

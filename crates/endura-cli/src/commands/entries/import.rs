@@ -1,11 +1,14 @@
 //! `endura import`: reads entries from a file.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write, stdout};
 use std::path::{Path, PathBuf};
 
+use endura::Pool;
 use indicatif::ProgressBar;
 
+use super::batch::MOST_PARTS;
 use crate::format::{FORMATS, Flaw, FormatName, Source};
 use crate::pool::made::Writing;
 use crate::pool::pool_args::{NewMapArgs, shown_name};
@@ -45,6 +48,9 @@ pub(crate) struct Args {
     /// Keep the value that a key already has
     #[arg(long)]
     keep: bool,
+    /// All entries at once: after an error or a crash, none is there (at most 1048576 entries, and 1 GiB)
+    #[arg(long)]
+    whole: bool,
     /// Print one JSON object at the end
     #[arg(long)]
     pub(crate) json: bool,
@@ -177,6 +183,9 @@ fn read_all(
     let Some(first) = first else { return Ok(None) };
     let too_long = Schema::check_lengths(&first);
     too_long.map_err(|error| nothing(wrong_in(args, source, error.to_string().into())))?;
+    if args.whole {
+        return read_whole(args, source, schema, first, tally, bar);
+    }
     let (mut writing, map) = args.map.open(schema)?;
     let mut next_entry = Some(first);
     let mut read = || {
@@ -196,6 +205,70 @@ fn read_all(
     let Err(stop) = read else { return Ok(Some(writing)) };
     let gone = writing.abandon();
     Err(stopped(args, tally, source, stop, gone))
+}
+
+/// Like [`read_all`], for `--whole`: all entries are read before anything is created, and stored at once.
+fn read_whole(
+    args: &Args,
+    source: &mut Source,
+    schema: &Schema,
+    first: Entry,
+    tally: &mut Tally,
+    bar: &ProgressBar,
+) -> Result<Option<Writing>> {
+    let nothing = |failure: Failure| failure.noted(NOTHING);
+    let length = |(key, value): &Entry| key.len() + value.len();
+    let mut bytes = length(&first);
+    let mut entries = vec![first];
+    loop {
+        let next = source.next().map_err(|flaw| nothing(wrong_in(args, source, flaw)))?;
+        let Some(entry) = next else { break };
+        let checked = Schema::check_lengths(&entry);
+        checked.map_err(|error| nothing(wrong_in(args, source, error.to_string().into())))?;
+        bytes += length(&entry);
+        // Some files have no end.
+        if entries.len() == MOST_PARTS || bytes > MOST_BYTES {
+            return Err(nothing(wrong_in(args, source, MOST.into())));
+        }
+        entries.push(entry);
+        if (entries.len() as u64).is_multiple_of(ENTRIES_PER_TICK) {
+            bar.set_position(source.bytes());
+            bar.set_message(counted(entries.len() as u64, "entry"));
+        }
+    }
+    let (mut writing, map) = args.map.open(schema)?;
+    let stored =
+        writing.pool().map_or(Ok(()), |pool| store_whole(args, pool, &map, &entries, tally));
+    drop(map);
+    let Err(error) = stored else {
+        writing.begun();
+        return Ok(Some(writing));
+    };
+    writing.abandon();
+    Err(nothing(Failure::at(&args.map.pool, &error)))
+}
+
+/// Stores all entries at once, and counts them. No other process writes to the pool meanwhile.
+fn store_whole(
+    args: &Args,
+    pool: &Pool,
+    map: &OpenMap,
+    entries: &[Entry],
+    tally: &mut Tally,
+) -> endura::Result<()> {
+    let (mut batch, mut keys) = (pool.batch(), HashSet::new());
+    for (key, value) in entries {
+        tally.entries += 1;
+        let is_there = keys.contains(key) || map.get(key)?.is_some();
+        if is_there && args.keep {
+            tally.kept += 1;
+            continue;
+        }
+        *(if is_there { &mut tally.replaced } else { &mut tally.added }) += 1;
+        batch.put_encoded(map.dynamic(), key, value)?;
+        keys.insert(key);
+    }
+    batch.commit()
 }
 
 fn store(args: &Args, map: &OpenMap, entry: &Entry, tally: &mut Tally) -> endura::Result<()> {
@@ -236,6 +309,10 @@ fn wrong_in(args: &Args, source: &Source, flaw: Flaw) -> Failure {
     wrong(args, source.line(), flaw, source.has_columns())
 }
 
+/// The most bytes of keys and values of a batch.
+const MOST_BYTES: usize = 1 << 30;
+const MOST: &str =
+    "--whole takes at most 1048576 entries, and 1 GiB: divide the file, or leave --whole out";
 const HEADED: &str = "the first line, which names the columns, is an entry now: --header skips it";
 const NOTHING: &str = "nothing was imported";
 const GONE: &str = "nothing was imported: the map was new, and is gone with its entries";

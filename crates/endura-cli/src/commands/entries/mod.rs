@@ -1,5 +1,6 @@
 //! Commands on the entries of a map.
 
+pub(crate) mod batch;
 pub(crate) mod del;
 pub(crate) mod export;
 pub(crate) mod get;

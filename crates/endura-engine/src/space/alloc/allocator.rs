@@ -98,6 +98,30 @@ impl Allocator {
         Ok(self.pages.take_span(media, Header { kind: SpanKind::Run, units })? * UNIT)
     }
 
+    /// Does what [`Slabs::take_of_run`] does.
+    pub(crate) fn take_of_run<M: Media>(
+        &self,
+        media: &M,
+        class: Class,
+        (at, units): (u64, u64),
+        out: &mut Vec<u64>,
+    ) -> Result<Option<(u64, u64)>> {
+        let rest = self.slabs.take_of_run(media, &self.pages, class, (at / UNIT, units), out)?;
+        Ok(rest.map(|(first, units)| (first * UNIT, units)))
+    }
+
+    /// A chunk with a span of its own in place of the span at `at`, which has at least as many units; and what is left.
+    pub(crate) fn shorten_run<M: Media>(
+        &self,
+        media: &M,
+        (at, has): (u64, u64),
+        units: u64,
+    ) -> Result<(u64, Option<(u64, u64)>)> {
+        let header = Header { kind: SpanKind::Run, units };
+        let (first, rest) = self.pages.exchange_span(media, (at / UNIT, has), header)?;
+        Ok((first * UNIT, rest.map(|(first, units)| (first * UNIT, units))))
+    }
+
     /// A chunk with `pages` pages of its own.
     pub(crate) fn take_large<M: Media>(&self, media: &M, pages: u64) -> Result<u64> {
         Ok(self.pages.take_large(media, pages)? * PAGE + LINE)

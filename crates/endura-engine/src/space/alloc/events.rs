@@ -47,6 +47,13 @@ pub enum Event {
         /// How many times the pool was opened for writing, including this time.
         generation: u64,
     },
+    /// The open has completed the batches that the process before this one had committed and not applied.
+    BatchReplayed {
+        /// How many changes the batches had.
+        operations: usize,
+        /// How long that took.
+        took: Duration,
+    },
     /// The search for the space that an unclean end has stranded began.
     LeakRecoveryBegan,
     /// The search for stranded space ended.

@@ -70,6 +70,7 @@
 pub(crate) mod allocator;
 pub(crate) mod bitmap;
 pub(crate) mod class;
+mod class_spans;
 pub(crate) mod events;
 pub(crate) mod growth;
 pub(crate) mod limbo;

@@ -41,19 +41,7 @@ impl Pages {
     pub(crate) fn take_span<M: Media>(&self, media: &M, header: Header) -> Result<u64> {
         // Relaxed: an estimate for `growth`.
         let loose = self.loose.load(Ordering::Relaxed);
-        let mut free = self.free.lock();
-        let place = free.place(header.units);
-        let first = place.first(free.next);
-        let end = first.saturating_add(header.units).saturating_mul(UNIT);
-        match place {
-            SpanSource::Gap(_) | SpanSource::Page(_) => free.reach(media, end, loose)?,
-            SpanSource::New => free.append(media, 1, end, loose)?,
-        }
-        match place {
-            SpanSource::Gap(_) => free.take_from_gap(media, first, header)?,
-            SpanSource::Page(_) | SpanSource::New => free.cut(media, first / UNITS, header)?,
-        }
-        Ok(first)
+        self.free.lock().take_span(media, header, loose)
     }
 
     /// Whether the file has to grow for a span of `units` units.
@@ -63,37 +51,30 @@ impl Pages {
         place == SpanSource::New || (place.first(free.next) + units) * UNIT > free.length
     }
 
-    /// Gives back a span that begins at unit `first` and is in use. Its header says FREE from now on; if nothing else
-    /// in its page is in use, the header of the page says FREE instead.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupt`] if there is no such span. Nothing is changed then.
+    /// Does what [`FreeSpace::give_span`] does.
     pub(crate) fn give_span<M: Media>(&self, media: &M, first: u64, header: Header) -> Result<()> {
+        self.free.lock().give_span(media, first, header)
+    }
+
+    /// Gives back the span of `run`, and takes one like `header` in its place, which is no larger, and a further one of what
+    /// is left. No other thread can take the units meanwhile. Returns the first units of both.
+    pub(crate) fn exchange_span<M: Media>(
+        &self,
+        media: &M,
+        (first, run): (u64, u64),
+        header: Header,
+    ) -> Result<(u64, Option<(u64, u64)>)> {
+        // Relaxed: an estimate for `growth`.
+        let loose = self.loose.load(Ordering::Relaxed);
         let mut free = self.free.lock();
-        let found = free.find(media, first)?;
-        if found.first != first || found.header != header {
-            let what = "a freed span whose header says otherwise";
-            return Err(Error::Corrupt { offset: first.saturating_mul(UNIT), what });
-        }
-        let page = first / UNITS;
-        if header.units + free.units.count_in(page) == WHOLE {
-            page_header::write(media, page, PageKind::Free)?;
-            media.mark(Mark::Step("pool.page.free"));
-            // Before the page can be taken: its table is written then, and this header must be durable before that.
-            media.drain();
-            free.units.forget(page);
-            free.insert_pages(page, 1);
-            return Ok(());
-        }
-        table::write(media, first, Header { kind: SpanKind::Free, units: header.units })?;
-        media.mark(Mark::Step("pool.span.free"));
-        // Before another thread can take the units. With a store buffer in front of the durable memory, this word could
-        // otherwise become durable after the next owner's, because only a lock in DRAM orders the two stores. Pairs
-        // with the stores of `take_from_gap`.
-        media.drain();
-        free.insert_units(first, first + header.units);
-        Ok(())
+        free.give_span(media, first, Header { kind: SpanKind::Run, units: run })?;
+        let taken = free.take_span(media, header, loose)?;
+        let rest = Header { kind: SpanKind::Run, units: run - header.units };
+        let rest = match rest.units {
+            0 => None,
+            units => Some((free.take_span(media, rest, loose)?, units)),
+        };
+        Ok((taken, rest))
     }
 
     /// The span in use that contains unit `unit`. O(spans of the page).
@@ -146,6 +127,54 @@ impl Pages {
 }
 
 impl FreeSpace {
+    /// Takes a span. Its header is durable on return. `loose` is an estimate for [`growth`](super::growth).
+    fn take_span<M: Media>(&mut self, media: &M, header: Header, loose: u64) -> Result<u64> {
+        let place = self.place(header.units);
+        let first = place.first(self.next);
+        let end = first.saturating_add(header.units).saturating_mul(UNIT);
+        match place {
+            SpanSource::Gap(_) | SpanSource::Page(_) => self.reach(media, end, loose)?,
+            SpanSource::New => self.append(media, 1, end, loose)?,
+        }
+        match place {
+            SpanSource::Gap(_) => self.take_from_gap(media, first, header)?,
+            SpanSource::Page(_) | SpanSource::New => self.cut(media, first / UNITS, header)?,
+        }
+        Ok(first)
+    }
+
+    /// Gives back a span that begins at unit `first` and is in use. Its header says FREE from now on; if nothing else
+    /// in its page is in use, the header of the page says FREE instead.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if there is no such span. Nothing is changed then.
+    fn give_span<M: Media>(&mut self, media: &M, first: u64, header: Header) -> Result<()> {
+        let found = self.find(media, first)?;
+        if found.first != first || found.header != header {
+            let what = "a freed span whose header says otherwise";
+            return Err(Error::Corrupt { offset: first.saturating_mul(UNIT), what });
+        }
+        let page = first / UNITS;
+        if header.units + self.units.count_in(page) == WHOLE {
+            page_header::write(media, page, PageKind::Free)?;
+            media.mark(Mark::Step("pool.page.free"));
+            // Before the page can be taken: its table is written then, and this header must be durable before that.
+            media.drain();
+            self.units.forget(page);
+            self.insert_pages(page, 1);
+            return Ok(());
+        }
+        table::write(media, first, Header { kind: SpanKind::Free, units: header.units })?;
+        media.mark(Mark::Step("pool.span.free"));
+        // Before another thread can take the units. With a store buffer in front of the durable memory, this word could
+        // otherwise become durable after the next owner's, because only a lock in DRAM orders the two stores. Pairs
+        // with the stores of `take_from_gap`.
+        media.drain();
+        self.insert_units(first, first + header.units);
+        Ok(())
+    }
+
     /// The unit after the last one in use.
     fn end(&self) -> u64 {
         let page = self.next - self.pages.count_before(self.next);

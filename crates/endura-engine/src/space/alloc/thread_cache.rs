@@ -1,5 +1,7 @@
 //! Per-thread allocator state: cached free chunks, and retired chunks that wait for a grace period.
 
+use std::mem;
+
 use crate::Result;
 use crate::media::Media;
 use crate::runtime::epoch::RetireTag;
@@ -11,6 +13,10 @@ use crate::space::alloc::limbo::{Chunk, Limbo};
 /// expired.
 const FREE_EVERY: usize = 64;
 const FREE_EVERY_BYTES: u64 = 1 << 20;
+
+/// How many bytes of each class a cache may have after a commit for which they were set aside. Other threads take them
+/// before the pool grows.
+const KEPT_BYTES: u64 = 1 << 20;
 
 /// A limit on what is freed at once. After one thread has stayed inside an operation, any amount may wait. No operation
 /// should have to free all of it, or hold a lock for that long.
@@ -46,6 +52,9 @@ struct Cache {
     returned: Vec<u64>,
 }
 
+/// What is set aside: the caches by class, and the spans.
+type Kept = (Vec<Cache>, Vec<(u64, u64)>);
+
 /// One thread's cache and limbo. They outlive the thread: the next thread with its number continues with them. Any
 /// thread may empty them, because the lock of the slot protects both.
 #[derive(Debug, Default)]
@@ -58,6 +67,13 @@ pub(crate) struct ThreadCache {
     fresh_bytes: u64,
     /// How many times the owner has looked at other threads' limbos.
     looks: usize,
+    /// Whether the chunks in the caches are set aside for a commit of the owner that is under way. Until it ends, they are
+    /// handed out to the owner only.
+    is_kept: bool,
+    /// Spans of their own that are set aside as well, for chunks whose sizes are not known in advance: offset and units.
+    runs: Vec<(u64, u64)>,
+    /// All that is set aside, while upkeep runs between two changes.
+    hidden: Option<Kept>,
 }
 
 impl ThreadCache {
@@ -101,11 +117,12 @@ impl ThreadCache {
         allocator: &Allocator,
         class: Class,
     ) -> Result<Option<u64>> {
+        let is_kept = self.is_kept;
         let cache = self.cache(class);
         if !cache.returned.is_empty() {
-            if !allocator.is_sparse(class) {
+            if is_kept || !allocator.is_sparse(class) {
                 // The newest is handed out first, because it is still in the processor's cache.
-                std::mem::swap(&mut cache.ready, &mut cache.returned);
+                mem::swap(&mut cache.ready, &mut cache.returned);
                 return Ok(cache.ready.pop());
             }
             allocator.give(media, class, cache.returned.drain(..))?;
@@ -114,6 +131,127 @@ impl ThreadCache {
         // The lowest chunk is handed out first, and the next one lies after it.
         cache.ready.reverse();
         Ok(cache.ready.pop())
+    }
+
+    /// Sets aside what is in the caches, for a commit that is about to be decided.
+    pub(crate) fn begin_keeping(&mut self) {
+        self.is_kept = true;
+    }
+
+    /// Whether chunks like this are set aside.
+    pub(crate) fn keeps(&mut self, room: Room) -> bool {
+        self.is_kept
+            && match room {
+                Room::Slab(class) if !self.lacks(class) => true,
+                room => self.run_for(room).is_some(),
+            }
+    }
+
+    /// The smallest span that is set aside and has enough units, by its place in the list.
+    fn run_for(&self, room: Room) -> Option<usize> {
+        let units = match room {
+            Room::Slab(class) => class.few_units(),
+            Room::Run(units) => units,
+            Room::Large(_) => return None,
+        };
+        let runs = self.runs.iter().enumerate().filter(|(_, run)| run.1 >= units);
+        runs.min_by_key(|(_, run)| run.1).map(|(place, _)| place)
+    }
+
+    /// A chunk in a span that was set aside, of which the rest stays set aside.
+    pub(crate) fn take_of_run<M: Media>(
+        &mut self,
+        media: &M,
+        allocator: &Allocator,
+        room: Room,
+    ) -> Result<Option<u64>> {
+        let Some(place) = self.run_for(room) else { return Ok(None) };
+        let run = self.runs.swap_remove(place);
+        let (taken, rest) = match room {
+            Room::Slab(class) => {
+                let ready = &mut self.cache(class).ready;
+                let rest = allocator.take_of_run(media, class, run, ready)?;
+                (ready.pop(), rest)
+            }
+            Room::Run(units) => {
+                let (at, rest) = allocator.shorten_run(media, run, units)?;
+                (Some(at), rest)
+            }
+            Room::Large(_) => (None, Some(run)),
+        };
+        self.runs.extend(rest);
+        Ok(taken)
+    }
+
+    /// Hides what is set aside, for upkeep that must take nothing of it. Returns whether there is something.
+    pub(crate) fn hide_kept(&mut self) -> bool {
+        if self.is_kept {
+            self.hidden = Some((mem::take(&mut self.caches), mem::take(&mut self.runs)));
+            self.is_kept = false;
+            return true;
+        }
+        false
+    }
+
+    /// Ends [`hide_kept`](Self::hide_kept).
+    pub(crate) fn show_kept(&mut self) {
+        let Some((caches, runs)) = self.hidden.take() else { return };
+        let others = mem::replace(&mut self.caches, caches);
+        for (class, cache) in Class::all().zip(others) {
+            self.cache(class).returned.extend(cache.ready.into_iter().chain(cache.returned));
+        }
+        (self.runs, self.is_kept) = (runs, true);
+    }
+
+    /// How many more chunks of the class the cache needs to have `count`.
+    pub(crate) fn lacking(&mut self, class: Class, count: usize) -> usize {
+        let Cache { ready, returned } = self.cache(class);
+        ready.append(returned);
+        count.saturating_sub(ready.len())
+    }
+
+    /// Fills the cache of a class up to `count` chunks.
+    pub(crate) fn fill<M: Media>(
+        &mut self,
+        media: &M,
+        allocator: &Allocator,
+        class: Class,
+        count: usize,
+    ) -> Result<()> {
+        let Cache { ready, .. } = self.cache(class);
+        let mut fresh = Vec::new();
+        let mut filled = Ok(());
+        while filled.is_ok() && ready.len() + fresh.len() < count {
+            filled = allocator.take(media, class, &mut fresh);
+        }
+        // The lowest is handed out first, as in `refill`, and after those that were there before.
+        fresh.reverse();
+        fresh.append(ready);
+        *ready = fresh;
+        filled
+    }
+
+    /// Sets aside a span of its own.
+    pub(crate) fn add_run(&mut self, at: u64, units: u64) {
+        self.runs.push((at, units));
+    }
+
+    /// Ends the keeping: frees the spans, and the chunks beyond what a cache may have.
+    pub(crate) fn end_keeping<M: Media>(&mut self, media: &M, allocator: &Allocator) -> Result<()> {
+        self.is_kept = false;
+        let mut result = Ok(());
+        for (at, units) in mem::take(&mut self.runs) {
+            result = result.and(allocator.give_alone(media, at, Room::Run(units)));
+        }
+        for (class, Cache { ready, .. }) in Class::all().zip(&mut self.caches) {
+            let most = (KEPT_BYTES / class.size()) as usize;
+            if ready.len() > most {
+                // The last ones are handed out next.
+                let surplus = ready.len() - most;
+                result = result.and(allocator.give(media, class, ready.drain(..surplus)));
+            }
+        }
+        result
     }
 
     /// Frees a chunk that is unreachable.
@@ -129,9 +267,10 @@ impl ThreadCache {
             room => return allocator.give_alone(media, at, room),
         };
         let batch = class.batch();
+        let is_kept = self.is_kept;
         let Cache { ready, returned } = self.cache(class);
         returned.push(at);
-        if returned.len() < batch || ready.len() + returned.len() <= 2 * batch {
+        if is_kept || returned.len() < batch || ready.len() + returned.len() <= 2 * batch {
             return Ok(());
         }
         if allocator.is_sparse(class) {
@@ -191,13 +330,16 @@ impl ThreadCache {
         self.looks
     }
 
-    /// Frees all cached chunks to their spans.
+    /// Frees all cached chunks to their spans, unless they are set aside for a commit.
     pub(crate) fn empty_caches<M: Media>(
         &mut self,
         media: &M,
         allocator: &Allocator,
     ) -> Result<()> {
         let mut result = Ok(());
+        if self.is_kept {
+            return result;
+        }
         for (class, Cache { ready, returned }) in Class::all().zip(&mut self.caches) {
             if !ready.is_empty() || !returned.is_empty() {
                 let chunks = ready.drain(..).chain(returned.drain(..));

@@ -7,7 +7,7 @@ use crate::media::LINE;
 use crate::space::directory::counters::Counters;
 use crate::space::directory::pops::Pops;
 use crate::space::layout::ENTRY;
-use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering, fence};
 use crate::types::Types;
 
 /// Which entries of a map its counters include.
@@ -45,6 +45,8 @@ pub struct MapState {
     known_root: AtomicU64,
     root_lock: Mutex<()>,
     pops: Pops,
+    /// Commits of several changes, of this map among them, that have begun and have ended.
+    commits: [AtomicU64; 2],
     beside: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -63,6 +65,7 @@ impl MapState {
             known_root: AtomicU64::new(0),
             root_lock: Mutex::new(()),
             pops: Pops::default(),
+            commits: [AtomicU64::new(0), AtomicU64::new(0)],
             beside: OnceLock::new(),
         }
     }
@@ -216,6 +219,41 @@ impl MapState {
     /// if it was made as another type.
     pub(crate) fn beside<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
         Arc::clone(self.beside.get_or_init(|| Arc::new(make()))).downcast().ok()
+    }
+
+    /// Notes that a commit is about to change the map. Several may do so at the same time.
+    pub(crate) fn begin_commit(&self) {
+        // Release: who sees a change that is made after this sees the count (`commits`).
+        self.commits[0].fetch_add(1, Ordering::Release);
+    }
+
+    /// Notes that the commit that has begun is applied.
+    pub(crate) fn end_commit(&self) {
+        // Release: pairs with the Acquire of `commits`: who sees the end finds all changes.
+        self.commits[1].fetch_add(1, Ordering::Release);
+    }
+
+    /// How many commits have begun, and how many have ended. If the numbers are equal, none was under way at the moment at
+    /// which the second one was read.
+    pub(crate) fn commits(&self) -> [u64; 2] {
+        // The ends are read first: each commit that counts as ended has begun before. Acquire: pairs with the Release of
+        // `end_commit`, and comes before the look at the map.
+        let ended = self.commits[1].load(Ordering::Acquire);
+        [self.commits[0].load(Ordering::Acquire), ended]
+    }
+
+    /// Whether no commit is changing the map.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let [begun, ended] = self.commits();
+        begun == ended
+    }
+
+    /// How many commits have begun, for who has looked at the map since it knew the number.
+    pub(crate) fn commits_begun(&self) -> u64 {
+        // Pairs with the Release of the stores of a commit: the look at the map comes before this load, and has seen the
+        // count if it has seen a change.
+        fence(Ordering::Acquire);
+        self.commits[0].load(Ordering::Relaxed)
     }
 
     /// The announcement of the running pop.

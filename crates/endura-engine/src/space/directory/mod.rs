@@ -67,3 +67,4 @@ pub(crate) mod lengths;
 pub(crate) mod map_state;
 pub(crate) mod pops;
 pub(crate) mod registry;
+pub(crate) mod turns;

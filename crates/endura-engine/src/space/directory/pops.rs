@@ -14,9 +14,10 @@
 //! | pop | removes its entry: this is its linearization point; then NONE, before it does anything else | |
 //!
 //! Only inserts of new keys look for an announcement, because nothing else adds a key before another. One pop at a time
-//! runs in a map. No closure of the user runs during its turn.
+//! runs in a map ([`turns`](super::turns)). No closure of the user runs during its turn.
 
-use crate::sync::{AtomicBool, AtomicU64, Backoff, Mutex, Ordering, fence_behind_exchange};
+use crate::space::directory::turns::{Alone, Turns};
+use crate::sync::{AtomicU64, Backoff, Mutex, Ordering, fence_behind_exchange};
 
 /// The state of the running pop: the low bits of the word. The bits above them name the end (first or last) and a
 /// round, so that no two announcements are equal.
@@ -37,7 +38,7 @@ pub(crate) struct Pops {
     number: AtomicU64,
     /// The announced key, in a map of byte strings.
     bytes: Mutex<Vec<u8>>,
-    is_taken: AtomicBool,
+    turns: Turns,
 }
 
 /// A key that an insert is about to add.
@@ -65,11 +66,14 @@ impl NewKey for [u8] {
 }
 
 impl Pops {
-    /// The turn to pop, unless another thread has it.
+    /// The turn to pop, unless another thread has it. Its announcements continue the rounds of the previous turn.
     pub(crate) fn try_begin(&self) -> Option<Turn<'_>> {
-        // Acquire: pairs with the Release at the end of the previous turn, whose round this one continues.
-        let is_mine = !self.is_taken.swap(true, Ordering::Acquire);
-        is_mine.then(|| Turn { pops: self })
+        self.turns.try_alone().map(|alone| Turn { pops: self, _alone: alone })
+    }
+
+    /// Who has the map for itself, or with others.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// Whether `key`, which is absent, may be inserted now. The caller holds the lock of the key's place (or has
@@ -145,6 +149,8 @@ impl Pops {
 /// The turn to pop. When it is dropped, the turn ends, and its announcement with it.
 pub(crate) struct Turn<'p> {
     pops: &'p Pops,
+    /// Dropped behind the announcement.
+    _alone: Alone<'p>,
 }
 
 impl Turn<'_> {
@@ -210,8 +216,6 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.is_out();
-        // Release: pairs with the Acquire of `try_begin`.
-        self.pops.is_taken.store(false, Ordering::Release);
     }
 }
 

@@ -124,12 +124,11 @@ impl PoolFile {
             session: number,
             is_marked,
             dirty_shutdowns: placement.dirty_shutdowns,
-            clean: false,
             domain: placement.domain,
             power_safe: placement.is_power_safe(),
             suspect: 0,
             has_end_mark: false,
-            ..last
+            ..last.with_end(false)
         };
         self.superblock.write_first(&self.file).inspect_err(|_| self.suspect_last(&last))?;
         self.superblock.write_second(&self.file)?;
@@ -194,7 +193,7 @@ impl PoolFile {
     /// The superblock that [`end`](Self::end) will write.
     pub(crate) fn closed_superblock(&self) -> Result<Superblock> {
         let sequence = self.superblock.next_sequence()?;
-        Ok(Superblock { clean: true, sequence, ..self.superblock })
+        Ok(Superblock { sequence, ..self.superblock.with_end(true) })
     }
 
     /// Ends the session. The caller has made all of its data durable. The next open finds the pool clean.
@@ -202,7 +201,7 @@ impl PoolFile {
         if self.access.read_only || !self.lock.is_held() {
             return Ok(());
         }
-        self.superblock.clean = true;
+        self.superblock = self.superblock.with_end(true);
         self.superblock.write_first(&self.file)?;
         // One durable copy is enough, and the next session writes the other one first.
         let _ = self.superblock.write_second(&self.file);

@@ -71,8 +71,11 @@ const SUM: usize = 124;
 const WHOLE_SUM: usize = 252;
 
 /// The features that this build knows, one bit each.
-const KNOWN_INCOMPATIBLE: u64 = 0;
+const KNOWN_INCOMPATIBLE: u64 = WITH_INTENTS;
 const KNOWN_WRITABLE: u64 = WITH_CHECKPOINTS;
+/// The pool was not closed, and may have [intents](crate::space::batch::intent) that the next open has to apply. A build that
+/// does not know of them must not open it.
+const WITH_INTENTS: u64 = 1;
 /// A build that does not know of checkpoints must not write to the pool: the newest checkpoint would become outdated
 /// unnoticed.
 const WITH_CHECKPOINTS: u64 = 1;
@@ -313,6 +316,12 @@ impl Superblock {
     pub(crate) fn with_schedule(self, schedule: Schedule) -> Self {
         let with = if schedule.is_on { WITH_CHECKPOINTS } else { 0 };
         Self { schedule, writable_with: self.writable_with & !WITH_CHECKPOINTS | with, ..self }
+    }
+
+    /// This superblock of a session that has begun, or of one that has been closed.
+    pub(crate) fn with_end(self, clean: bool) -> Self {
+        let with = if clean { 0 } else { WITH_INTENTS };
+        Self { clean, incompatible: self.incompatible & !WITH_INTENTS | with, ..self }
     }
 
     /// Writes both copies with the next sequence number. The superblock is durable on return.

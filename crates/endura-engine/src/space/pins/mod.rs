@@ -1,5 +1,6 @@
 //! Pins: which threads are inside an operation, and for how long a place that was reached there stays valid.
 
+pub(crate) mod claims;
 pub(crate) mod guard;
 mod held;
 pub(crate) mod park;

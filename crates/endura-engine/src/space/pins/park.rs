@@ -1,4 +1,5 @@
 //! Holding writers for a moment in which no thread stores, and parking writers that run a closure of the caller's.
+//! A parked writer has no [claim](crate::runtime::claims) either.
 //!
 //! A checkpoint copies what `kill -9` would leave at one moment. At that moment operations may be half done, as after a
 //! kill. But no thread may store, or the copy could have a later store without an earlier one. So the copier *holds*
@@ -25,7 +26,7 @@
 
 use std::time::Duration;
 
-use crate::media::Media;
+use crate::media::{Mark, Media};
 use crate::runtime::epoch::{Inside, Slot};
 use crate::runtime::thread;
 use crate::space::alloc::thread_cache::ThreadCache;
@@ -63,6 +64,7 @@ impl<M: Media> Drop for Parked<'_, M> {
         if self.space.epochs.unpark(self.slot) & HELD != 0 {
             self.space.stay_parked(self.slot);
         }
+        self.space.media.mark(Mark::Entered);
     }
 }
 
@@ -85,26 +87,27 @@ impl<M: Media> Space<M> {
         self.kept_out.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Makes writers park from now on. (In a session without holds they need not park.)
-    pub fn let_writers_park(&self) {
-        // Relaxed: a hold waits for a writer that has not seen this store.
-        self.parks.store(true, Ordering::Relaxed);
+    /// Notes that this session makes checkpoints.
+    pub fn expect_checkpoints(&self) {
+        // Relaxed: a hint for walks.
+        self.has_checkpoints.store(true, Ordering::Relaxed);
     }
 
-    /// Whether writers park, which means that the session makes checkpoints.
+    /// Whether the session makes checkpoints.
     pub(crate) fn makes_checkpoints(&self) -> bool {
-        self.parks.load(Ordering::Relaxed)
+        self.has_checkpoints.load(Ordering::Relaxed)
     }
 
-    /// Runs a closure of the caller's inside a pin for writing. The thread holds no lock meanwhile.
+    /// Runs a closure of the caller's inside a pin for writing. The thread holds no lock meanwhile, and has no claim. If
+    /// the pin has a key, the caller [claims it again](crate::space::OpenMap::claims_again) behind the closure.
     #[inline]
     pub(crate) fn parked<R>(&self, closure: impl FnOnce() -> R) -> R {
-        // Relaxed, as in `let_writers_park`.
-        if !self.parks.load(Ordering::Relaxed) {
-            return closure();
-        }
         let slot = self.epochs.slot(thread::current());
-        let _parked = slot.park().then(|| Parked { space: self, slot });
+        let _parked = slot.park().then(|| {
+            // A hold may begin.
+            self.media.mark(Mark::Left);
+            Parked { space: self, slot }
+        });
         closure()
     }
 

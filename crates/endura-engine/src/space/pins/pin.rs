@@ -8,6 +8,7 @@
 //! | SLOWED | enter | wait, for 60 ms at the most | [`Space::slow_down`]; cleared when its guard is dropped |
 //! | POISONED | [`Error::Poisoned`], [`Error::Corrupt`] | the same | a panic, an I/O error, damage found |
 //! | CLOSED | [`Error::Closed`] | the same | [`Space::close`] |
+//! | BATCHES | enter | enter; if they write one key, they [claim](super::claims) it | the first commit of several changes; cleared a while after the last |
 //!
 //! A forked child gets [`Error::Forked`] in every state, even inside a pin that it inherited.
 //!
@@ -93,7 +94,7 @@ impl<M: Media> Space<M> {
     /// enough.
     #[cold]
     #[inline(never)]
-    fn stay_in_shut(
+    pub(super) fn stay_in_shut(
         &self,
         slot: &Slot<Mutex<ThreadCache>>,
         mode: Mode,

@@ -13,7 +13,7 @@ use crate::tree::len::{exact_len, len};
 use crate::tree::pops::{self, Popped};
 use crate::tree::records::basis::Basis;
 use crate::tree::records::fingerprint::Sought;
-use crate::tree::records::linking::{write, write_from};
+use crate::tree::records::linking::{Linking, put_record, write, write_from};
 use crate::tree::records::scan::{between, one_by_one};
 use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCheck};
 use crate::{Error, Result};
@@ -97,6 +97,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> ByteIndex
         mut fill: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()> {
         self.with_room(&mut || write_from(self, key, len, &mut fill))
+    }
+
+    fn check_key(&self, key: &[u8]) -> Result<()> {
+        self.sought(key).map(drop)
+    }
+
+    fn put_record(&self, key: &[u8], at: u64) -> Result<()> {
+        self.with_room(&mut || put_record(self, key, at))
     }
 
     fn scan_up(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::media::Media;
-use crate::space::{Guard, MapState, OpenMap, Space, Turn};
+use crate::space::{AnyKey, Guard, MapState, OpenMap, Space, Turn};
 use crate::tree::ends::{self as map_ends, Choice, Trust};
 use crate::tree::len::{exact_len, len};
 use crate::tree::numbers::{NumberTree, Values};
@@ -125,6 +125,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design<Keys = NumberKeys>
     #[inline]
     fn get(&self, key: u64) -> Result<Option<u64>> {
         self.lookup(key)
+    }
+
+    #[inline(always)]
+    fn has_batches(&self) -> bool {
+        self.open.has_batches()
+    }
+
+    fn decided(&self, key: u64) -> Result<Option<Option<u64>>> {
+        Ok(self.open.answer(AnyKey::Number(key))?.map(|answer| answer.value))
     }
 
     fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {

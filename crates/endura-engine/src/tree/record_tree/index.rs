@@ -12,7 +12,7 @@ use crate::tree::record_tree::scan::Cursor;
 use crate::tree::record_tree::tree::{RecordTree, number_of, number_of_key, record_at, record_of};
 use crate::tree::record_tree::upkeep::check_record;
 use crate::tree::records::basis::Basis;
-use crate::tree::records::linking::{write, write_from};
+use crate::tree::records::linking::{Linking, put_record, write, write_from};
 use crate::tree::records::record::Record;
 use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCheck};
 use crate::{Error, Result};
@@ -147,6 +147,14 @@ impl<M: Media, T: NumberTree<Medium = M>> ByteIndex for RecordTree<T> {
         mut fill: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()> {
         self.with_room(&mut || write_from(self, key, len, &mut fill))
+    }
+
+    fn check_key(&self, key: &[u8]) -> Result<()> {
+        self.sought(key).map(drop)
+    }
+
+    fn put_record(&self, key: &[u8], at: u64) -> Result<()> {
+        self.with_room(&mut || put_record(self, key, at))
     }
 
     fn scan_up(

@@ -54,6 +54,15 @@ impl<'g, M: Media> Fresh<'g, M> {
         self.are_seen = false;
     }
 
+    /// Frees all chunks except the one at `at`, which is the first or none of them.
+    #[cold]
+    pub(crate) fn keep_only(&mut self, at: u64) {
+        match self.first {
+            Some((first, _)) if first == at => self.keep_first(),
+            _ => self.give_back(),
+        }
+    }
+
     /// Frees all chunks except the first.
     pub(crate) fn keep_first(&mut self) {
         self.others.drain(..).for_each(|(at, bytes)| self.guard.discard(at, bytes));

@@ -4,7 +4,7 @@
 use std::io;
 
 use crate::media::{Mark, Media};
-use crate::space::{Guard, OpenMap, Turn};
+use crate::space::{AnyKey, Guard, OpenMap, Turn};
 use crate::tree::records::basis::Basis;
 use crate::tree::records::draft::Draft;
 use crate::tree::records::filling::fill_record;
@@ -120,7 +120,7 @@ fn write_in_one_pin<'v, T: Linking>(
     turn: Option<&Turn<'_>>,
     decide: &mut dyn FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
 ) -> Result<bool> {
-    let guard = tree.open_map().pin_mut()?;
+    let guard = tree.open_map().pin_mut_for(|| AnyKey::Bytes(T::bytes(key)))?;
     guard.media().mark(Mark::Begin);
     let (mut fresh, mut draft, mut kept) = (Fresh::new(&guard), Draft::default(), None);
     let mut moved = LastMove::default();
@@ -131,6 +131,10 @@ fn write_in_one_pin<'v, T: Linking>(
         let Some(change) = again.or_else(|| decide(old.map(|record| record.value()))) else {
             return Err(Error::Forked);
         };
+        // A closure of the caller ran without a claim.
+        if basis == Basis::Shown && !claims_again(tree, key) {
+            return Ok(false);
+        }
         let attempt = match (&change, old) {
             // The closure may have inserted the key itself.
             (ByteChange::Remove, None) if basis == Basis::Shown => {
@@ -163,6 +167,12 @@ fn write_in_one_pin<'v, T: Linking>(
     Ok(false)
 }
 
+/// Claims the key again, behind a closure: [`OpenMap::claims_again`].
+#[inline(always)]
+fn claims_again<T: Linking>(tree: &T, key: T::Sought<'_>) -> bool {
+    tree.open_map().claims_again(|| AnyKey::Bytes(T::bytes(key)))
+}
+
 /// Gives `key` a value of `len` bytes that `fill` writes directly in its final place.
 pub(crate) fn write_from<T: Linking>(
     tree: &T,
@@ -185,14 +195,43 @@ fn write_from_in_one_pin<T: Linking>(
     len: usize,
     fill: &mut dyn FnMut(&mut dyn io::Write) -> Result<()>,
 ) -> Result<bool> {
-    let guard = tree.open_map().pin_mut()?;
+    let guard = tree.open_map().pin_mut_for(|| AnyKey::Bytes(T::bytes(key)))?;
     guard.media().mark(Mark::Begin);
     let mut fresh = Fresh::new(&guard);
     let new = fill_record(&guard, &mut fresh, (T::bytes(key), len), fill)?;
+    Ok(claims_again(tree, key) && link_new(tree, &guard, key, new, &mut fresh)?)
+}
+
+/// Gives `key` the record at `at`, which is whole and durable, and belongs to the caller until it is linked. The call may be
+/// repeated if it is not known whether an earlier one has linked the record.
+pub(crate) fn put_record<T: Linking>(tree: &T, key: &[u8], at: u64) -> Result<()> {
+    let key = tree.sought(key)?;
+    let put = || {
+        let guard = tree.open_map().pin_mut_for(|| AnyKey::Bytes(T::bytes(key)))?;
+        guard.media().mark(Mark::Begin);
+        link_new(tree, &guard, key, at, &mut Fresh::new(&guard))
+    };
+    while !put()? {
+        tree.wait_for_pop(key);
+    }
+    Ok(())
+}
+
+/// Links the record at `new`, whatever the key has. Returns `false` if the pin has to end first.
+fn link_new<'g, T: Linking>(
+    tree: &T,
+    guard: &'g Guard<'g, T::Medium>,
+    key: T::Sought<'_>,
+    new: u64,
+    fresh: &mut Fresh<'g, T::Medium>,
+) -> Result<bool> {
     let mut moved = LastMove::default();
     for _ in 0..ATTEMPTS {
-        let (place, old) = tree.find(&guard, key)?;
-        match link(tree, &guard, (key, place), old.as_ref(), new, &mut fresh)? {
+        let (place, old) = tree.find(guard, key)?;
+        if old.is_some_and(|old| old.at() == new) {
+            return Ok(true);
+        }
+        match link(tree, guard, (key, place), old.as_ref(), new, fresh)? {
             Attempt::Done => {
                 guard.media().mark(Mark::Acknowledged);
                 return Ok(true);

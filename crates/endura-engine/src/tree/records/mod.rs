@@ -15,6 +15,7 @@ pub(crate) mod draft;
 pub(crate) mod filling;
 pub(crate) mod fingerprint;
 pub(crate) mod fresh;
+pub(crate) mod leaf_texts;
 pub(crate) mod linking;
 pub(crate) mod record;
 pub(crate) mod record_walk;

@@ -11,6 +11,7 @@ use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCh
 use crate::{Error, Result};
 
 use crate::tree::records::basis::Basis;
+use crate::tree::records::record::check_lengths;
 use crate::tree::records::scan::{between, one_by_one};
 use crate::tree::roart::path::lookup::lookup;
 use crate::tree::roart::read::scan::Cursor;
@@ -93,6 +94,14 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         mut write: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()> {
         self.with_room(&mut || self.write_from(key, len, &mut write))
+    }
+
+    fn check_key(&self, key: &[u8]) -> Result<()> {
+        check_lengths(key.len(), 0)
+    }
+
+    fn put_record(&self, key: &[u8], at: u64) -> Result<()> {
+        self.with_room(&mut || self.write_record(key, at))
     }
 
     fn scan_up(

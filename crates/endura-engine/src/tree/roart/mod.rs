@@ -82,6 +82,7 @@ mod tree;
 mod upkeep;
 mod write;
 
+pub(crate) use nodes::sizes::{arrays_of_groups, most_bytes_of_groups, node_sizes};
 pub use read::scan::Cursor;
 pub use techniques::{Full, Techniques};
 pub(crate) use tree::PARAMETERS;

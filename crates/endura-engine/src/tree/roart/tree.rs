@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::Result;
 use crate::kind::Kind;
 use crate::media::Media;
-use crate::space::{Guard, MapState, OpenMap, Space};
+use crate::space::{AnyKey, Guard, MapState, OpenMap, Space};
 use crate::tree::wrong_kind::wrong_kind;
 use crate::types::Types;
 
@@ -113,5 +113,10 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     /// more instructions.
     pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
         self.open.pin_mut()
+    }
+
+    /// As [`pin_mut`](Self::pin_mut), for a write of one key.
+    pub(crate) fn pin_mut_for(&self, key: &[u8]) -> Result<Guard<'_, M>> {
+        self.open.pin_mut_for(|| AnyKey::Bytes(key))
     }
 }

@@ -126,6 +126,14 @@ impl<I: ByteIndex> ByteIndex for Beside<I> {
         self.index.insert_from(key, len, write)
     }
 
+    fn check_key(&self, key: &[u8]) -> Result<()> {
+        self.index.check_key(key)
+    }
+
+    fn put_record(&self, key: &[u8], at: u64) -> Result<()> {
+        self.index.put_record(key, at)
+    }
+
     fn scan_up(
         &self,
         cursor: &mut Self::Cursor,

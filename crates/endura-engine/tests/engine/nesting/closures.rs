@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use endura::dynamic::DynamicMap;
-use endura::{Map, MapOptions, Pool};
+use endura::{Batch, Map, MapOptions, Pool};
 use endura_engine::index::{NbTree, Wide};
 use endura_engine::media::Mapped;
 use endura_engine::tree::{Change, Index};
@@ -53,8 +53,10 @@ impl World {
 /// What a closure runs in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Around {
-    /// A method of a map.
+    /// A method of a map, or a transaction.
     Method,
+    /// A read of one moment, in which nothing can be committed.
+    View,
     /// A pin, and perhaps the lock of a leaf: the closure must not call its own index.
     Index(&'static str),
 }
@@ -62,7 +64,7 @@ pub(crate) enum Around {
 /// Runs an operation of a world that calls the closure.
 pub(crate) type Run = fn(&World, &mut dyn FnMut()) -> Outcome;
 
-pub(crate) const CLOSURES: [(&str, Around, Run); 33] = [
+pub(crate) const CLOSURES: [(&str, Around, Run); 35] = [
     ("roart.get_with", Around::Method, |world, nested| {
         world.roart.get_with(KEY, |_| nested()).map(drop)
     }),
@@ -192,6 +194,23 @@ pub(crate) const CLOSURES: [(&str, Around, Run); 33] = [
         let entries = source.map(|(_, key)| (&key[..], &[1; 8][..]));
         dynamic(world, "fast_fair")?.extend(entries).map(drop)
     }),
+    ("pool.transact", Around::Method, |world, nested| {
+        world.pool.transact(|tx| {
+            tx.get(&world.fast_fair, KEY)?;
+            nested();
+            tx.put(&world.roart, KEY, &[1; 8])
+        })
+    }),
+    ("pool.read", Around::View, |world, nested| {
+        let mut first = true;
+        world.pool.read(|| {
+            world.nbtree.get(KEY)?;
+            if std::mem::take(&mut first) {
+                nested();
+            }
+            Ok(())
+        })
+    }),
 ];
 
 /// [`KEY`] as it is stored.
@@ -252,6 +271,9 @@ fn retain(map: &Map<u64, u64>, nested: &mut dyn FnMut()) -> Outcome {
     };
     map.retain(keep).map(drop)
 }
+
+/// In place of a map: those of several maps.
+pub(crate) const ALL_MAPS: &str = "all";
 
 /// An operation by its name, and the map that it is one of ("" = the pool).
 pub(crate) type Operation =
@@ -323,6 +345,49 @@ fn bytes() -> Vec<Operation> {
     all.into_iter().map(box_one).collect()
 }
 
+/// Commits of a map: on the key of the closure, and on its neighbour.
+fn commits(name: &'static str, put: fn(&World, &mut Batch, u64) -> Outcome) -> Vec<Operation> {
+    let commit = move |world: &World, key| {
+        let mut batch = world.pool.batch();
+        put(world, &mut batch, key)?;
+        batch.commit()
+    };
+    vec![
+        (name, "commit of its key", Box::new(move |world| commit(world, KEY))),
+        (name, "commit of a neighbour", Box::new(move |world| commit(world, KEY + 1))),
+    ]
+}
+
+fn of_several_maps() -> Vec<Operation> {
+    let all: [Named<World>; 4] = [
+        ("commit", |world| {
+            let mut batch = world.pool.batch();
+            batch.put(&world.fast_fair, KEY, 1)?.put(&world.nbtree, KEY, 1)?;
+            batch.put(&world.roart, KEY, &[1; 8])?.delete(&world.roart, 1_005)?;
+            batch.commit()
+        }),
+        ("commit of an expectation", |world| {
+            let mut batch = world.pool.batch();
+            batch.expect(&world.nbtree, 1_006, None)?.put(&world.fast_fair, KEY + 1, 1)?;
+            batch.commit()
+        }),
+        ("transact", |world| {
+            world.pool.transact(|tx| {
+                let value = tx.get(&world.fast_fair, KEY + 2)?.unwrap_or(0);
+                tx.put(&world.nbtree, KEY + 2, value)
+            })
+        }),
+        ("read", |world| {
+            world.pool.read(|| {
+                world.fast_fair.get(KEY)?;
+                world.roart.get(KEY).map(drop)
+            })
+        }),
+    ];
+    let box_one = |(what, run): Named<World>| -> Operation { (ALL_MAPS, what, Box::new(run)) };
+    all.into_iter().map(box_one).collect()
+}
+
 fn of_pools() -> Vec<Operation> {
     let all: [Named<World>; 9] = [
         ("map", |world| world.pool.map::<u64, u64>("fast_fair").map(drop)),
@@ -353,6 +418,14 @@ pub(crate) fn operations() -> Vec<Operation> {
     let mut all = words("fast_fair", |world| &world.fast_fair);
     all.extend(words("nbtree", |world| &world.nbtree));
     all.extend(bytes());
+    all.extend(commits("fast_fair", |world, batch, key| {
+        batch.put(&world.fast_fair, key, 1).map(drop)
+    }));
+    all.extend(commits("nbtree", |world, batch, key| batch.put(&world.nbtree, key, 1).map(drop)));
+    all.extend(commits("roart", |world, batch, key| {
+        batch.put(&world.roart, key, &[1; 8]).map(drop)
+    }));
+    all.extend(of_several_maps());
     all.extend(of_pools());
     all
 }

@@ -296,3 +296,64 @@ fn a_fork_inside_a_closure_that_panics() {
         });
     }
 }
+
+/// A read of one moment ends in a child at once, although another thread of the parent was entering the mode.
+#[test]
+fn a_fork_inside_a_read_of_one_moment() {
+    ends("a read of one moment", || {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::new(folder.path(), "pool");
+        let (inside, is_over) = (std::sync::Barrier::new(2), AtomicBool::new(false));
+        let refused = std::thread::scope(|threads| {
+            let reader = threads.spawn(|| {
+                let mut has_forked = false;
+                let mut is_child = false;
+                let read = world.pool.read(|| {
+                    if !std::mem::replace(&mut has_forked, true) {
+                        inside.wait();
+                        // The commit below waits, for a second, for a writer that stays.
+                        std::thread::sleep(Duration::from_millis(200));
+                        // SAFETY: as above.
+                        match unsafe { libc::fork() } {
+                            0 => {
+                                // SAFETY: as above.
+                                unsafe { libc::alarm(LIMIT) };
+                                is_child = true;
+                            }
+                            child => wait(child, "in a read of one moment"),
+                        }
+                    }
+                    Ok(())
+                });
+                if is_child {
+                    end(|| if matches!(read, Err(Error::Forked)) { 0 } else { FINISHED });
+                }
+                is_over.store(true, Ordering::Relaxed);
+                read
+            });
+            inside.wait();
+            threads.spawn(|| {
+                let stay = || {
+                    let mut inner = |old: Option<&[u8]>| {
+                        while !is_over.load(Ordering::Relaxed) {
+                            std::thread::sleep(Duration::from_millis(1));
+                        }
+                        old.map(<[u8]>::to_vec)
+                    };
+                    world.roart.alter(KEY + 1, &mut inner).map(drop)
+                };
+                let mut outer = |old: Option<&[u8]>| {
+                    stay().unwrap();
+                    old.map(<[u8]>::to_vec)
+                };
+                world.roart.alter(KEY, &mut outer).map(drop).unwrap();
+            });
+            std::thread::sleep(Duration::from_millis(50));
+            let mut batch = world.pool.batch();
+            let refused = batch.put(&world.roart, KEY, b"batch").unwrap().commit();
+            reader.join().unwrap().unwrap();
+            refused
+        });
+        assert!(matches!(refused, Err(Error::WritersStay { .. })), "{refused:?}");
+    });
+}

@@ -114,7 +114,7 @@ fn contents_of(copy: &[u64], generation: u64) -> Contents {
 
 fn world(domain: Domain) -> (Arc<Space<Mapped>>, Maps<Mapped>) {
     let space = sessions::first(medium(domain)).unwrap();
-    space.let_writers_park();
+    space.expect_checkpoints();
     let maps = Maps::of(&space);
     (space, maps)
 }

@@ -26,7 +26,7 @@ const A_WHILE: Duration = Duration::from_millis(50);
 
 fn world() -> (Arc<Space<Heap>>, Arc<Tree>) {
     let space = sessions::first(Heap::new(64 * PAGE)).unwrap();
-    space.let_writers_park();
+    space.expect_checkpoints();
     let tree = Arc::new(Tree::open(&space, "t").unwrap());
     (space, tree)
 }

@@ -107,15 +107,24 @@ fn errors() -> Vec<Error> {
         Error::ReadOnly,
         Error::Unsupported { what: "the kernel lacks membarrier(2)" },
     ];
-    all.extend(io);
+    all.extend(io.into_iter().chain(of_batches()));
     all
+}
+
+fn of_batches() -> [Error; 4] {
+    [
+        Error::Unmet { index: 3 },
+        Error::BatchTooLarge { operations: 1 << 21, bytes: 5 },
+        Error::OtherPool,
+        Error::Contended { runs: 3 },
+    ]
 }
 
 #[test]
 fn each_error_is_in_the_words_of_the_module() {
     let errors = errors();
     let codes: std::collections::BTreeSet<_> = errors.iter().map(Error::code).collect();
-    assert_eq!(codes.len(), 36, "a variant is missing here, or new: {codes:?}");
+    assert_eq!(codes.len(), 40, "a variant is missing here, or new: {codes:?}");
     for error in errors {
         let text = sentence(&error);
         assert_eq!(foreign(&text), None, "{text}, from {error:?}");

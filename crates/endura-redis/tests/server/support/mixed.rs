@@ -101,9 +101,9 @@ fn line(random: &mut Random) -> String {
 pub(crate) fn run(keys: &Keys, database: u32, words: &[&str]) -> Vec<Keys> {
     let name = (database, words.get(1).copied().unwrap_or_default().to_owned());
     let after = match *words {
-        ["EN.SET", _, ref pairs @ ..] => return set_fields(keys, &name, pairs),
-        ["EN.DEL", _, ref fields @ ..] => return remove_fields(keys, &name, fields),
-        ["EN.POP", _, end, count] => return pop_fields(keys, &name, end, count),
+        ["EN.SET", _, ref pairs @ ..] => set_fields(keys, &name, pairs),
+        ["EN.DEL", _, ref fields @ ..] => remove_fields(keys, &name, fields),
+        ["EN.POP", _, end, count] => pop_fields(keys, &name, end, count),
         ["EN.CREATE" | "RENAME" | "RENAMENX" | "COPY" | "RESTORE" | "MOVE", ..] => {
             place(keys, &name, words)
         }
@@ -150,31 +150,21 @@ fn map(keys: &Keys, name: &(u32, String)) -> Option<(i64, bool, BTreeMap<String,
     }
 }
 
-fn set_fields(keys: &Keys, name: &(u32, String), pairs: &[&str]) -> Vec<Keys> {
-    let Some((at, is_own, mut entries)) = map(keys, name) else { return Vec::new() };
-    let mut states = Vec::new();
-    for pair in pairs.chunks(2) {
-        entries.insert(pair[0].into(), pair[1].into());
-        states.push(with(keys, name, Some((at, Held::Map { is_own, entries: entries.clone() }))));
-    }
-    // A new key comes with all its fields.
-    let whole = states.len() - 1;
-    if keys.contains_key(name) { states } else { states.split_off(whole) }
+fn set_fields(keys: &Keys, name: &(u32, String), pairs: &[&str]) -> Option<Keys> {
+    let (at, is_own, mut entries) = map(keys, name)?;
+    entries.extend(pairs.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())));
+    Some(with(keys, name, Some((at, Held::Map { is_own, entries }))))
 }
 
-fn remove_fields(keys: &Keys, name: &(u32, String), fields: &[&str]) -> Vec<Keys> {
-    let Some((at, is_own, mut entries)) = map(keys, name) else { return Vec::new() };
-    let mut states = vec![keys.clone()];
-    for field in fields.iter().filter(|_| keys.contains_key(name)) {
-        entries.remove(*field);
-        let key = (at, Held::Map { is_own, entries: entries.clone() });
-        states.push(with(keys, name, Some(key).filter(|_| is_own || !entries.is_empty())));
-    }
-    states
+fn remove_fields(keys: &Keys, name: &(u32, String), fields: &[&str]) -> Option<Keys> {
+    let (at, is_own, mut entries) = map(keys, name)?;
+    entries.retain(|field, _| !fields.contains(&field.as_str()));
+    let stays = is_own || !entries.is_empty();
+    Some(with(keys, name, Some((at, Held::Map { is_own, entries })).filter(|_| stays)))
 }
 
-fn pop_fields(keys: &Keys, name: &(u32, String), end: &str, count: &str) -> Vec<Keys> {
-    let Some((_, _, entries)) = map(keys, name) else { return Vec::new() };
+fn pop_fields(keys: &Keys, name: &(u32, String), end: &str, count: &str) -> Option<Keys> {
+    let (_, _, entries) = map(keys, name)?;
     let mut fields: Vec<&str> = entries.keys().map(String::as_str).collect();
     if end == "MAX" {
         fields.reverse();

@@ -10,10 +10,10 @@ pub(crate) type Key = (i64, BTreeMap<String, String>);
 /// Keys by database and name.
 pub(crate) type Keys = BTreeMap<(u32, String), Key>;
 
-/// A command, and the states that a kill in it may leave: the last is the one that it is answered in.
+/// A command, and the state that it leads to. A kill in it leaves this state or the one before.
 pub(crate) struct Step {
     pub(crate) line: String,
-    pub(crate) states: Vec<Keys>,
+    pub(crate) state: Keys,
     pub(crate) answer: Option<Reply>,
 }
 
@@ -46,7 +46,7 @@ struct Draw<'a> {
 }
 
 fn simple(line: String, state: Keys) -> Step {
-    Step { line, states: vec![state], answer: None }
+    Step { line, state, answer: None }
 }
 
 /// A random command on keys of `client` in `database`, and what it does.
@@ -76,19 +76,12 @@ fn set_fields(draw: Draw<'_>) -> Step {
     let old = keys.get(&key);
     let mut line = format!("EN.SET {}", key.1);
     let mut now = old.cloned().unwrap_or((-1, BTreeMap::new()));
-    let mut states = Vec::new();
-    let (is_new, fields) = (old.is_none(), 1 + random.below(3));
-    for _ in 0..fields {
+    for _ in 0..1 + random.below(3) {
         let field = format!("f{}", random.below(12));
         line += &format!(" {field} {value}");
         now.1.insert(field, value.clone());
-        // A new key comes with all its fields.
-        if !is_new {
-            states.push(with(keys, &key, Some(now.clone())));
-        }
     }
-    states.push(with(keys, &key, Some(now)));
-    Step { line, states, answer: None }
+    simple(line, with(keys, &key, Some(now)))
 }
 
 fn of_fields(draw: Draw<'_>, which: u64) -> Step {
@@ -100,12 +93,8 @@ fn of_fields(draw: Draw<'_>, which: u64) -> Step {
             let (first, second) = (field(random), field(random));
             let line = format!("EN.DEL {} {first} {second}", key.1);
             let mut now = old.cloned().unwrap_or_default();
-            let mut states = Vec::new();
-            for field in [first, second] {
-                now.1.remove(&field);
-                states.push(with(keys, &key, Some(now.clone()).filter(|now| !now.1.is_empty())));
-            }
-            Step { line, states, answer: None }
+            now.1.retain(|field, _| *field != first && *field != second);
+            simple(line, with(keys, &key, Some(now).filter(|now| !now.1.is_empty())))
         }
         7 => {
             let field = field(random);
@@ -120,12 +109,13 @@ fn of_fields(draw: Draw<'_>, which: u64) -> Step {
             let sum = now.1.get("n").map_or(0, |n| n.parse::<i64>().unwrap()) + 7;
             now.1.insert("n".into(), sum.to_string());
             let state = with(keys, &key, Some(now));
-            Step { line, states: vec![state], answer: Some(Reply::Integer(sum)) }
+            Step { line, state, answer: Some(Reply::Integer(sum)) }
         }
         9 => {
-            let line = format!("EN.POP {} MIN", key.1);
+            let count = 1 + random.below(3);
+            let line = format!("EN.POP {} MIN {count}", key.1);
             let mut now = old.cloned().unwrap_or_default();
-            now.1.pop_first();
+            (0..count).for_each(|_| drop(now.1.pop_first()));
             simple(line, with(keys, &key, Some(now).filter(|now| !now.1.is_empty())))
         }
         _ => {

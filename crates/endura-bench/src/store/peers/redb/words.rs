@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::database::{Database, SETTINGS, Transactions, refused};
 use crate::Result;
-use crate::store::contract::{Client, Footprint, Store};
+use crate::store::contract::{BatchStore, Client, Footprint, Store};
 use crate::store::options::Survives;
 
 /// A database with a table of numbers.
@@ -36,6 +36,20 @@ impl Store for RedbWords {
 
     fn settings(&self) -> String {
         SETTINGS.into()
+    }
+}
+
+impl BatchStore for RedbWords {
+    fn insert_all<'s>(
+        &'s self,
+        client: &mut Self::Client<'s>,
+        entries: &[(u64, u64)],
+    ) -> Result<()> {
+        client.write(|table| {
+            entries
+                .iter()
+                .try_for_each(|(key, value)| table.insert(key, value).map(drop).map_err(refused))
+        })
     }
 }
 

@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 
 use super::ffi;
 use crate::store::bytes::{ByteClient, Numbers, copy};
-use crate::store::contract::{Footprint, Store};
+use crate::store::contract::{BatchStore, Footprint, Store};
 use crate::store::options::{SECOND, Survives};
 use crate::store::peers::files::size_of_files;
-use crate::store::shape::Shape;
+use crate::store::shape::{Buffers, Shape};
 use crate::{Error, Result};
 
 /// A database.
@@ -89,6 +89,18 @@ impl Store for RocksDbStore {
             "log written with each operation and {synced}, Bloom filters of 10 bits, cache of 1 GiB, no \
              compression, a background thread per processor, else defaults; removes do not look"
         )
+    }
+}
+
+impl BatchStore for RocksDbStore {
+    fn insert_all<'s>(&'s self, _: &mut Self::Client<'s>, entries: &[(u64, u64)]) -> Result<()> {
+        let (mut batch, mut buffers) = (ffi::WriteBatch::new()?, Buffers::new(self.shape));
+        for &(key, value) in entries {
+            buffers.set_key(key);
+            buffers.set_value(value);
+            batch.put(&buffers.key, &buffers.value);
+        }
+        self.db.write(&batch)
     }
 }
 

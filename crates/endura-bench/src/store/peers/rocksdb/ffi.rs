@@ -27,6 +27,11 @@ struct RawWriteOptions {
 }
 
 #[repr(C)]
+struct RawWriteBatch {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
 struct RawReadOptions {
     _opaque: [u8; 0],
 }
@@ -107,6 +112,21 @@ unsafe extern "C" {
         key_length: usize,
         error: *mut *mut c_char,
     );
+    fn rocksdb_writebatch_create() -> *mut RawWriteBatch;
+    fn rocksdb_writebatch_destroy(batch: *mut RawWriteBatch);
+    fn rocksdb_writebatch_put(
+        batch: *mut RawWriteBatch,
+        key: *const c_char,
+        key_length: usize,
+        value: *const c_char,
+        value_length: usize,
+    );
+    fn rocksdb_write(
+        db: *mut RawDb,
+        options: *const RawWriteOptions,
+        batch: *mut RawWriteBatch,
+        error: *mut *mut c_char,
+    );
     fn rocksdb_get_pinned(
         db: *mut RawDb,
         options: *const RawReadOptions,
@@ -181,6 +201,12 @@ impl Db {
         // SAFETY: database and options live as long as `self`, and `key` and `value` through the
         // call with these lengths.
         call(|error| unsafe { rocksdb_put(db, options, k, key.len(), v, value.len(), error) })
+    }
+
+    pub(super) fn write(&self, batch: &WriteBatch) -> Result<()> {
+        let (db, options) = (self.db.as_ptr(), self.writes.as_ptr());
+        // SAFETY: as in `put`; the batch lives as long as the borrow.
+        call(|error| unsafe { rocksdb_write(db, options, batch.0.as_ptr(), error) })
     }
 
     pub(super) fn delete(&self, key: &[u8]) -> Result<()> {
@@ -321,4 +347,29 @@ unsafe fn bytes<'a>(start: *const c_char, length: usize) -> &'a [u8] {
     }
     // SAFETY: promised by the caller.
     unsafe { std::slice::from_raw_parts(start.cast(), length) }
+}
+
+/// Changes that are made at once.
+pub(super) struct WriteBatch(NonNull<RawWriteBatch>);
+
+impl WriteBatch {
+    pub(super) fn new() -> Result<Self> {
+        // SAFETY: it has no conditions.
+        let batch = unsafe { rocksdb_writebatch_create() };
+        NonNull::new(batch).map(Self).ok_or(Error::Config("RocksDB gave no batch"))
+    }
+
+    /// Adds a copy of both.
+    pub(super) fn put(&mut self, key: &[u8], value: &[u8]) {
+        let (k, v) = (key.as_ptr().cast(), value.as_ptr().cast());
+        // SAFETY: the batch lives as long as `self`, `key` and `value` through the call with these lengths.
+        unsafe { rocksdb_writebatch_put(self.0.as_ptr(), k, key.len(), v, value.len()) };
+    }
+}
+
+impl Drop for WriteBatch {
+    fn drop(&mut self) {
+        // SAFETY: `new` made it, and nobody else has it.
+        unsafe { rocksdb_writebatch_destroy(self.0.as_ptr()) };
+    }
 }

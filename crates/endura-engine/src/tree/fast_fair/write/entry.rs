@@ -1,7 +1,7 @@
 //! Writes to one leaf: the writer looks up the key under the lock, then changes one entry.
 
 use crate::media::{Mark, Media};
-use crate::space::{Guard, Seat, Turn};
+use crate::space::{AnyKey, Guard, Seat, Turn};
 
 use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;
@@ -57,7 +57,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
-        let guard = self.open.pin_mut()?;
+        let guard = self.open.pin_mut_for(|| AnyKey::Number(key))?;
         guard.media().mark(Mark::Begin);
         self.write_within(&guard, near, key, turn, decide)
     }
@@ -129,13 +129,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Posts a separator. The separator may stay missing, so a failure is ignored. But damage is recorded.
     #[inline(never)]
     fn post_later(&self, guard: &Guard<'_, M>, separator: Separator) {
-        guard.space().note_result(self.post(guard, separator));
+        guard.upkeep(|| self.post(guard, separator));
     }
 
     /// Merges a sparse leaf. A failure is treated as in [`post_later`](Self::post_later).
     #[inline(never)]
     fn merge_later(&self, guard: &Guard<'_, M>, key: u64) {
-        guard.space().note_result(self.fair_merge(guard, key, 0));
+        guard.upkeep(|| self.fair_merge(guard, key, 0));
     }
 
     /// The leaf of the last insert, if it covers `key` too. Inside the pin this leaf is as good as one that a search

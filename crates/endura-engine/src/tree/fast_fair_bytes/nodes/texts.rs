@@ -240,6 +240,11 @@ impl<'m, M: Media, const W: usize> ByteNode<'m, M, W> {
         self.lengths().prefix
     }
 
+    /// The number of bytes of `low`.
+    pub(crate) fn low_len(&self) -> usize {
+        self.lengths().low
+    }
+
     /// Compares `low` with a key. The first `from` bytes are known to be shared.
     pub(crate) fn compare_low(&self, key: &[u8], from: usize) -> Result<Order> {
         if self.bounds_word() != 0 {

@@ -116,7 +116,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Linking
             if let Some(turn) = turn {
                 turn.is_out();
             }
-            guard.space().note_result(self.merge_from(guard, key.bytes, 0));
+            guard.upkeep(|| self.merge_from(guard, key.bytes, 0));
         }
         Ok(Some(expected))
     }
@@ -166,9 +166,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, K: KeyWord> Tree<M, INNER,
     #[cold]
     #[inline(never)]
     fn tidy(&self, guard: &Guard<'_, M>, signpost: Option<Signpost>, separator: Option<Separator>) {
-        let settled = signpost.map_or(Ok(()), |signpost| self.settle(guard, signpost));
-        guard.space().note_result(settled);
-        let posted = separator.map_or(Ok(()), |separator| self.post(guard, separator));
-        guard.space().note_result(posted);
+        guard.upkeep(|| signpost.map_or(Ok(()), |signpost| self.settle(guard, signpost)));
+        guard.upkeep(|| separator.map_or(Ok(()), |separator| self.post(guard, separator)));
     }
 }

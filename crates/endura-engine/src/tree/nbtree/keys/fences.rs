@@ -181,6 +181,11 @@ impl<'m, M: Media> Edges<'m, M> {
         self.lengths.low
     }
 
+    /// The number of bytes of the longer fence.
+    pub(crate) fn longest(&self) -> usize {
+        self.lengths.low.max(self.lengths.high.unwrap_or(0))
+    }
+
     /// Compares `low` with a key.
     pub(crate) fn compare_low(&self, key: &[u8]) -> Order {
         let end = self.lengths.low.min(key.len());

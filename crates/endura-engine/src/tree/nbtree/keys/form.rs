@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use crate::Result;
 use crate::media::Media;
-use crate::space::NewKey;
+use crate::space::{AnyKey, NewKey};
 
 use crate::tree::nbtree::keys::key::{Hash, Local};
 use crate::tree::nbtree::keys::word::Word;
@@ -64,6 +64,9 @@ pub(crate) trait KeyForm: Debug + Send + Sync + 'static {
     fn below(fence: &Self::Fence) -> Self::Sought<'_>;
 
     fn new_key<'k>(partition: usize, key: Self::Sought<'k>) -> Self::NewKey<'k>;
+
+    /// The key, as several changes at once know it.
+    fn any_key<'k>(partition: usize, key: Self::Sought<'k>) -> AnyKey<'k>;
 
     fn hash(key: Self::Sought<'_>) -> Hash;
 

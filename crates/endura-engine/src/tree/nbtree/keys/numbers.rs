@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
+use crate::space::AnyKey;
 
 use crate::tree::nbtree::keys::form::{Extent, Fences, Header, KeyForm};
 use crate::tree::nbtree::keys::key::{Hash, Local, PARTITIONS, join, split};
@@ -62,6 +63,11 @@ impl KeyForm for NumberKeys {
     #[inline(always)]
     fn new_key<'k>(partition: usize, key: Self::Sought<'k>) -> Self::NewKey<'k> {
         join(partition, key)
+    }
+
+    #[inline(always)]
+    fn any_key<'k>(partition: usize, key: Self::Sought<'k>) -> AnyKey<'k> {
+        AnyKey::Number(join(partition, key))
     }
 
     #[inline(always)]

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::media::Media;
-use crate::space::{NewKey, Pops};
+use crate::space::{AnyKey, NewKey, Pops};
 use crate::sync::{AtomicU64, Ordering};
 use crate::tree::key_word::{
     ABOVE, KeyWord, Seven, common, eight_bytes, shortest_between, word, word_outside,
@@ -187,6 +187,11 @@ impl<K: KeyWord> KeyForm for ByteKeys<K> {
     #[inline(always)]
     fn new_key<'k>(_: usize, key: Self::Sought<'k>) -> Self::NewKey<'k> {
         key
+    }
+
+    #[inline(always)]
+    fn any_key<'k>(_: usize, key: Self::Sought<'k>) -> AnyKey<'k> {
+        AnyKey::Bytes(key.bytes)
     }
 
     #[inline(always)]

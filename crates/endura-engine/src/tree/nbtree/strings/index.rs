@@ -14,7 +14,7 @@ use crate::tree::nbtree::strings::upkeep::check_tree;
 use crate::tree::nbtree::strings::walk::ByteCursor;
 use crate::tree::pops::{self, Popped};
 use crate::tree::records::basis::Basis;
-use crate::tree::records::linking::{write, write_from};
+use crate::tree::records::linking::{Linking, put_record, write, write_from};
 use crate::tree::records::record::Record;
 use crate::tree::records::scan::{between, one_by_one};
 use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCheck};
@@ -148,6 +148,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, K: KeyWord> ByteIndex
         mut fill: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()> {
         self.with_room(&mut || write_from(self, key, len, &mut fill))
+    }
+
+    fn check_key(&self, key: &[u8]) -> Result<()> {
+        self.sought(key).map(drop)
+    }
+
+    fn put_record(&self, key: &[u8], at: u64) -> Result<()> {
+        self.with_room(&mut || put_record(self, key, at))
     }
 
     fn scan_up(

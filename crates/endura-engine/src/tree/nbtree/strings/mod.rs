@@ -2,6 +2,7 @@
 
 mod entry;
 mod index;
+mod texts;
 pub(crate) mod tree;
 pub(crate) mod upkeep;
 pub(crate) mod walk;

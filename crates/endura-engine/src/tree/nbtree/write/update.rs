@@ -39,7 +39,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
         self.prepare(partition)?;
-        let guard = self.open.pin_mut()?;
+        let guard = self.open.pin_mut_for(|| D::Keys::any_key(partition, key))?;
         guard.media().mark(Mark::Begin);
         let Some(answer) = self.try_write(&guard, partition, key, turn, decide)? else {
             return self.write_after_all(guard, partition, key, turn, decide);
@@ -87,7 +87,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             // The operation has stored nothing that counts, and starts over.
             drop(guard);
             self.open.map().pops().wait_for(&new_key);
-            guard = self.open.pin_mut()?;
+            guard = self.open.pin_mut_for(|| D::Keys::any_key(partition, key))?;
         }
     }
 
@@ -248,6 +248,6 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// Tries to merge a leaf. A failure is ignored. But damage is recorded.
     #[inline(never)]
     fn merge_later(&self, guard: &Guard<'_, M>, partition: usize, key: Sought<'_, D>) {
-        guard.space().note_result(self.try_merge(guard, partition, key));
+        guard.upkeep(|| self.try_merge(guard, partition, key));
     }
 }

@@ -8,5 +8,6 @@ pub(crate) mod order;
 pub(crate) mod publish;
 pub(crate) mod root;
 pub(crate) mod sample;
+pub(crate) mod sizes;
 pub(crate) mod sort;
 pub(crate) mod word;

@@ -32,6 +32,10 @@ pub(crate) enum NodeKind {
 impl NodeKind {
     const ALL: [Self; 4] = [Self::N4, Self::N16, Self::N48, Self::N256];
 
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter()
+    }
+
     /// The smallest kind with space for `children` children.
     pub(crate) fn for_children(children: usize) -> Self {
         Self::ALL.into_iter().find(|kind| kind.children() >= children).unwrap_or(Self::N256)

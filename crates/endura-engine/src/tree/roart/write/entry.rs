@@ -10,7 +10,7 @@
 use std::io;
 
 use crate::media::{Mark, Media, Region};
-use crate::space::{Guard, Turn};
+use crate::space::{AnyKey, Guard, Turn};
 use crate::tree::records::basis::Basis;
 use crate::tree::records::draft::Draft;
 use crate::tree::records::filling::fill_record;
@@ -58,7 +58,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         turn: Option<&Turn<'_>>,
         decide: &mut dyn FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
     ) -> Result<bool> {
-        let guard = self.pin_mut()?;
+        let guard = self.pin_mut_for(key.bytes)?;
         guard.media().mark(Mark::Begin);
         let (mut fresh, mut draft) = (Fresh::new(&guard), Draft::default());
         let (mut attempts, mut kept) = (Attempts::new(), None);
@@ -70,6 +70,10 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let Some(change) = again.or_else(|| decide(old.map(|record| record.value()))) else {
                 return Err(Error::Forked);
             };
+            // A closure of the caller ran without a claim.
+            if basis == Basis::Shown && !self.claims_again(key) {
+                return Ok(false);
+            }
             let attempt = match (&change, old) {
                 (ByteChange::Remove, None) if basis == Basis::Shown => {
                     let again = self.find(&guard, key, Care::Hope)?;
@@ -121,19 +125,54 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         len: usize,
         fill: &mut impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<bool> {
-        let guard = self.pin_mut()?;
+        let guard = self.pin_mut_for(key.bytes)?;
         guard.media().mark(Mark::Begin);
         let mut fresh = Fresh::new(&guard);
         let at = fill_record(&guard, &mut fresh, (key.bytes, len), fill)?;
+        Ok(self.claims_again(key) && self.link_new(&guard, key, at, &mut fresh)?)
+    }
+
+    /// Claims the key again, behind a closure: [`OpenMap::claims_again`](crate::space::OpenMap::claims_again).
+    #[inline(always)]
+    fn claims_again(&self, key: &Sought<'_>) -> bool {
+        self.open.claims_again(|| AnyKey::Bytes(key.bytes))
+    }
+
+    /// Gives `key` the record at `at`, which is whole and durable, and belongs to the caller until it is linked. The call
+    /// may be repeated if it is not known whether an earlier one has linked the record.
+    pub(crate) fn write_record(&self, key: &[u8], at: u64) -> Result<()> {
+        let key = Sought::new(key);
+        let put = || {
+            let guard = self.pin_mut_for(key.bytes)?;
+            guard.media().mark(Mark::Begin);
+            self.link_new(&guard, &key, at, &mut Fresh::new(&guard))
+        };
+        while !put()? {
+            self.open.map().pops().wait_for(key.bytes);
+        }
+        Ok(())
+    }
+
+    /// Links the record at `at`, whatever the key has. Returns `false` if the pin has to end first.
+    fn link_new<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        at: u64,
+        fresh: &mut Fresh<'g, M>,
+    ) -> Result<bool> {
         let (new, mut attempts) = (NewRecord { at }, Attempts::new());
         loop {
-            let spot = self.find(&guard, key, Care::Hope)?;
-            match self.put(&guard, key, spot, &mut fresh, &new)? {
+            let spot = self.find(guard, key, Care::Hope)?;
+            if spot.record().is_some_and(|old| old.at() == at) {
+                break;
+            }
+            match self.put(guard, key, spot, fresh, &new)? {
                 Attempt::Done => break,
                 Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
                 Attempt::Failed(_) | Attempt::HeldUp => return Ok(false),
             }
-            fresh.keep_first();
+            fresh.keep_only(at);
         }
         guard.media().mark(Mark::Acknowledged);
         Ok(true)
@@ -230,7 +269,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             if let Some(turn) = turn {
                 turn.is_out();
             }
-            guard.space().note_result(self.tidy(guard, key));
+            guard.upkeep(|| self.tidy(guard, key));
         }
         Ok(Attempt::Done)
     }

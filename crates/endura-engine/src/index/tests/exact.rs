@@ -1,0 +1,177 @@
+//! Commits in pools with exactly as many free chunks as a commit asks for.
+
+use super::*;
+
+/// Chunks by which all space is taken.
+const SIZES: [u64; 24] = [
+    65_536, 16_384, 8_192, 4_096, 3_584, 3_072, 2_560, 2_112, 2_048, 1_792, 1_536, 1_344, 1_280,
+    1_024, 896, 768, 704, 640, 576, 512, 448, 384, 320, 256,
+];
+/// A span that is set aside for chunks whose sizes are not known.
+const RUN: u64 = 65_536;
+/// Sizes of intents and records, of which there are always some.
+const SMALL: [u64; 10] = [32, 64, 80, 96, 112, 128, 144, 160, 192, 2_048];
+/// Keys that each map gets, one in each commit.
+const KEYS: u64 = 140;
+
+/// How the keys of a map look.
+#[derive(Debug, Clone, Copy)]
+enum Keys {
+    Numbers,
+    /// All agree in so many bytes that a word tells none of them apart.
+    LongPrefix,
+    /// The same with fences that need records.
+    LongFences,
+    /// Each array of ROART has records of many groups.
+    Groups,
+}
+
+impl Keys {
+    fn key(self, i: u64) -> Vec<u8> {
+        let number = [(i / 100) as u8, (i % 100) as u8];
+        match self {
+            Self::Numbers => i.to_be_bytes().to_vec(),
+            Self::LongPrefix => [&[b'k'; 12][..], &number].concat(),
+            Self::LongFences if i < 2 => vec![b'j' + 2 * i as u8],
+            Self::LongFences => [&[b'k'; 2_000][..], &number].concat(),
+            Self::Groups => vec![1, (i / 2) as u8, (i % 2) as u8],
+        }
+    }
+}
+
+/// All space of a pool, taken.
+struct Taken<'w> {
+    world: &'w World,
+    /// Chunks of the sizes that the map needs: one of each is given back at a time.
+    spare: Vec<(u64, Vec<u64>)>,
+}
+
+impl<'w> Taken<'w> {
+    fn all(world: &'w World, sizes: &[u64]) -> Self {
+        let alloc = |bytes| world.space.with_room(|| world.space.pin_mut()?.alloc(bytes));
+        // Every other chunk stays taken, so that no span becomes free, which could be one of another size.
+        let some = |bytes, count| -> Vec<u64> {
+            let all: Vec<u64> = (0..2 * count).map(|_| alloc(bytes).unwrap()).collect();
+            all.into_iter().step_by(2).collect()
+        };
+        let kept = SMALL.map(|bytes| (bytes, some(bytes, 200)));
+        let count = |bytes| if bytes < RUN { 200 } else { 150 };
+        let spare = sizes.iter().map(|&bytes| (bytes, some(bytes, count(bytes)))).collect();
+        for bytes in SIZES {
+            while alloc(bytes).is_ok() {}
+        }
+        let guard = world.space.pin_mut().unwrap();
+        for (bytes, chunks) in kept {
+            chunks.into_iter().for_each(|at| guard.discard(at, bytes));
+        }
+        drop(guard);
+        Self { world, spare }
+    }
+
+    /// Takes what has become free of the sizes that the map needs.
+    fn take_again(&mut self) {
+        for (bytes, chunks) in &mut self.spare {
+            let world = self.world;
+            let alloc = || world.space.with_room(|| world.space.pin_mut()?.alloc(*bytes));
+            chunks.extend(std::iter::from_fn(|| alloc().ok()));
+        }
+    }
+
+    /// Returns whether there was one of each.
+    fn give_one_of_each(&mut self) -> bool {
+        let guard = self.world.space.pin_mut().unwrap();
+        let mut all = true;
+        for (bytes, chunks) in &mut self.spare {
+            let chunk = chunks.pop();
+            all &= chunk.is_some();
+            chunk.into_iter().for_each(|at| guard.discard(at, *bytes));
+        }
+        all
+    }
+}
+
+/// Each commit adds a key. It is `Full` until there are as many chunks as its change may need, and is made then.
+fn one_key_after_the_other(map: usize, keys: Keys, sizes: &[u64]) {
+    let world = World::of_pages(24);
+    let mut taken = Taken::all(&world, sizes);
+    let (mut full, mut most, mut divisions) = (0, 0, 0);
+    'keys: for i in 0..KEYS {
+        let key = keys.key(i);
+        let operation = match &world.trees[map] {
+            Tree::Words(tree) => Operation::Word { tree, key: i, act: Act::Put(i) },
+            Tree::Bytes(tree) => {
+                Operation::Bytes { tree, key: &key, act: Act::Put(b"v"), is_same: same_bytes }
+            }
+        };
+        let is_there = |key: &[u8]| match &world.trees[map] {
+            Tree::Words(_) => world.get(map, i).is_some(),
+            Tree::Bytes(tree) => tree.look(key, |_| ()).unwrap(),
+        };
+        let mut given = 0;
+        loop {
+            match commit(&world.space, &[operation]) {
+                Ok(()) => break,
+                Err(Error::Full { .. } | Error::ReclaimStalled { .. }) => {}
+                Err(error) => panic!("map {map}, {keys:?}, key {i}, {given} given: {error:?}"),
+            }
+            assert!(!world.space.is_poisoned(), "map {map}, {keys:?}, key {i}, {given} given");
+            assert!(!is_there(&key));
+            if !taken.give_one_of_each() {
+                break 'keys;
+            }
+            given += 1;
+            full += 1;
+        }
+        assert!(is_there(&key));
+        let before: usize = taken.spare.iter().map(|(_, chunks)| chunks.len() + given).sum();
+        taken.take_again();
+        let after: usize = taken.spare.iter().map(|(_, chunks)| chunks.len()).sum();
+        divisions += usize::from(after < before);
+        most = most.max(given);
+    }
+    println!(
+        "map {map}, {keys:?}: {full} times full, {most} at most given, {divisions} times used"
+    );
+    assert!(full as u64 > KEYS / 2 && divisions > 0, "map {map}, {keys:?}: {full}, {divisions}");
+}
+
+#[test]
+fn a_commit_has_all_that_its_change_may_need() {
+    for map in 0..4 {
+        one_key_after_the_other(map, Keys::Numbers, &[1_024]);
+    }
+    for map in [4, 5] {
+        one_key_after_the_other(map, Keys::Numbers, &[1_024]);
+        one_key_after_the_other(map, Keys::LongPrefix, &[1_024]);
+        one_key_after_the_other(map, Keys::LongFences, &[RUN, 1_024]);
+    }
+    let sizes: Vec<u64> = crate::tree::roart::node_sizes()
+        .chain(crate::tree::roart::arrays_of_groups().map(|(bytes, _)| bytes))
+        .collect();
+    for keys in [Keys::Numbers, Keys::LongPrefix, Keys::Groups] {
+        one_key_after_the_other(6, keys, &sizes);
+    }
+}
+
+/// A pool has one span that can be set aside, and a commit may need several.
+#[test]
+fn no_span_is_set_aside_twice() {
+    let world = World::of_pages(4);
+    let alloc = |bytes| world.space.with_room(|| world.space.pin_mut()?.alloc(bytes));
+    let spans = [alloc(RUN).unwrap(), alloc(RUN).unwrap()];
+    for bytes in SIZES.into_iter().chain(SMALL) {
+        while alloc(bytes).is_ok() {}
+    }
+    let mut needs = Needs::default();
+    needs.add_loose(RUN / 2, 1, 4_096);
+    for (given, at) in spans.into_iter().enumerate() {
+        let guard = world.space.pin_mut().unwrap();
+        let refused = guard.set_aside(&needs).err();
+        assert!(matches!(refused, Some(Error::Full { .. })), "{given} of two spans");
+        guard.discard(at, RUN);
+    }
+    let guard = world.space.pin_mut().unwrap();
+    drop(guard.set_aside(&needs).unwrap());
+    // They are given back.
+    assert!(spans.map(|_| guard.alloc(RUN)).iter().all(Result::is_ok));
+}
