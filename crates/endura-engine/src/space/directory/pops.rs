@@ -290,6 +290,7 @@ mod loom {
     use std::sync::Arc;
 
     use super::*;
+    use crate::sync::AtomicBool;
     use crate::sync::loom::{Fault, check, check_finds, spawn};
 
     /// An insert of 3 before 5, while a pop removes 5: the lock of the insert, and what other threads see.
