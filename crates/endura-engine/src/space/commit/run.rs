@@ -116,6 +116,10 @@ impl<M: Media> Space<M> {
     fn commit_once(&self, changes: &mut dyn Changes<M>) -> Result<bool> {
         // Outside of the pin, because a verification would wait for it.
         self.wait_for_views()?;
+        // This pin refuses a pool that is closed, poisoned or read-only, whose readers then take no slow path.
+        drop(self.pin_mut()?);
+        // B2, before the pin of B1, which has no claim and may last: who enters the mode would wait for it.
+        let _mode = self.enter_mode()?;
         // A closure around the commit relies on its own pin, which has the same epoch.
         let is_outermost = !self.is_inside();
         let Written { guard, at, bytes, stripes } = self.write_intent(&mut *changes)?;
@@ -196,7 +200,7 @@ impl<M: Media> Space<M> {
         Ok(Some(turns))
     }
 
-    /// B2 to B12. Returns `false`, with nothing changed, if writers are to be kept out first.
+    /// B3 to B12. Returns `false`, with nothing changed, if writers are to be kept out first.
     fn commit_written(
         &self,
         at: u64,
@@ -204,7 +208,6 @@ impl<M: Media> Space<M> {
         changes: &dyn Changes<M>,
         pins: Pins,
     ) -> Result<bool> {
-        let _mode = self.enter_mode()?;
         // A pop of a map and a commit come one after the other, so that neither waits for the other's key. The flight comes
         // later: who finds it, and has a turn, is not waited for by it; and commits that wait for one map leave the flights
         // to those of other maps.
