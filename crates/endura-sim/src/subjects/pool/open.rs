@@ -302,7 +302,9 @@ impl OpenPool {
         }
         let session = self.session.borrow();
         let answer = match *op {
-            PoolOp::Link { slot, size } => session.put(slot, size, |guard, bytes| guard.alloc(bytes))?,
+            PoolOp::Link { slot, size } => {
+                session.put(slot, size, |guard, bytes| guard.alloc(bytes))?
+            }
             PoolOp::LinkAside { slot, size } => {
                 session.put(slot, size, |guard, bytes| Ok(guard.alloc_aside(&[bytes])?[0]))?
             }
