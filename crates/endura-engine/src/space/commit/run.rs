@@ -12,7 +12,7 @@ use crate::runtime::thread;
 use crate::space::batch::intent::{Planned, encode, write};
 use crate::space::commit::needs::Needs;
 use crate::space::commit::words;
-use crate::space::directory::turns::{Alone, Shared};
+use crate::space::directory::turns::{Alone, Shared, Turns, Waiting};
 use crate::space::open_map::OpenMap;
 use crate::space::pins::guard::Guard;
 use crate::space::session::QUIESCED;
@@ -71,17 +71,39 @@ enum MapTurn<'o> {
     Alone { _turn: Alone<'o> },
 }
 
+/// A commit waits for its turn in a map.
+enum Waits<'o> {
+    ToShare(&'o Turns, Instant),
+    ToBeAlone(Waiting<'o>),
+}
+
 impl<'o> MapTurn<'o> {
-    /// The turn of a commit that has waited since `begun`, if it has come.
-    fn of<M: Media>(
-        open: &'o OpenMap<M>,
-        changes: &dyn Changes<M>,
-        begun: Option<Instant>,
-    ) -> Option<Self> {
-        let turns = open.map().pops().turns();
-        match changes.are_few() {
-            true => turns.try_shared(begun).map(|turn| Self::Shared { _turn: turn }),
+    /// The turn of a commit in a map that it may share, or not, if it has come.
+    fn of(turns: &'o Turns, shares: bool) -> Option<Self> {
+        match shares {
+            true => turns.try_shared(None).map(|turn| Self::Shared { _turn: turn }),
             false => turns.try_alone().map(|turn| Self::Alone { _turn: turn }),
+        }
+    }
+}
+
+impl<'o> Waits<'o> {
+    fn begin(turns: &'o Turns, shares: bool) -> Self {
+        match shares {
+            true => Self::ToShare(turns, Instant::now()),
+            false => Self::ToBeAlone(turns.wait()),
+        }
+    }
+
+    /// The turn, if it has come.
+    fn turn(&mut self) -> Option<MapTurn<'o>> {
+        match self {
+            Self::ToShare(turns, begun) => {
+                turns.try_shared(Some(*begun)).map(|turn| MapTurn::Shared { _turn: turn })
+            }
+            Self::ToBeAlone(waiting) => {
+                waiting.try_alone().map(|turn| MapTurn::Alone { _turn: turn })
+            }
         }
     }
 }
@@ -179,19 +201,19 @@ impl<M: Media> Space<M> {
             let open = map.open;
             // The pins are for a child of a fork, where a turn of a parent's thread never ends.
             drop(open.pin_mut()?);
-            if let Some(turn) = MapTurn::of(open, changes, None) {
+            let (of_map, shares) = (open.map().pops().turns(), changes.are_few());
+            if let Some(turn) = MapTurn::of(of_map, shares) {
                 turns.push(turn);
                 continue;
             }
-            let (begun, mut backoff) = (Instant::now(), Backoff::default());
-            let _waiting = (!changes.are_few()).then(|| open.map().pops().turns().wait());
+            let (mut waits, mut backoff) = (Waits::begin(of_map, shares), Backoff::default());
             loop {
                 if pins != Pins::OfClosures && self.epochs.gate() & QUIESCED != 0 {
                     return Ok(None);
                 }
                 backoff.wait();
                 drop(open.pin_mut()?);
-                if let Some(turn) = MapTurn::of(open, changes, Some(begun)) {
+                if let Some(turn) = waits.turn() {
                     turns.push(turn);
                     break;
                 }
