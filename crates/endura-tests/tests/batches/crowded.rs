@@ -28,7 +28,7 @@ fn a_pop_gets_its_turn_beside_large_commits() {
                     while !stop.load(Ordering::Relaxed) {
                         let mut batch = pool.batch();
                         (0..KEYS).for_each(|key| {
-                            _ = batch.put(map, thread << 32 | key * 977, thread).unwrap();
+                            _ = batch.put(map, (thread << 32) | (key * 977), thread).unwrap();
                         });
                         batch.commit().unwrap();
                     }
