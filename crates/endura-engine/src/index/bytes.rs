@@ -2,11 +2,11 @@
 //! index of [words](super::words).
 
 use std::io;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use super::sizes::{FairBytes, NarrowLeaves, NbBytes, NbTree, Wide};
-use crate::media::{Mapped, Media, Region};
-use crate::space::{Answer, AnyKey, Guard, OpenMap, note_scan};
+use crate::media::{Mapped, Media};
+use crate::space::{Answer, AnyKey, Guard, OpenMap, PAGE, note_scan};
 use crate::tree::byte_range::ByteRange;
 use crate::tree::len::check_len;
 use crate::tree::record_tree::{self, RecordTree};
@@ -79,15 +79,39 @@ impl ByteTree<Mapped> {
         self.look_up(key, read)
     }
 
-    /// Where the value of the key begins, in bytes from the start of the pool, if the key is present.
-    pub fn place(&self, key: &[u8]) -> Result<Option<u64>> {
-        let media = self.open_map().space().media();
-        let start = Region::new(media, 0, 1)?.in_memory().map(|words| words.as_ptr() as u64);
-        let mut place = None;
-        self.read(key, &mut |value| {
-            place = value.address().zip(start).map(|(at, start)| at.wrapping_sub(start));
-        })?;
-        Ok(place)
+    /// Passes the keys to `look` whose records have bytes of this stretch of the pool, in the order of their places. A
+    /// record that other threads link or unlink meanwhile may be left out. A map whose index has numbers in place of keys
+    /// shows none.
+    ///
+    /// No list leads from a place to its record. So whatever is there is read as if it were one, and the index decides: it
+    /// must lead from the key to the same place. Bytes that only look like a record cost a lookup.
+    pub fn keys_in(&self, bytes: Range<u64>, look: &mut dyn FnMut(&[u8])) -> Result<()> {
+        if self.has_numbers() {
+            return Ok(());
+        }
+        let space = self.open_map().space();
+        let (media, mut key) = (space.media(), Vec::new());
+        for page in bytes.start / PAGE..bytes.end.min(media.len()).div_ceil(PAGE) {
+            for row in space.chunk_rows(page) {
+                for at in row.chunks(&bytes) {
+                    let record = Record::within(media, at);
+                    let Some(record) = record.filter(|record| record.bytes() <= row.size) else {
+                        continue;
+                    };
+                    key.clear();
+                    record.copy_key(&mut key);
+                    let place = record.value().address();
+                    let mut is_linked = false;
+                    self.read(&key, &mut |value| {
+                        is_linked = place.is_some() && value.address() == place;
+                    })?;
+                    if is_linked {
+                        look(&key);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Like [`read`](Self::read), for a closure of the user, which may fork the process.

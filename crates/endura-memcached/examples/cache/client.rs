@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Error, Read, Result, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use endura_console::text::grouped;
 
@@ -17,6 +17,8 @@ pub(crate) struct Outcome {
     pub(crate) refused: u64,
     pub(crate) stored_bytes: u64,
     pub(crate) seconds: f64,
+    /// The longest time from a request to its last reply.
+    pub(crate) longest: Duration,
 }
 
 impl Outcome {
@@ -26,6 +28,7 @@ impl Outcome {
         self.sets += other.sets;
         self.refused += other.refused;
         self.stored_bytes += other.stored_bytes;
+        self.longest = self.longest.max(other.longest);
     }
 
     /// In percent.
@@ -44,10 +47,11 @@ impl Outcome {
     pub(crate) fn text(&self) -> String {
         let [asked, sets] = [self.asked, self.sets].map(grouped);
         format!(
-            "{asked} gets, {:.2} % hits, {sets} sets of which {} were refused, {} commands/s",
+            "{asked} gets, {:.2} % hits, {sets} sets of which {} were refused, {} commands/s, longest {} ms",
             self.hit_rate(),
             self.refused,
-            grouped(self.rate() as u64)
+            grouped(self.rate() as u64),
+            self.longest.as_millis()
         )
     }
 }
@@ -92,9 +96,10 @@ impl Client {
         count: usize,
         outcome: &mut Outcome,
     ) -> Result<()> {
-        let asked = (place..place + count).map(|place| keys.at(place));
+        let begun = Instant::now();
+        let (prefix, asked) = (keys.prefix, (place..place + count).map(|place| keys.at(place)));
         for key in asked.clone() {
-            write!(self.said, "get key-{key:012}\r\n")?;
+            write!(self.said, "get {prefix}{key:012}\r\n")?;
         }
         self.send()?;
         self.absent.clear();
@@ -109,7 +114,7 @@ impl Client {
         for at in 0..self.absent.len() {
             let key = self.absent[at];
             let bytes = keys.bytes(key);
-            write!(self.said, "set key-{key:012} 0 0 {bytes}\r\n")?;
+            write!(self.said, "set {prefix}{key:012} 0 0 {bytes}\r\n")?;
             self.said.extend(std::iter::repeat_n(b'v', bytes));
             self.said.extend_from_slice(b"\r\n");
             outcome.stored_bytes += bytes as u64;
@@ -124,6 +129,7 @@ impl Client {
                 line => return Err(Error::other(String::from_utf8_lossy(line).into_owned())),
             }
         }
+        outcome.longest = outcome.longest.max(begun.elapsed());
         Ok(())
     }
 

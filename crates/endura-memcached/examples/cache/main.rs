@@ -1,15 +1,18 @@
-//! Measures a cache that is too small for its keys, beside memcached: hit rates, commands a second, and what a kill costs.
+//! Measures a cache that is too small for its keys, beside memcached: hit rates, commands a second, what a kill costs, and
+//! what it costs that the sizes of values change.
 //! It starts both servers, asks for keys by Zipf's law, and stores what is absent.
 //!
 //!     cargo build --release -p endura-memcached
 //!     cargo run --release -p endura-memcached --example cache -- target/release/endura-memcached
 //!
+//! `--restarts` shows hit rates second by second after a kill and after a deploy, of both servers.
 //! `--memory 64M --seconds 3` is a short run. The pool lies in `--folder`, a new folder in it.
 
 #![allow(clippy::unwrap_used, reason = "an example that fails ends")]
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 mod client;
+mod restarts;
 mod servers;
 
 use std::io::Result;
@@ -43,6 +46,12 @@ pub(crate) struct Args {
     /// The most bytes of a value
     #[arg(long, default_value_t = 5_000)]
     most: usize,
+    /// The fewest bytes of a value after the sizes have changed
+    #[arg(long, default_value_t = 5_000)]
+    least_later: usize,
+    /// The most bytes of a value after the sizes have changed
+    #[arg(long, default_value_t = 50_000)]
+    most_later: usize,
     /// Connections, a thread each
     #[arg(short, long, default_value_t = 8)]
     connections: u64,
@@ -61,6 +70,9 @@ pub(crate) struct Args {
     /// Where the pool lies
     #[arg(long)]
     folder: Option<PathBuf>,
+    /// Measure only what restarts cost, of this server and of memcached
+    #[arg(long)]
+    restarts: bool,
     /// Threads of each server
     #[arg(short, long, default_value_t = 2)]
     threads: usize,
@@ -70,13 +82,15 @@ pub(crate) struct Args {
 pub(crate) struct Keys {
     /// Keys by Zipf's law, in the order in which they are asked for.
     drawn: Vec<u32>,
+    /// The first bytes of a key.
+    pub(crate) prefix: &'static str,
     least: usize,
     most: usize,
 }
 
 impl Keys {
-    fn new(args: &Args) -> Self {
-        let bytes = (args.least + args.most) as f64 / 2.0;
+    fn new(args: &Args, prefix: &'static str, (least, most): (usize, usize)) -> Self {
+        let bytes = (least + most) as f64 / 2.0;
         let count = (args.memory as f64 * args.times / bytes) as u32;
         let mut sum = 0.0;
         let upper: Vec<f64> = (1..=count)
@@ -90,7 +104,7 @@ impl Keys {
             let at = rng.f64() * sum;
             upper.partition_point(|&upper| upper <= at) as u32
         };
-        Self { drawn: (0..10_000_000).map(draw).collect(), least: args.least, most: args.most }
+        Self { drawn: (0..10_000_000).map(draw).collect(), prefix, least, most }
     }
 
     pub(crate) fn at(&self, place: usize) -> u32 {
@@ -161,7 +175,10 @@ fn median(values: &mut [f64]) -> f64 {
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    let keys = Keys::new(&args);
+    let keys = Keys::new(&args, "key-", (args.least, args.most));
+    if args.restarts {
+        return restarts::run(&args, &keys);
+    }
     let mut servers = Servers::start(&args)?;
     for (name, address) in servers.addresses() {
         let stored = Until::Stored((args.warm * args.memory as f64) as u64);
@@ -196,7 +213,8 @@ fn main() -> Result<()> {
         of(1, Outcome::rate) / of(0, Outcome::rate)
     );
     servers.print_stats()?;
-    kill(&args, &keys, &mut servers)
+    kill(&args, &keys, &mut servers)?;
+    change(&args, &servers)
 }
 
 /// What a kill costs: the time to the first hit, and the hit rate of each second after it.
@@ -219,6 +237,18 @@ fn kill(args: &Args, keys: &Keys, servers: &mut Servers) -> Result<()> {
     for second in 1..=8 {
         let outcome = round(address, args, keys, Until::after(1.0))?;
         println!("second {second} after the kill: {}", outcome.text());
+    }
+    servers.print_stats()
+}
+
+/// What it costs that all values have other sizes than before: the hit rate and the longest wait of each second.
+fn change(args: &Args, servers: &Servers) -> Result<()> {
+    let keys = Keys::new(args, "other-", (args.least_later, args.most_later));
+    for (name, address) in servers.addresses() {
+        for second in 1..=8 {
+            let outcome = round(address, args, &keys, Until::after(1.0))?;
+            println!("{name}: second {second} with other sizes: {}", outcome.text());
+        }
     }
     servers.print_stats()
 }

@@ -36,7 +36,7 @@ impl Servers {
             Some(folder) => TempDir::new_in(folder)?,
             None => TempDir::new()?,
         };
-        let (other, first) = memcached(args)?;
+        let (other, first) = memcached(args, &[])?;
         let (child, second) = endura(args, folder.path())?;
         Ok(Self { children: [other, child], addresses: [first, second], folder })
     }
@@ -77,13 +77,15 @@ impl Drop for Servers {
     }
 }
 
-fn memcached(args: &Args) -> Result<(Child, SocketAddr)> {
+/// Starts memcached, with more options.
+pub(crate) fn memcached(args: &Args, more: &[&str]) -> Result<(Child, SocketAddr)> {
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let (port, memory) = (address.port().to_string(), (args.memory >> 20).to_string());
     let threads = args.threads.to_string();
-    let user = ["-u", "nobody"];
+    // A file of `-e` belongs to the user who runs this.
+    let user = ["-u", "root"];
     let options = ["-l", "127.0.0.1", "-U", "0", "-p", &port, "-m", &memory, "-t", &threads];
-    let child = Command::new("memcached").args(options).args(user).spawn()?;
+    let child = Command::new("memcached").args(options).args(user).args(more).spawn()?;
     for _ in 0..100 {
         if TcpStream::connect(address).is_ok() {
             return Ok((child, address));
@@ -93,7 +95,8 @@ fn memcached(args: &Args) -> Result<(Child, SocketAddr)> {
     Err(Error::other("memcached does not start"))
 }
 
-fn endura(args: &Args, folder: &Path) -> Result<(Child, SocketAddr)> {
+/// Starts endura-memcached.
+pub(crate) fn endura(args: &Args, folder: &Path) -> Result<(Child, SocketAddr)> {
     let (memory, threads) = (args.memory.to_string(), args.threads.to_string());
     let options = ["--port", "0", "--memory", &memory, "--threads", &threads];
     let mut child = Command::new(&args.program)

@@ -1,6 +1,7 @@
 //! The state of evictions, and what a store does that finds no room.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use endura::{Error, Result};
 use super::hand::{Done, Fate, Hand, Met};
 use super::items::Store;
 use super::levels::{Levels, Room};
+use super::windows::{clear_one, window_bytes};
 use crate::clock::now;
 use crate::eviction::{Fetches, Sample};
 
@@ -18,38 +20,25 @@ pub(super) const PIECE: usize = 1_000;
 const AT_ONCE: u64 = 64 << 10;
 /// The pieces in which a store looks for items of its size.
 const LOOKS: u32 = 8;
-/// How many times windows are cleared for a store, before all items go that the hand meets.
-const TRIES: u64 = 6;
-/// The longest that a store waits for the thread that evicts.
-const PATIENCE: Duration = Duration::from_secs(20);
-const WAIT: Duration = Duration::from_millis(50);
+/// The longest that a store looks for room.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The state of evictions.
 #[derive(Debug)]
 pub(super) struct Evictions {
     pub(super) fetches: Fetches,
-    pub(super) hand: Mutex<Hand>,
-    /// Bytes that were stored since the thread that evicts has looked at the levels.
+    hand: Mutex<Hand>,
+    /// Bytes that were stored since the start.
     stored: AtomicU64,
-    /// After so many bytes it looks again.
+    /// After so many bytes the thread that evicts looks at the levels again.
     each: u64,
-    /// The bytes of the largest record for which a store waits.
-    pub(super) wanted: AtomicU64,
-    /// How many times windows were cleared.
-    pub(super) cleared: AtomicU64,
-    /// Whether a store waits for which this was often in vain.
-    pub(super) takes_all: AtomicBool,
-    calls: Calls,
-    chances: AtomicU64,
-}
-
-/// Wakes the thread that evicts, and the stores that wait for it.
-#[derive(Debug, Default)]
-struct Calls {
-    is_called: AtomicBool,
-    turns: Mutex<u64>,
+    /// Held by the store that clears a window, and how many were cleared.
+    windows: Mutex<()>,
+    cleared: AtomicU64,
+    /// Whether the thread that evicts is called.
+    is_called: Mutex<bool>,
     call: Condvar,
-    turn: Condvar,
+    chances: AtomicU64,
 }
 
 impl Evictions {
@@ -60,10 +49,10 @@ impl Evictions {
             hand: Mutex::default(),
             stored: AtomicU64::new(0),
             each: Levels::marks(most).0 / 4,
-            wanted: AtomicU64::new(0),
+            windows: Mutex::default(),
             cleared: AtomicU64::new(0),
-            takes_all: AtomicBool::new(false),
-            calls: Calls::default(),
+            is_called: Mutex::default(),
+            call: Condvar::new(),
             chances: AtomicU64::new(0),
         }
     }
@@ -77,64 +66,71 @@ impl Evictions {
 
     /// Counts what is stored, and wakes the thread that evicts from time to time.
     pub(super) fn count_stored(&self, record: u64) {
-        // Relaxed, because the count only says when to look.
+        // Relaxed here and below, because the count only says when to look.
         let before = self.stored.fetch_add(record, Ordering::Relaxed);
-        if before < self.each && before + record >= self.each {
+        if before / self.each != before.wrapping_add(record) / self.each {
             self.call();
         }
     }
 
+    /// The bytes that were stored since the start.
+    pub(super) fn stored(&self) -> u64 {
+        self.stored.load(Ordering::Relaxed)
+    }
+
     /// Wakes the thread that evicts.
     pub(super) fn call(&self) {
-        if !self.calls.is_called.swap(true, Ordering::AcqRel) {
-            let _turns = self.turns();
-            self.calls.call.notify_one();
-        }
+        *lock(&self.is_called) = true;
+        self.call.notify_one();
     }
 
     /// Waits until there is something to do, or the time is over.
     pub(super) fn wait_for_call(&self, time: Duration) {
-        let turns = self.turns();
-        let is_idle = |_: &mut u64| !self.calls.is_called.load(Ordering::Acquire);
-        // A lock that a panic has poisoned protects a number only.
-        let _waited = self.calls.call.wait_timeout_while(turns, time, is_idle);
-        self.calls.is_called.store(false, Ordering::Release);
-        self.stored.store(0, Ordering::Relaxed);
-    }
-
-    /// Tells the stores that wait that the thread has done something.
-    pub(super) fn end_turn(&self) {
-        *self.turns() += 1;
-        self.calls.turn.notify_all();
-    }
-
-    fn wait_for_turn(&self) {
-        let turns = self.turns();
-        let seen = *turns;
-        let _waited = self.calls.turn.wait_timeout_while(turns, WAIT, |turns| *turns == seen);
-    }
-
-    fn turns(&self) -> MutexGuard<'_, u64> {
-        self.calls.turns.lock().unwrap_or_else(PoisonError::into_inner)
+        let is_called = lock(&self.is_called);
+        let waited = self.call.wait_timeout_while(is_called, time, |is_called| !*is_called);
+        *waited.unwrap_or_else(PoisonError::into_inner).0 = false;
     }
 
     /// The hand, for one step.
     pub(super) fn hand(&self) -> MutexGuard<'_, Hand> {
-        self.hand.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.hand)
     }
+
+    /// Clears a window for a record of so many bytes, unless another store clears one meanwhile.
+    fn clear_window(&self, store: &Store, record: u64, tried: &mut BTreeSet<u64>) -> Result<()> {
+        // Relaxed, because the lock orders the numbers.
+        let before = self.cleared.load(Ordering::Relaxed);
+        let _windows = lock(&self.windows);
+        if self.cleared.load(Ordering::Relaxed) != before {
+            return Ok(());
+        }
+        let size = window_bytes(&Levels::of(&store.pool().stats()?), record);
+        if clear_one(store, self, size, tried)?.is_none() {
+            // What was freed in one window may have been taken by other stores meanwhile.
+            tried.clear();
+        }
+        self.cleared.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// A panic ends the process, so a lock that one has poisoned is not met.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A store that finds no room.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     looks: u32,
-    /// When it began to wait, and how often windows had been cleared before.
-    since: Option<(Instant, u64)>,
+    since: Option<Instant>,
+    /// The windows that were cleared for it.
+    tried: BTreeSet<u64>,
 }
 
 impl Search {
     /// Makes room for a record of so many bytes after the pool was found full, or returns the error: first it evicts items of
-    /// the same size, which gives room at once, then it waits for the thread that evicts.
+    /// the same size, which gives room at once, then it clears windows.
     pub(super) fn go_on(&mut self, store: &Store, record: u64, full: Error) -> Result<()> {
         let is_full = matches!(full, Error::Full { .. } | Error::ReclaimStalled { .. });
         let Some(evictions) = store.evictions().filter(|_| is_full) else { return Err(full) };
@@ -144,19 +140,11 @@ impl Search {
                 return Ok(());
             }
         }
-        // Relaxed here and below, because a store that has seen an old number waits once more.
-        let cleared = evictions.cleared.load(Ordering::Relaxed);
-        let (since, before) = *self.since.get_or_insert_with(|| (Instant::now(), cleared));
+        let since = *self.since.get_or_insert_with(Instant::now);
         if since.elapsed() > PATIENCE || store.count()? == 0 {
             return Err(full);
         }
-        if cleared - before >= TRIES {
-            evictions.takes_all.store(true, Ordering::Relaxed);
-        }
-        evictions.wanted.fetch_max(record, Ordering::Relaxed);
-        evictions.call();
-        evictions.wait_for_turn();
-        Ok(())
+        evictions.clear_window(store, record, &mut self.tried)
     }
 }
 
@@ -177,5 +165,5 @@ fn look(store: &Store, evictions: &Evictions, record: u64) -> Result<bool> {
         Fate::Stays
     };
     let Done { gone, .. } = evictions.hand().step(store, evictions, (PIECE, now()), decide)?;
-    Ok(!gone.is_empty())
+    Ok(gone > 0)
 }

@@ -2,9 +2,7 @@
 //! space for other sizes.
 //!
 //! While the reserve is above its high mark, nothing is evicted. Below it, items of the sizes that have few free chunks go.
-//! Below the low mark, items that have spans of their own go, and if that is not enough, [windows](super::windows) are
-//! cleared. So they are for a store that has found no room of its size; and if that does not help, all items go that the
-//! hand meets until the store has room.
+//! Below the low mark, items that have spans of their own go, and from time to time a [window](super::windows) is cleared.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +16,7 @@ use super::evictions::{Evictions, PIECE};
 use super::hand::{Fate, Met};
 use super::items::Store;
 use super::levels::{Levels, Room, Size};
-use super::windows::{Progress, Windows};
+use super::windows::{clear_one, window_bytes};
 use crate::clock::now;
 use crate::eviction::{Sample, Worth};
 
@@ -26,14 +24,8 @@ use crate::eviction::{Sample, Worth};
 const PAUSE: Duration = Duration::from_millis(200);
 /// The share of the items with spans of their own that go in one round.
 const ALONE: f64 = 0.25;
-/// The most bytes of a window that is cleared for the reserve.
-const MOST_EACH: u64 = 1 << 20;
-
-/// Windows are cleared after one in so many of all items was evicted, unless a store waits.
-const CLEARS: usize = 8;
-
-/// How many windows are not cleared again while stores wait.
-const MOST_TRIED: usize = 24;
+/// A window is cleared after so many times its bytes were stored.
+const CLEARS: u64 = 8;
 
 /// The thread, which ends when this is dropped.
 #[derive(Debug)]
@@ -85,10 +77,6 @@ fn evict(store: &Weak<Store>, ends: &AtomicBool) {
         if !work.turn(&store, evictions, now()).unwrap_or(false) {
             evictions.wait_for_call(PAUSE);
         }
-        // A store that waits tries again after each turn, which is in vain before the windows are clear.
-        if work.windows.is_none() {
-            evictions.end_turn();
-        }
         if ends.load(Ordering::Acquire) {
             return;
         }
@@ -100,68 +88,42 @@ fn evict(store: &Weak<Store>, ends: &AtomicBool) {
 pub(super) struct Work {
     /// Whether items of sizes with few free chunks go, until there are enough.
     is_filling: bool,
-    windows: Option<Windows>,
-    /// The windows that were cleared for stores that still wait.
-    tried: BTreeSet<u64>,
-    /// The items that have gone since windows were cleared.
-    gone: usize,
+    /// The bytes that had been stored when a window was cleared.
+    cleared_at: u64,
 }
 
 impl Work {
     /// One step, if one is due. Returns whether one was.
     pub(super) fn turn(&mut self, store: &Store, evictions: &Evictions, now: u32) -> Result<bool> {
-        let items = store.count()?;
-        evictions.fetches.grow(items);
+        evictions.fetches.grow(store.count()?);
         let mut levels = Levels::of(&store.pool().stats()?);
-        // Relaxed, because the number orders nothing: a store that waits asks again.
-        let wanted = evictions.wanted.swap(0, Ordering::Relaxed);
-        let is_low = wanted > 0 || levels.reserve < levels.low && !levels.is_unknown;
-        if levels.reserve >= levels.high && wanted == 0 && self.windows.is_none() {
+        if levels.reserve >= levels.high {
             self.is_filling = false;
-            self.tried.clear();
             return Ok(false);
         }
+        let is_low = levels.reserve < levels.low && !levels.is_unknown;
         self.is_filling |= levels.are_short();
-        let takes_all = evictions.takes_all.swap(false, Ordering::Relaxed);
-        let is_due = is_low && (wanted > 0 || self.gone > items / CLEARS);
-        if is_due && self.windows.is_none() && !takes_all {
-            if wanted == 0 || self.tried.len() > MOST_TRIED {
-                self.tried.clear();
-            }
-            let missing = if wanted > 0 { levels.high } else { levels.high - levels.reserve };
-            let each = if wanted > 0 { wanted } else { (levels.high / 4).min(MOST_EACH) };
-            self.windows = Some(Windows::new(&levels, missing, each));
-        }
-        let mut hand = evictions.hand();
         let mut gone = 0;
         if self.is_filling || is_low {
-            let plan = self.plan(&levels, &hand.sample, is_low, takes_all);
+            let mut hand = evictions.hand();
+            let plan = self.plan(&levels, &hand.sample, is_low);
             let decide = |_: &Sample, met: Met| plan.fate(&mut levels, met);
             let done = hand.step(store, evictions, (PIECE, now), decide)?;
-            gone = done.gone.len();
+            gone = done.gone;
             self.is_filling &=
                 !done.is_round && levels.sizes.iter().any(|size| size.free < size.target);
         }
-        self.gone += gone;
-        if let Some(windows) = &mut self.windows
-            && let Progress::Over(more) =
-                windows.step(store, evictions, &hand.sample, &mut self.tried)?
-        {
-            self.windows = None;
-            self.gone = 0;
-            evictions.cleared.fetch_add(1, Ordering::Relaxed);
-            gone += more;
+        let (window, stored) = (window_bytes(&levels, 0), evictions.stored());
+        if is_low && stored - self.cleared_at >= CLEARS * window {
+            clear_one(store, evictions, window, &mut BTreeSet::new())?;
+            self.cleared_at = stored;
         }
-        Ok(self.is_filling || self.windows.is_some() || gone > 0)
+        Ok(self.is_filling || gone > 0)
     }
 
     /// What goes in the next step.
-    fn plan(&self, levels: &Levels, sample: &Sample, is_low: bool, takes_all: bool) -> Plan {
+    fn plan(&self, levels: &Levels, sample: &Sample, is_low: bool) -> Plan {
         let sizes = levels.sizes.iter();
-        if takes_all {
-            let below = sizes.map(|_| Worth::MOST).collect();
-            return Plan { below, keeps: vec![u64::MAX; levels.sizes.len()], alone: Worth::MOST };
-        }
         let below = |size: &Size| match size.share() {
             0.0 => Worth::LEAST,
             _ if !self.is_filling => Worth::LEAST,
@@ -203,5 +165,110 @@ impl Plan {
             }
             Room::Alone => Fate::Stays,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use endura::Pool;
+
+    use super::super::{About, StoreOptions, Stored, Stores};
+    use super::*;
+    use crate::clock::Expiry;
+
+    const NOW: u32 = 1_000;
+    const BYTES: usize = 1_000;
+
+    fn open(folder: &std::path::Path) -> Store {
+        let pool = Pool::options().max_size(32 << 20);
+        let options = StoreOptions { pool, max_item: 1 << 20, evicts: true };
+        Store::open(&folder.join("pool"), &options, NOW).unwrap()
+    }
+
+    fn set(store: &Store, n: usize, expiry: u32) {
+        let about = About { flags: 0, expiry: Expiry(expiry), has_binary_key: false };
+        let (key, data) = (format!("item {n}"), [b'd'; BYTES]);
+        let stored = store.store(Stores::Set, key.as_bytes(), about, &data, NOW).unwrap();
+        assert!(matches!(stored, Stored::Yes(_)));
+    }
+
+    fn is_there(store: &Store, n: usize) -> bool {
+        store.get_quietly(format!("item {n}").as_bytes(), NOW, |_| ()).unwrap()
+    }
+
+    /// All turns that are due; they end.
+    fn work(store: &Store, work: &mut Work) -> usize {
+        let evictions = store.evictions().unwrap();
+        let turns = (0..10_000).take_while(|_| work.turn(store, evictions, NOW).unwrap()).count();
+        assert!(turns < 10_000);
+        turns
+    }
+
+    #[test]
+    fn nothing_goes_while_there_is_space() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        (0..1_000).for_each(|n| set(&store, n, 0));
+        assert_eq!(work(&store, &mut Work::default()), 0);
+        assert_eq!(store.count().unwrap(), 1_000);
+    }
+
+    /// Old items that nobody fetches go before new ones and before those that are fetched, and no more than there is need of.
+    #[test]
+    fn what_is_least_worth_keeping_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let (mut thread, levels) =
+            (Work::default(), || Levels::of(&store.pool().stats().unwrap()));
+        const HOT: usize = 1_000;
+        let mut n = 0;
+        while n < 40_000 {
+            set(&store, n, 0);
+            n += 1;
+            if n == HOT {
+                let fetch = |n| store.get(format!("item {n}").as_bytes(), NOW, |_| ()).unwrap();
+                (0..HOT).for_each(|n| (0..15).for_each(|_| assert!(fetch(n))));
+            }
+            if n % 200 == 0 {
+                work(&store, &mut thread);
+            }
+        }
+        assert!(!levels().are_short() || levels().reserve >= levels().high);
+        let count = |range: std::ops::Range<usize>| range.filter(|&n| is_there(&store, n)).count();
+        let (hot, newest) = (count(0..HOT), count(n - 10_000..n));
+        let all = store.count().unwrap();
+        assert!(hot > HOT * 9 / 10, "{hot} of {HOT} that were fetched");
+        assert!(newest > 9_500, "{newest} of the newest 10,000");
+        assert!(all * (BYTES + 36) > 24 << 20, "{all} items are few for the pool");
+    }
+
+    #[test]
+    fn dead_items_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let (mut thread, mut n) = (Work::default(), 0);
+        while n < 40_000 {
+            set(&store, n, if n % 2 == 0 { NOW - 1 } else { 0 });
+            n += 1;
+            if n % 200 == 0 {
+                work(&store, &mut thread);
+            }
+        }
+        let counters = store.counters();
+        let dead = counters.get(super::super::Counter::Reclaimed);
+        let evicted = counters.get(super::super::Counter::Evictions);
+        assert!(dead > 15_000 && evicted < 2_000, "{dead} dead ones, {evicted} others");
+    }
+
+    /// A thread that is to end does so although nobody calls it.
+    #[test]
+    fn the_thread_ends_with_the_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(open(folder.path()));
+        let thread = Evictor::start(&store).unwrap();
+        let begun = std::time::Instant::now();
+        drop(thread);
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert_eq!(Arc::strong_count(&store), 1);
     }
 }

@@ -29,8 +29,8 @@ pub(super) enum Fate {
 /// What the hand has done.
 #[derive(Debug, Default)]
 pub(super) struct Done {
-    /// Bytes of the records that are gone: one number for each.
-    pub(super) gone: Vec<u64>,
+    /// How many items were evicted.
+    pub(super) gone: usize,
     /// Whether the hand has come to the end of the map, and starts again.
     pub(super) is_round: bool,
 }
@@ -44,10 +44,9 @@ pub(super) struct Hand {
 
 /// An item that goes, as it was met.
 #[derive(Debug)]
-pub(super) struct Chosen {
-    pub(super) key: Vec<u8>,
-    pub(super) cas: u64,
-    pub(super) record: u64,
+struct Chosen {
+    key: Vec<u8>,
+    cas: u64,
 }
 
 impl Hand {
@@ -73,7 +72,7 @@ impl Hand {
                 sample.meet(worth, met.record, items);
                 if decide(sample, met) == Fate::Goes {
                     let (key, cas) = (key.to_vec(), item.cas);
-                    chosen.push(Chosen { key, cas, record: met.record });
+                    chosen.push(Chosen { key, cas });
                 }
             }
             if seen == count {
@@ -87,21 +86,26 @@ impl Hand {
         for key in dead {
             store.remove_dead(&key, now)?;
         }
-        let mut done = Done { gone: Vec::new(), is_round: self.behind.is_none() };
+        let mut done = Done { gone: 0, is_round: self.behind.is_none() };
         for it in chosen {
-            if evict(store, evictions, &it.key, it.cas)? {
+            if evict(store, evictions, &it.key, Some(it.cas))? {
                 evictions.fetches.fade(faded(items), evictions.chance());
-                done.gone.push(it.record);
+                done.gone += 1;
             }
         }
         Ok(done)
     }
 }
 
-/// Removes an item, if it is still the one that a store with this number has made.
-pub(super) fn evict(store: &Store, evictions: &Evictions, key: &[u8], cas: u64) -> Result<bool> {
+/// Removes an item, if it is still the one that a store with this number has made, where there is a number.
+pub(super) fn evict(
+    store: &Store,
+    evictions: &Evictions,
+    key: &[u8],
+    cas: Option<u64>,
+) -> Result<bool> {
     let Some(old) = store.bytes_of(key)? else { return Ok(false) };
-    let is_same = Item::of(&old).is_some_and(|item| item.cas == cas);
+    let is_same = Item::of(&old).is_some_and(|item| cas.is_none_or(|cas| item.cas == cas));
     if !is_same || !store.exchange(key, &old, None)? {
         return Ok(false);
     }

@@ -1,6 +1,6 @@
 //! The map of items, and the atomic change of one item.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -180,10 +180,12 @@ impl Store {
             // No two stores have the same number, so equal bytes are from the same store. (Only a time of expiry can change
             // and change back meanwhile, which loses nothing: a mark goes only with a new number.)
             let changed = self.items.compare_exchange(key, old, new.as_deref());
-            let record = record_bytes(key.len(), new.map_or(0, |new| new.len()));
+            let record = record_bytes(key.len(), new.as_ref().map_or(0, Vec::len));
             match self.noting(changed) {
                 Ok(Ok(())) => {
-                    self.count_stored(record);
+                    if new.is_some() {
+                        self.count_stored(record);
+                    }
                     return Ok(outcome);
                 }
                 Ok(Err(_)) => {}
@@ -267,9 +269,9 @@ impl Store {
         self.items.get(key)
     }
 
-    /// Where in the pool an entry lies.
-    pub(super) fn place_of(&self, key: &[u8]) -> Result<Option<u64>> {
-        self.items.place_of(key)
+    /// The keys of the entries that have bytes of this stretch of the pool file.
+    pub(super) fn keys_in(&self, stretch: Range<u64>) -> Result<Vec<Vec<u8>>> {
+        self.items.keys_in(stretch)
     }
 
     /// Changes an entry that has exactly these bytes; returns whether it has had them.

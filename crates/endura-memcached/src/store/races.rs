@@ -42,7 +42,7 @@ fn a_store_stays_while_the_old_item_goes() {
                 barrier.wait();
                 let key = key(round);
                 let is_gone = match round % 3 {
-                    0 => evict(&store, evictions, &key, old.load(Ordering::Relaxed)).unwrap(),
+                    0 => evict(&store, evictions, &key, Some(old.load(Ordering::Relaxed))).unwrap(),
                     1 => store.remove_dead(&key, NOW).unwrap(),
                     _ => {
                         let old = store.bytes_of(&key).unwrap().unwrap();

@@ -7,6 +7,7 @@
 //! | [`states`] | the first line for each state of a pool |
 //! | [`evictions`] | a pool that is too small |
 //! | [`beside`] | the same bytes to Debian's memcached, random packets included |
+//! | [`clients`] | recorded dialogues of clients of several languages |
 //! | [`race`] | several clients that could win one item |
 //! | [`strange`] | random bytes in random packets |
 //! | [`kills`] | SIGKILL under load, against a model |
@@ -14,6 +15,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod beside;
+mod clients;
 mod evictions;
 mod kills;
 mod program;

@@ -76,30 +76,6 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         result.transpose().map_err(decode_error::<V>)
     }
 
-    /// Where in the pool the value of `key` lies, in bytes from the start of the file; `None` if `key` is absent, or if the
-    /// value is a number or the like, which lies in a node of the index. A write of the key moves the value. A program that
-    /// has to free a stretch of the file can so find the entries that lie in it.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
-    /// let pages = pool.map::<str, str>("pages")?;
-    /// pages.insert("/", "<h1>Hello</h1>")?;
-    /// assert!(pages.place_of("/")?.is_some());
-    /// assert_eq!(pages.place_of("/absent")?, None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those that [`Map`] names for methods that read.
-    pub fn place_of(&self, key: K::Ref<'_>) -> Result<Option<u64>> {
-        if self.words().is_some() {
-            return Ok(None);
-        }
-        encoded::<K, _>(key, |key| self.bytes().place(key))
-    }
-
     /// Whether `key` is in the map.
     ///
     /// # Errors

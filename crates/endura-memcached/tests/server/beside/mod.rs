@@ -27,14 +27,14 @@ use crate::support::{Client, Running};
 const PROGRAM: &str = "/usr/bin/memcached";
 
 /// memcached as a child.
-struct Memcached {
+pub(crate) struct Memcached {
     child: Child,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Memcached {
     /// None if it is not installed.
-    fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         Self::start_with(&[])
     }
 
@@ -85,7 +85,7 @@ fn answer(address: SocketAddr, said: &[u8]) -> Vec<String> {
 }
 
 /// Starts this server, and has it note which items are fetched. It does so once a client has asked for that.
-fn start(pool: &Path) -> Running {
+pub(crate) fn start(pool: &Path) -> Running {
     let server = Running::start(pool, &[]);
     assert_eq!(server.connect().ask("mg none h\r\n").unwrap(), "EN");
     server
