@@ -158,7 +158,7 @@ mod tests {
         (0..ITEMS).for_each(|n| set(&store, &format!("item {n}"), 3_000));
         // Those that were stored one after the other lie side by side.
         let fetch = |n: usize| store.get(format!("item {n}").as_bytes(), NOW, |_| ()).unwrap();
-        let warm = 0..ITEMS * 2 / 3;
+        let warm = 0..ITEMS / 3;
         warm.clone().for_each(|n| (0..3).for_each(|_| assert!(fetch(n))));
         let evictions = store.evictions().unwrap();
         let stay = |_: &crate::eviction::Sample, _| super::super::hand::Fate::Stays;

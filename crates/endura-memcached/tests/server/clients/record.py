@@ -70,7 +70,7 @@ def text(said):
         else:
             data = re.sub(rb"^(cas \S+ \d+ \d+ \d+ )(\d+)", number, data, flags=re.M)
             data = re.sub(rb"^(m[sda] .* C)(\d+)", number, data, flags=re.M)
-        for line in data.splitlines(keepends=True):
+        for line in re.findall(rb"[^\n]*\n|[^\n]+", data):
             escaped = line.decode("latin-1").encode("unicode_escape").decode()
             lines.append(f"{mark} {escaped}")
     return "\n".join(lines) + "\n"
