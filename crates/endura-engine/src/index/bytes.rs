@@ -2,7 +2,7 @@
 //! index of [words](super::words).
 
 use std::io;
-use std::ops::{Bound, Range};
+use std::ops::{Bound, ControlFlow, Range};
 
 use super::sizes::{FairBytes, NarrowLeaves, NbBytes, NbTree, Wide};
 use crate::media::{Mapped, Media};
@@ -185,6 +185,31 @@ impl ByteTree<Mapped> {
     /// failed.
     pub fn check_ends(&self) -> Result<()> {
         on_tree!(self, tree => tree.check_ends())
+    }
+
+    /// Passes the entries from a bound on to `look`, in order, until it breaks: the key, the first `most` bytes of the value,
+    /// and the length of the value. The rest of the value is not read.
+    pub fn heads(
+        &self,
+        from: Bound<&[u8]>,
+        most: usize,
+        look: &mut dyn FnMut(&[u8], &[u8], usize) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut copies = [Vec::new(), Vec::new()];
+        let mut look = |key: Bytes<'_>, value: Bytes<'_>| {
+            for (copy, bytes, most) in [(0, &key, key.len()), (1, &value, most)] {
+                copies[copy].resize(most.min(bytes.len()), 0);
+                bytes.copy_to(0, &mut copies[copy]);
+            }
+            look(&copies[0], &copies[1], value.len())
+        };
+        on_tree!(self, tree => {
+            note_scan(tree.open_map());
+            let mut cursor = Default::default();
+            let bounds = (from, Bound::Unbounded);
+            let shown = tree.scan_up(&mut cursor, bounds, &mut look);
+            shown.map_err(|error| tree.noted(error))
+        })
     }
 
     /// The entries with keys between two bounds.

@@ -59,26 +59,13 @@ impl Sample {
         at(&self.sorted, share)
     }
 
-    /// The worth below which this share of the items with such sizes lies.
-    pub fn below_of(&self, is_such: impl Fn(u64) -> bool, share: f64) -> Worth {
-        let mut such: Vec<Worth> = self.such(is_such).collect();
-        such.sort_unstable();
-        at(&such, share)
-    }
-
-    /// The share of the items with such sizes that is worth less than `bound`.
-    pub fn share_below(&self, is_such: impl Fn(u64) -> bool, bound: Worth) -> f64 {
-        let (mut less, mut all) = (0.0, 0.0);
-        for worth in self.such(is_such) {
-            all += 1.0;
-            less += f64::from(u8::from(worth < bound));
+    /// The share of the items that have such sizes. All, if none is known.
+    pub fn share_of(&self, is_such: impl Fn(u64) -> bool) -> f64 {
+        if self.known.is_empty() {
+            return 1.0;
         }
-        if all > 0.0 { less / all } else { 0.0 }
-    }
-
-    fn such(&self, is_such: impl Fn(u64) -> bool) -> impl Iterator<Item = Worth> {
-        let such = self.known.iter().filter(move |(_, bytes)| is_such(*bytes));
-        such.map(|&(worth, _)| worth)
+        let such = self.known.iter().filter(|(_, bytes)| is_such(*bytes)).count();
+        such as f64 / self.known.len() as f64
     }
 }
 
@@ -100,7 +87,7 @@ mod tests {
     #[test]
     fn a_sample_is_of_the_whole_way() {
         let mut sample = Sample::default();
-        assert_eq!(sample.below(0.5), Worth::MOST);
+        assert_eq!((sample.below(0.5), sample.share_of(|_| false)), (Worth::MOST, 1.0));
         const ITEMS: u64 = 100_000;
         for n in 0..3 * ITEMS {
             let n = n % ITEMS;
@@ -115,8 +102,7 @@ mod tests {
                 share(sample.below(f64::from(percent) / 100.0)) as f64 / ITEMS as f64 * 100.0;
             assert!((found - f64::from(percent)).abs() < 6.0, "{found} in place of {percent}");
         }
-        let half = sample.below_of(|bytes| bytes == 1, 0.5);
-        assert!((0.4..0.6).contains(&sample.share_below(|bytes| bytes == 1, half)));
-        assert_eq!(sample.share_below(|bytes| bytes == 7, half), 0.0);
+        assert!((0.3..0.4).contains(&sample.share_of(|bytes| bytes == 1)));
+        assert_eq!(sample.share_of(|bytes| bytes == 7), 0.0);
     }
 }

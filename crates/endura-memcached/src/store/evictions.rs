@@ -20,6 +20,8 @@ pub(super) const PIECE: usize = 1_000;
 const AT_ONCE: u64 = 64 << 10;
 /// The pieces in which a store looks for items of its size.
 const LOOKS: u32 = 8;
+/// The fewest items of its size that a piece must have, as far as is known, for a store to look for them.
+const FEWEST: f64 = 4.0;
 /// The longest that a store looks for room.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -156,6 +158,10 @@ fn look(store: &Store, evictions: &Evictions, record: u64) -> Result<bool> {
         Room::Alone => levels.room(other) == Room::Alone && other >= record,
         of_size => levels.room(other) == of_size,
     };
+    let mut hand = evictions.hand();
+    if hand.sample.share_of(fits) * (PIECE as f64) < FEWEST {
+        return Ok(false);
+    }
     let mut gone = 0;
     let decide = |sample: &Sample, met: Met| {
         if gone < AT_ONCE.max(record) && fits(met.record) && met.worth < sample.below(0.5) {
@@ -164,6 +170,6 @@ fn look(store: &Store, evictions: &Evictions, record: u64) -> Result<bool> {
         }
         Fate::Stays
     };
-    let Done { gone, .. } = evictions.hand().step(store, evictions, (PIECE, now()), decide)?;
+    let Done { gone, .. } = hand.step(store, evictions, (PIECE, now()), decide)?;
     Ok(gone > 0)
 }

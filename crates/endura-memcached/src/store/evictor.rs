@@ -24,6 +24,8 @@ use crate::eviction::{Sample, Worth};
 const PAUSE: Duration = Duration::from_millis(200);
 /// The share of the items with spans of their own that go in one round.
 const ALONE: f64 = 0.25;
+/// While fewer of the items have spans of their own, it is not worth while to look for them.
+const FEW: f64 = 1.0 / 256.0;
 /// A window is cleared after so many times its bytes were stored.
 const CLEARS: u64 = 8;
 
@@ -103,16 +105,18 @@ impl Work {
         }
         let is_low = levels.reserve < levels.low && !levels.is_unknown;
         self.is_filling |= levels.are_short();
-        let mut gone = 0;
-        if self.is_filling || is_low {
-            let mut hand = evictions.hand();
-            let plan = self.plan(&levels, &hand.sample, is_low);
+        let (mut gone, mut hand) = (0, evictions.hand());
+        let is_alone = |record| levels.room(record) == Room::Alone;
+        let has_alone = is_low && hand.sample.share_of(is_alone) > FEW;
+        if self.is_filling || has_alone {
+            let plan = self.plan(&levels, &hand.sample, has_alone);
             let decide = |_: &Sample, met: Met| plan.fate(&mut levels, met);
             let done = hand.step(store, evictions, (PIECE, now), decide)?;
             gone = done.gone;
             self.is_filling &=
                 !done.is_round && levels.sizes.iter().any(|size| size.free < size.target);
         }
+        drop(hand);
         let (window, stored) = (window_bytes(&levels, 0), evictions.stored());
         if is_low && stored - self.cleared_at >= CLEARS * window {
             clear_one(store, evictions, window, &mut BTreeSet::new())?;
@@ -122,7 +126,7 @@ impl Work {
     }
 
     /// What goes in the next step.
-    fn plan(&self, levels: &Levels, sample: &Sample, is_low: bool) -> Plan {
+    fn plan(&self, levels: &Levels, sample: &Sample, has_alone: bool) -> Plan {
         let sizes = levels.sizes.iter();
         let below = |size: &Size| match size.share() {
             0.0 => Worth::LEAST,
@@ -132,7 +136,7 @@ impl Work {
         Plan {
             below: sizes.map(below).collect(),
             keeps: levels.sizes.iter().map(|size| size.target).collect(),
-            alone: if is_low { sample.below(ALONE) } else { Worth::LEAST },
+            alone: if has_alone { sample.below(ALONE) } else { Worth::LEAST },
         }
     }
 }

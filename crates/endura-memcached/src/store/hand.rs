@@ -62,13 +62,13 @@ impl Hand {
         let from = self.behind.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let (mut chosen, mut dead, mut last, mut seen) = (Vec::new(), Vec::new(), None, 0);
         let sample = &mut self.sample;
-        let look = |key: &[u8], bytes: &[u8]| {
+        let look = |key: &[u8], bytes: &[u8], length: usize| {
             seen += 1;
             if is_dead(bytes, epoch, now) {
                 dead.push(key.to_vec());
             } else if let Some(item) = Item::of(bytes) {
                 let worth = Worth::new(evictions.fetches.count(Print::of(key)), item.cas);
-                let met = Met { record: record_bytes(key.len(), bytes.len()), worth };
+                let met = Met { record: record_bytes(key.len(), length), worth };
                 sample.meet(worth, met.record, items);
                 if decide(sample, met) == Fate::Goes {
                     let (key, cas) = (key.to_vec(), item.cas);
@@ -81,7 +81,7 @@ impl Hand {
             }
             ControlFlow::Continue(())
         };
-        let _ended = store.entries_behind(from, look)?;
+        store.entries_behind(from, look)?;
         self.behind = last;
         for key in dead {
             store.remove_dead(&key, now)?;

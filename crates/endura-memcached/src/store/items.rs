@@ -232,7 +232,7 @@ impl Store {
     ) -> Result<(Option<Vec<u8>>, u64)> {
         let from = behind.map_or(Bound::Unbounded, Bound::Excluded);
         let (mut dead, mut last, mut seen) = (Vec::new(), None, 0);
-        let _ended = self.entries_behind(from, |key, bytes| {
+        self.entries_behind(from, |key, bytes, _| {
             if is_dead(bytes, self.epoch(), now) {
                 dead.push(key.to_vec());
             }
@@ -250,13 +250,13 @@ impl Store {
         Ok((last, removed))
     }
 
-    /// Shows the entries behind a key in their order.
+    /// Shows the entries behind a key in their order: the key, the bytes before the data, and the length of the whole value.
     pub(super) fn entries_behind(
         &self,
         from: Bound<&[u8]>,
-        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>> {
-        self.items.range_with((from, Bound::Unbounded), look)
+        look: impl FnMut(&[u8], &[u8], usize) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.items.heads(from, HEAD, look)
     }
 
     /// The epoch of items that are alive.
