@@ -1,6 +1,7 @@
 //! How often keys were fetched of late: two counters for each key, as in a count-min sketch, both in one cache line.
 //!
-//! The counters are in memory only, so a fetch writes nothing to the pool, and a start begins with none. A key that is not
+//! The counters are in memory, so a fetch writes nothing to the pool. A thread copies them there from time to time, a piece
+//! after the other, and a start takes them from there. A key that is not
 //! in the cache has counters as well. So a client that asks for a key again soon after it was evicted, and then stores it,
 //! finds it worth more than a key that nobody has asked for. A key counts as often as the lesser of its counters says, which
 //! is seldom too much, because few keys share both with keys that are asked for often.
@@ -21,6 +22,8 @@ const FIRST: usize = 8;
 const LAST: usize = 30;
 /// The table grows when it has fewer counters than this for each item.
 const COUNTERS_AN_ITEM: usize = 8;
+/// The lines of a piece, whose record fits into a chunk of 8 KiB.
+const LINES_A_PIECE: u64 = 127;
 /// The bits of a counter that count.
 const COUNT: u8 = 0x7f;
 /// The most that is counted. More would say little, and a counter that has it is only read.
@@ -138,10 +141,15 @@ impl Fetches {
 
     /// Makes the table long enough for so many items. It is called by one thread at a time.
     pub fn grow(&self, items: usize) {
+        self.extend((items.saturating_mul(COUNTERS_AN_ITEM) / LINE) as u64);
+    }
+
+    /// Makes the table at least so many lines long. It is called by one thread at a time.
+    pub fn extend(&self, least: u64) {
         loop {
-            let lines = self.mask.load(Ordering::Relaxed) + 1;
+            let lines = self.lines();
             let part = lines.ilog2() as usize + 1 - FIRST;
-            if lines as usize * LINE >= COUNTERS_AN_ITEM * items || part >= self.parts.len() {
+            if lines >= least || part >= self.parts.len() {
                 return;
             }
             let copied = (0..lines).map(|at| self.line(at).map_or_else(Line::empty, Line::copied));
@@ -149,6 +157,32 @@ impl Fetches {
                 return;
             }
             self.mask.store(2 * lines - 1, Ordering::Release);
+        }
+    }
+
+    /// The lines of the table.
+    pub fn lines(&self) -> u64 {
+        self.mask.load(Ordering::Relaxed) + 1
+    }
+
+    /// The counters of a piece of the table; none behind its end.
+    pub fn piece(&self, number: u64) -> Vec<u8> {
+        let first = number.saturating_mul(LINES_A_PIECE);
+        let lines = (first..first.saturating_add(LINES_A_PIECE).min(self.lines()))
+            .filter_map(|at| self.line(at));
+        lines.flat_map(|line| &line.0).map(|counter| counter.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Takes the counters of a piece from an earlier table of the same length. What was counted since stays if it is more.
+    pub fn restore(&self, number: u64, counters: &[u8]) {
+        let first = number.saturating_mul(LINES_A_PIECE);
+        let lines = (first..self.lines()).filter_map(|at| self.line(at));
+        for (line, old) in lines.zip(counters.as_chunks::<LINE>().0) {
+            for (counter, &old) in line.0.iter().zip(old) {
+                let new = counter.load(Ordering::Relaxed);
+                let most = (new & COUNT).max(old & COUNT).min(MOST);
+                counter.store(most | (new | old) & FETCHED, Ordering::Relaxed);
+            }
         }
     }
 
@@ -171,7 +205,7 @@ impl Fetches {
 
     /// Bytes of memory of all counters.
     pub fn bytes(&self) -> u64 {
-        (self.mask.load(Ordering::Relaxed) + 1) * LINE as u64
+        self.lines() * LINE as u64
     }
 }
 
@@ -211,6 +245,26 @@ mod tests {
         let after: Vec<u8> = prints.iter().map(|&print| fetches.count(print)).collect();
         assert_eq!(before, after);
         assert!(prints[..500].iter().all(|&print| fetches.count(print) > 0));
+    }
+
+    #[test]
+    fn a_table_comes_back_from_its_pieces() {
+        let [old, new] = [(); 2].map(|()| Fetches::default());
+        old.grow(5_000);
+        new.extend(old.lines());
+        assert_eq!(new.lines(), old.lines());
+        let prints: Vec<Print> = (0..3_000_u32).map(|n| Print::of(&n.to_le_bytes())).collect();
+        prints.iter().for_each(|&print| old.note(print, true));
+        (0..9).for_each(|_| new.note(prints[0], false));
+        let pieces = (0..).map(|n| (n, old.piece(n))).take_while(|(_, piece)| !piece.is_empty());
+        pieces.for_each(|(n, piece)| new.restore(n, &piece));
+        for (n, &print) in prints.iter().enumerate() {
+            assert!(new.was_fetched(print) && new.count(print) >= old.count(print), "{n}");
+        }
+        assert_eq!(new.count(prints[0]), 9);
+        new.restore(0, &[0xff; 100]);
+        new.restore(u64::MAX, &[1; LINE]);
+        assert!(prints.iter().all(|&print| new.count(print) <= MOST));
     }
 
     #[test]

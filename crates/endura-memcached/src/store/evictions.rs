@@ -14,14 +14,15 @@ use super::windows::{clear_one, window_bytes};
 use crate::clock::now;
 use crate::eviction::{Fetches, Sample};
 
-/// The items that the hand meets at a time. Then another thread may have the hand.
-pub(super) const PIECE: usize = 1_000;
+/// The items that the hand meets at a time. Then another thread may have the hand, and chunks that were freed meanwhile can be
+/// reused.
+pub(super) const PIECE: usize = 256;
 /// The bytes of records of the same size that a store evicts, of which it needs one.
 const AT_ONCE: u64 = 64 << 10;
 /// The pieces in which a store looks for items of its size.
 const LOOKS: u32 = 8;
 /// The fewest items of its size that a piece must have, as far as is known, for a store to look for them.
-const FEWEST: f64 = 4.0;
+const FEWEST: f64 = 2.0;
 /// The longest that a store looks for room.
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -16,6 +16,7 @@ use super::evictions::{Evictions, PIECE};
 use super::hand::{Fate, Met};
 use super::items::Store;
 use super::levels::{Levels, Room, Size};
+use super::remembered::Remembered;
 use super::windows::{clear_one, window_bytes};
 use crate::clock::now;
 use crate::eviction::{Sample, Worth};
@@ -71,10 +72,11 @@ impl Drop for Evictor {
 }
 
 fn evict(store: &Weak<Store>, ends: &AtomicBool) {
-    let mut work = Work::default();
+    let (mut work, mut remembered) = (Work::default(), None);
     loop {
         let Some(store) = store.upgrade() else { return };
         let Some(evictions) = store.evictions() else { return };
+        remembered.get_or_insert_with(|| Remembered::load(&store, evictions)).save(evictions);
         // If the pool fails, the replies to clients say so.
         if !work.turn(&store, evictions, now()).unwrap_or(false) {
             evictions.wait_for_call(PAUSE);

@@ -13,6 +13,7 @@
 //! | [`hand`] | walks the items, and evicts some |
 //! | [`windows`] | clears stretches of the pool |
 //! | [`evictions`] | what a store does that finds no room |
+//! | [`remembered`] | the copy of the counters of fetches in the pool |
 //! | [`evictor`] | the thread that evicts before there is none |
 //! | [`sweep`] | the thread that removes dead items |
 
@@ -28,6 +29,7 @@ mod items;
 mod levels;
 #[cfg(test)]
 mod races;
+mod remembered;
 mod seen;
 mod sweep;
 #[cfg(test)]
