@@ -17,6 +17,9 @@ use crate::tree::{
 };
 use crate::{Error, Result};
 
+/// A closure that receives the key, the first bytes of the value and the length of the value of each entry, until it breaks.
+pub(crate) type HeadVisitor<'a> = &'a mut dyn FnMut(&[u8], &[u8], usize) -> ControlFlow<()>;
+
 /// An index of byte strings.
 pub enum ByteTree<M: Media> {
     /// ROART.
@@ -189,12 +192,7 @@ impl ByteTree<Mapped> {
 
     /// Passes the entries from a bound on to `look`, in order, until it breaks: the key, the first `most` bytes of the value,
     /// and the length of the value. The rest of the value is not read.
-    pub fn heads(
-        &self,
-        from: Bound<&[u8]>,
-        most: usize,
-        look: &mut dyn FnMut(&[u8], &[u8], usize) -> ControlFlow<()>,
-    ) -> Result<()> {
+    pub fn heads(&self, from: Bound<&[u8]>, most: usize, look: HeadVisitor<'_>) -> Result<()> {
         let mut copies = [Vec::new(), Vec::new()];
         let mut look = |key: Bytes<'_>, value: Bytes<'_>| {
             for (copy, bytes, most) in [(0, &key, key.len()), (1, &value, most)] {
