@@ -209,6 +209,14 @@ impl Fetches {
     }
 }
 
+/// How often as many items are evicted as there are before all counters are halved once.
+const TURNS: f64 = 4.0;
+
+/// The share of the counters that is halved for an item that is evicted from `items` items.
+pub fn faded(items: usize) -> f64 {
+    1.0 / TURNS / items.max(1) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,13 +9,5 @@
 mod fetches;
 mod worth;
 
-pub use fetches::{Fetches, Print};
+pub use fetches::{Fetches, Print, faded};
 pub use worth::{Sample, Worth};
-
-/// How often as many items are evicted as there are before all counters are halved once.
-const TURNS: f64 = 4.0;
-
-/// The share of the counters that is halved for an item that is evicted from `items` items.
-pub fn faded(items: usize) -> f64 {
-    1.0 / TURNS / items.max(1) as f64
-}

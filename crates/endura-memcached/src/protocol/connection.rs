@@ -1,9 +1,10 @@
 //! A connection without its socket: bytes of commands in, bytes of replies out.
 
-use super::command::{BAD_CHUNK, Command, Storage, parse};
+use super::command::{BAD_CHUNK, Command, Storage};
 use super::context::Context;
 use super::execute::{self, TOO_LARGE, line};
 use super::meta::{self, MetaSet, Next};
+use super::parse::parse;
 use crate::clock::Expiry;
 use crate::store::{About, Stores};
 

@@ -3,7 +3,8 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`context`] | the state that the connections of a thread share |
-//! | [`command`] | parses a line into a command, or a refusal |
+//! | [`command`] | a command, and the words of its line |
+//! | [`parse`] | parses a line into a command, or a refusal |
 //! | [`tune`] | commands that concern memcached's memory |
 //! | [`execute`] | the commands and their replies |
 //! | [`meta`] | the meta protocol |
@@ -15,6 +16,7 @@ mod connection;
 mod context;
 mod execute;
 mod meta;
+mod parse;
 mod stats;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,9 @@
 
 use endura::Result;
 
-use super::item::{Item, Marks};
-use super::items::{Change, Store};
+use super::changes::Change;
+use super::item::{About, Item, Marks};
+use super::items::Store;
 use crate::clock::Expiry;
 use crate::number::number;
 
@@ -25,14 +26,6 @@ pub(crate) enum Stores {
     Cas(u64),
     /// The same. If the item was made by a later store, the new data is stored as stale data.
     CasOrStale(u64),
-}
-
-/// What a client says of a new item beside its data.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct About {
-    pub(crate) flags: u32,
-    pub(crate) expiry: Expiry,
-    pub(crate) has_binary_key: bool,
 }
 
 /// The outcome of a store.

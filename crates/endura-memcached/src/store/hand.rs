@@ -5,7 +5,7 @@ use std::ops::{Bound, ControlFlow};
 use endura::Result;
 
 use super::counters::Counter;
-use super::evictions::Evictions;
+use super::evictions::{Evictions, Hand};
 use super::item::Item;
 use super::items::{Store, is_dead};
 use super::levels::record_bytes;
@@ -33,13 +33,6 @@ pub(super) struct Done {
     pub(super) gone: usize,
     /// Whether the hand has come to the end of the map, and starts again.
     pub(super) is_round: bool,
-}
-
-/// Where the hand is, and what it has met on its way.
-#[derive(Debug, Default)]
-pub(super) struct Hand {
-    behind: Option<Vec<u8>>,
-    pub(super) sample: Sample,
 }
 
 /// An item that goes, as it was met.

@@ -1,6 +1,5 @@
 //! The layout of an item in the map.
 
-use super::commands::About;
 use crate::clock::Expiry;
 
 /// Bytes before the data, all little-endian: flags, expiry and epoch of 4 bytes each, and 8 with the number of the last
@@ -33,6 +32,14 @@ impl Marks {
             | u64::from(self.was_won) << 1
             | u64::from(self.has_binary_key) << 2
     }
+}
+
+/// What a client says of a new item beside its data.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About {
+    pub(crate) flags: u32,
+    pub(crate) expiry: Expiry,
+    pub(crate) has_binary_key: bool,
 }
 
 /// A value of the map.

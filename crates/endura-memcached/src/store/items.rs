@@ -1,4 +1,4 @@
-//! The map of items, and the atomic change of one item.
+//! The map of items.
 
 use std::ops::{Bound, ControlFlow, Range};
 use std::path::Path;
@@ -8,12 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use endura::{Error, Kind, Map, MapOptions, Pool, PoolOptions, Result};
 
 use super::cas::CasNumbers;
-use super::commands::About;
 use super::counters::{Counter, Counters};
-use super::evictions::{Evictions, Search};
+use super::evictions::Evictions;
 use super::flush::Flushes;
 use super::item::{HEAD, Item};
-use super::levels::record_bytes;
 use super::seen::{Seen, Uses};
 use crate::eviction::Print;
 
@@ -31,18 +29,11 @@ pub struct StoreOptions {
     pub evicts: bool,
 }
 
-/// What a command does to an entry.
-pub(super) enum Change<T> {
-    Keep(T),
-    Put(Vec<u8>, T),
-    Remove(T),
-}
-
 /// All items.
 #[derive(Debug)]
 pub(crate) struct Store {
     pool: Pool,
-    items: Map<[u8], [u8]>,
+    pub(super) items: Map<[u8], [u8]>,
     pub(super) cas: CasNumbers,
     flushes: Flushes,
     pub(super) seen: Seen,
@@ -138,64 +129,8 @@ impl Store {
         Ok(self.items.get_with(key, look)?.unwrap_or(false))
     }
 
-    /// Stores an item without a condition; returns the number of the store.
-    pub(super) fn put(&self, key: &[u8], about: About, data: &[u8]) -> Result<u64> {
-        let (epoch, cas) = (self.flushes.epoch(), self.cas.take()?);
-        let bytes = Item::new(about, epoch, cas, data).to_bytes();
-        let (record, mut search) = (record_bytes(key.len(), bytes.len()), Search::default());
-        loop {
-            match self.noting(self.items.put(key, &bytes)) {
-                Ok(_) => {
-                    self.count_stored(record);
-                    return Ok(cas);
-                }
-                Err(error) => search.go_on(self, record, error)?,
-            }
-        }
-    }
-
-    fn count_stored(&self, record: u64) {
-        if let Some(evictions) = &self.evictions {
-            evictions.count_stored(record);
-        }
-    }
-
-    /// Changes an entry atomically as `decide` says. `decide` gets the item, if one is alive, and the epoch for a new item.
-    /// It runs again if another thread has changed the entry meanwhile.
-    pub(super) fn change<T>(
-        &self,
-        key: &[u8],
-        now: u32,
-        mut decide: impl FnMut(Option<Item<'_>>, u32) -> Result<Change<T>>,
-    ) -> Result<T> {
-        let mut search = Search::default();
-        loop {
-            let old = self.items.get(key)?;
-            let (old, epoch) = (old.as_deref(), self.flushes.epoch());
-            let (new, outcome) = match decide(live(old, epoch, now), epoch)? {
-                Change::Keep(outcome) => return Ok(outcome),
-                Change::Put(new, outcome) => (Some(new), outcome),
-                Change::Remove(outcome) => (None, outcome),
-            };
-            // No two stores have the same number, so equal bytes are from the same store. (Only a time of expiry can change
-            // and change back meanwhile, which loses nothing: a mark goes only with a new number.)
-            let changed = self.items.compare_exchange(key, old, new.as_deref());
-            let record = record_bytes(key.len(), new.as_ref().map_or(0, Vec::len));
-            match self.noting(changed) {
-                Ok(Ok(())) => {
-                    if new.is_some() {
-                        self.count_stored(record);
-                    }
-                    return Ok(outcome);
-                }
-                Ok(Err(_)) => {}
-                Err(error) => search.go_on(self, record, error)?,
-            }
-        }
-    }
-
     /// Notes if the pool is full, so that the next turn of the sweep looks at all items.
-    fn noting<T>(&self, outcome: Result<T>) -> Result<T> {
+    pub(super) fn noting<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.inspect_err(|error| {
             if matches!(error, Error::Full { .. }) {
                 // Relaxed, because the sweep need not see this at once.
@@ -296,7 +231,7 @@ impl Store {
 }
 
 /// The item in these bytes, unless it has expired or was flushed. `epoch` was read after the bytes.
-fn live(bytes: Option<&[u8]>, epoch: u32, now: u32) -> Option<Item<'_>> {
+pub(super) fn live(bytes: Option<&[u8]>, epoch: u32, now: u32) -> Option<Item<'_>> {
     let item = Item::of(bytes?)?;
     (item.epoch == epoch && !item.expiry.has_come(now)).then_some(item)
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use endura::{Error, Pool};
 
-use super::items::Change;
+use super::changes::Change;
 use super::sweep::turn;
 use super::{About, Counter, Deleted, Delta, Item, Store, StoreOptions, Stored, Stores, Sum};
 use crate::clock::Expiry;

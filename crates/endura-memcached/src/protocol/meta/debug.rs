@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use super::super::command::{BAD_FORMAT, MAX_KEY, next_word};
+use super::super::command::{BAD_FORMAT, MAX_KEY, next_word, without_nul};
 use super::super::context::Context;
 use super::super::execute::{failure, line};
 use super::base64::{decode, encode};
 use super::reply::is_binary;
-use super::without_nul;
 
 pub(super) fn run(
     rest: &[u8],

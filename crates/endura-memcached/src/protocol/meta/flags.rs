@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::super::command::{BAD_FORMAT, ERROR, MAX_KEY, next_word};
+use super::super::command::{BAD_FORMAT, ERROR, MAX_KEY, next_word, without_nul};
 use super::base64::decode;
-use super::without_nul;
 use crate::clock::Expiry;
 use crate::number::number;
 

@@ -8,6 +8,17 @@ use super::reply::{flag, key, word};
 use crate::clock::Expiry;
 use crate::store::{About, Stored, Stores};
 
+/// What follows a line of the meta protocol.
+#[derive(Debug)]
+pub(in super::super) enum Next {
+    /// The next line.
+    Line,
+    /// The data block of this `ms`.
+    Data(MetaSet),
+    /// A data block with so many bytes, its end included, that is not stored.
+    Refused(usize),
+}
+
 /// An `ms` that waits for its data block.
 #[derive(Debug)]
 pub(in super::super) struct MetaSet {
@@ -28,7 +39,7 @@ enum Echo {
 }
 
 /// Reads the line. Once the length of the data is known, the data of an `ms` that is refused is skipped.
-pub(super) fn begin(rest: &[u8], context: &Context, output: &mut Vec<u8>) -> super::Next {
+pub(super) fn begin(rest: &[u8], context: &Context, output: &mut Vec<u8>) -> Next {
     let parsed = Line::of(rest, "CLIENT_ERROR options flags too long").and_then(|line| {
         let bytes = line.length().and_then(length_of_data).ok_or(BAD_FORMAT)?;
         Ok((line, bytes))
@@ -37,12 +48,12 @@ pub(super) fn begin(rest: &[u8], context: &Context, output: &mut Vec<u8>) -> sup
         Ok(parsed) => parsed,
         Err(refusal) => {
             line(output, refusal);
-            return super::Next::Line;
+            return Next::Line;
         }
     };
     let request = words.flags(2, context.now).and_then(|flags| MetaSet::of(&flags, bytes));
     let refusal = match request {
-        Ok(request) if bytes <= context.store().max_item() => return super::Next::Data(request),
+        Ok(request) if bytes <= context.store().max_item() => return Next::Data(request),
         Ok(request) => {
             execute::forget(&request.key, context);
             TOO_LARGE
@@ -50,7 +61,7 @@ pub(super) fn begin(rest: &[u8], context: &Context, output: &mut Vec<u8>) -> sup
         Err(refusal) => refusal,
     };
     line(output, refusal);
-    super::Next::Refused(bytes + 2)
+    Next::Refused(bytes + 2)
 }
 
 impl MetaSet {
