@@ -92,7 +92,7 @@ mod tests {
         for n in 0..3 * ITEMS {
             let n = n % ITEMS;
             // The second half of the keys is worth more.
-            sample.meet(Worth::new(u8::from(n >= ITEMS / 2), n), n / 7 % 3, ITEMS as usize);
+            sample.meet(Worth::new(u8::from(n >= ITEMS / 2), n), n / 1_000 % 3, ITEMS as usize);
         }
         let share = |worth: Worth| {
             (0..ITEMS).filter(|&n| Worth::new(u8::from(n >= ITEMS / 2), n) < worth).count()
