@@ -3,8 +3,8 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`fetches`] | how often keys were fetched of late |
-//! | [`worth`] | what an item is worth, and which worth is among the least |
+//! | `fetches` | how often keys were fetched of late |
+//! | `worth` | what an item is worth, and which worth is among the least |
 
 mod fetches;
 mod worth;
