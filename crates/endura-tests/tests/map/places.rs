@@ -10,7 +10,8 @@ const WINDOW: u64 = 256 << 10;
 
 /// Values of all lengths: in chunks, in spans of their own, and in runs of pages.
 fn length(choices: &mut Choices) -> usize {
-    let bits = choices.below(if choices.below(20) == 0 { 23 } else { 14 });
+    let is_long = choices.below(20) == 0;
+    let bits = choices.below(if is_long { 23 } else { 14 });
     choices.below(1 << bits) as usize
 }
 
