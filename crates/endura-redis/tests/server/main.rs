@@ -14,6 +14,7 @@ mod forks;
 mod fuzz;
 mod keys;
 mod kills;
+mod migrations;
 mod operators;
 mod overwritten;
 mod ranges;

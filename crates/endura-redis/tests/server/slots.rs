@@ -67,7 +67,7 @@ fn nodes() -> Option<Nodes> {
     Some(Nodes { source, target, replica, _folder: folder })
 }
 
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
         assert!(begin.elapsed() < Duration::from_secs(30), "not so: {what}");
@@ -76,7 +76,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// The number of keys in the pool, and of what is left to be swept.
-fn in_pool(client: &mut Client) -> (String, String) {
+pub(super) fn in_pool(client: &mut Client) -> (String, String) {
     let info = client.call("INFO endura").text();
     let figure = |name: &str| {
         let found = info.lines().find_map(|line| line.strip_prefix(name));
