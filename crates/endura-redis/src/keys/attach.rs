@@ -113,11 +113,11 @@ impl Session {
     fn attach_all(&self, context: &Context<'_>, took_over: bool, is_turn: bool) -> Outcome<u64> {
         let first = self.store.first_of_session();
         let (mut alive, mut gone) = self.sort_out()?;
+        let mut cut_off = Vec::new();
         if !took_over {
             let is_cut_off = self.slots_cut_off(context)?;
-            gone.extend(
-                alive.extract_if(.., |(.., record)| is_cut_off(&record.name)).map(|(id, ..)| id),
-            );
+            let found = alive.extract_if(.., |(.., record)| is_cut_off(&record.name));
+            cut_off.extend(found.map(|(id, ..)| id));
         }
         let mut numbers: Vec<u64> = alive.iter().map(|(id, ..)| *id).collect();
         numbers.sort_unstable();
@@ -141,10 +141,10 @@ impl Session {
             context.log(Level::Warning, PARTIAL);
         }
         self.store.catalogue.set_partial(false)?;
-        self.store.catalogue.set_imports(&[])?;
+        self.drop_cut_off(&cut_off)?;
         let made = opened.into_iter().filter_map(|opened| make(context, opened)).collect();
         super::sizes::count_all(made);
-        for id in gone {
+        for id in gone.into_iter().chain(cut_off) {
             self.store.sweeper.one(id);
         }
         self.store.sweeper.strays(numbers, first);

@@ -254,6 +254,8 @@ unsafe extern "C" fn on_event_loop(
     if !session.unlinked().is_empty() {
         session.commit_unlinked();
     }
+    // What fails is tried again at the next turn.
+    let _ = session.write_imports();
 }
 
 unsafe extern "C" fn on_loading(

@@ -5,10 +5,14 @@
 //! slots. All this is done by the server, by commands and deletions as any others. Only what a kill of the target leaves
 //! is the matter of this module, because only the pool has it: the pool says which slots are being imported, and a start
 //! drops the keys of those that the node does not own.
+//!
+//! The pool says so before the first key comes. That an import has ended is written a turn later, when the server has
+//! written which slots the node owns: a kill in between must find the one or the other.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::session::{Session, session};
 use crate::redis::api::{Event, RawContext, events, flags};
@@ -16,7 +20,16 @@ use crate::redis::{Context, Level, SlotMigration, log, slots_are_handled, subscr
 use crate::store::{Outcome, SlotRanges, has_slot, sentence, slot_of};
 
 /// The slots of the imports in progress, by the names of these.
-static IMPORTS: Mutex<BTreeMap<[u8; 40], SlotRanges>> = Mutex::new(BTreeMap::new());
+static IMPORTS: Mutex<Imports> = Mutex::new(Imports::new());
+
+/// Whether the pool may still name slots whose import has ended.
+static IS_BEHIND: AtomicBool = AtomicBool::new(false);
+
+type Imports = BTreeMap<[u8; 40], SlotRanges>;
+
+fn imports() -> MutexGuard<'static, Imports> {
+    IMPORTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Tells the server that slots may be moved at once while this module is loaded, if the server can do that. Returns `false`
 /// if it refuses the subscription.
@@ -32,24 +45,49 @@ unsafe extern "C" fn on_migration(
 ) {
     // SAFETY: for this event the server passes such a structure, which lasts as long as the call.
     let (name, ranges) = unsafe { SlotMigration::read(data) };
-    let mut imports = IMPORTS.lock().unwrap_or_else(PoisonError::into_inner);
     match which {
-        events::IMPORT_STARTS => imports.insert(name, ranges),
-        events::IMPORT_ABORTED | events::IMPORT_COMPLETED => imports.remove(&name),
+        events::IMPORT_STARTS => drop(imports().insert(name, ranges)),
+        events::IMPORT_ABORTED | events::IMPORT_COMPLETED => drop(imports().remove(&name)),
         _ => return,
-    };
-    let all: SlotRanges = imports.values().flatten().copied().collect();
-    if let Err(error) = session().store.catalogue.set_imports(&all) {
-        let text =
-            format!("the slots that are imported could not be written: {}", sentence(&error));
+    }
+    IS_BEHIND.store(true, Ordering::Relaxed);
+    if which == events::IMPORT_STARTS
+        && let Err(error) = session().write_imports()
+    {
+        let text = format!(
+            "the slots that are imported could not be written, and are tried again: {}",
+            sentence(&error)
+        );
         log(Level::Warning, text);
     }
 }
 
 impl Session {
+    /// Writes which slots are being imported, if that has changed. While an append-only file is loaded, its imports start
+    /// and end again: the pool still names those that a kill has cut, until their keys have been dropped.
+    pub(super) fn write_imports(&self) -> endura::Result<()> {
+        if !self.is_attached() || !IS_BEHIND.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let all: SlotRanges = imports().values().flatten().copied().collect();
+        self.store.catalogue.set_imports(&all)?;
+        IS_BEHIND.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes the records of the keys that are not attached because their import was cut. Then the pool need not name
+    /// their slots any more.
+    pub(super) fn drop_cut_off(&self, ids: &[u64]) -> Outcome {
+        for id in ids {
+            self.store.catalogue.remove(*id)?;
+        }
+        IS_BEHIND.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Whether the slot of this key is being imported. Its source sends the deletion of the key itself.
     pub(crate) fn is_imported(&self, name: &[u8]) -> bool {
-        let imports = IMPORTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let imports = imports();
         !imports.is_empty() && imports.values().any(|ranges| has_slot(ranges, slot_of(name)))
     }
 

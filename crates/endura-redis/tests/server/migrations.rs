@@ -30,8 +30,10 @@ const CLIENTS: usize = 4;
 
 /// Two nodes, each with half of the slots.
 fn nodes(folder: &std::path::Path) -> [Server; 2] {
-    let nodes = ["one", "other"].map(|name| {
-        Server::start_with(&folder.join(name), free_port(), &["data.endura"], &OPTIONS)
+    // A load of an append-only file has imports too, which ended in part.
+    let nodes = [("one", "no"), ("other", "yes")].map(|(name, appends)| {
+        let options = [&OPTIONS[..], &["--appendonly", appends]].concat();
+        Server::start_with(&folder.join(name), free_port(), &["data.endura"], &options)
     });
     let (mut one, mut other) = (nodes[0].client(), nodes[1].client());
     for (client, slots, epoch) in [(&mut one, MOVED, 1), (&mut other, "8192 16383", 2)] {

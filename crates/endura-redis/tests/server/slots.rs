@@ -26,17 +26,19 @@ struct Nodes {
 }
 
 /// A node with all slots and keys in them, one without, and a replica of the latter.
-fn nodes() -> Option<Nodes> {
+fn nodes(target_appends: &str) -> Option<Nodes> {
     if !is_valkey() {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
-    let start = |name| {
+    let start = |name, appends| {
         let module = ["data.endura"];
-        let options = [&OPTIONS[..], &["--enable-debug-command", "yes"]].concat();
+        let options =
+            [&OPTIONS[..], &["--enable-debug-command", "yes", "--appendonly", appends]].concat();
         Server::start_with(&folder.path().join(name), free_port(), &module, &options)
     };
-    let (source, target, replica) = (start("source"), start("target"), start("replica"));
+    let (source, target) = (start("source", "no"), start("target", target_appends));
+    let replica = start("replica", "no");
     let (mut s, mut t, mut r) = (source.client(), target.client(), replica.client());
     assert_eq!(s.call("CLUSTER ADDSLOTSRANGE 0 16383"), Reply::Ok);
     for (client, epoch) in [(&mut s, 1), (&mut t, 2), (&mut r, 3)] {
@@ -107,7 +109,7 @@ fn has_come(target: &mut Client) -> bool {
 
 #[test]
 fn keys_move_with_their_slots() {
-    let Some(mut nodes) = nodes() else { return };
+    let Some(mut nodes) = nodes("no") else { return };
     let (mut s, mut t) = (nodes.source.client(), nodes.target.client());
     let mut before = s.call("KEYS *").texts();
     before.sort();
@@ -153,7 +155,17 @@ fn keys_move_with_their_slots() {
 
 #[test]
 fn a_migration_that_is_given_up_leaves_nothing() {
-    let Some(mut nodes) = nodes() else { return };
+    given_up("no");
+}
+
+/// The append-only file of the target has the migration too, which ends before the keys of the pool are attached.
+#[test]
+fn nor_beside_an_append_only_file() {
+    given_up("yes");
+}
+
+fn given_up(target_appends: &str) {
+    let Some(mut nodes) = nodes(target_appends) else { return };
     let (mut s, mut t) = (nodes.source.client(), nodes.target.client());
     let content = digests(&mut s);
     hold(&nodes, true);
@@ -196,7 +208,7 @@ fn a_migration_that_is_given_up_leaves_nothing() {
 /// A target without room: the migration fails, and what had come is gone.
 #[test]
 fn a_target_without_room_takes_nothing() {
-    let Some(nodes) = nodes() else { return };
+    let Some(nodes) = nodes("no") else { return };
     let (mut s, mut t) = (nodes.source.client(), nodes.target.client());
     let content = digests(&mut s);
     nodes.target.fail_after(20);
