@@ -99,7 +99,9 @@ impl Session {
         let replaced = unlinked.iter_mut().filter(|unlinked| unlinked.replaced_by.is_none());
         replaced.for_each(|unlinked| unlinked.replaced_by = Some(value.id));
         drop(unlinked);
-        self.unwritten().push_back((context.database(), name.to_vec()));
+        // Inside EXEC, Valkey 9.1 reports the database of the client as that of the context.
+        let database = key.database().unwrap_or_else(|| context.database());
+        self.unwritten().push_back((database, name.to_vec()));
         if let Err(error) = self.write_waiting(context) {
             let text = format!(
                 "a change of a key could not be written, and is tried again: {}",
@@ -254,8 +256,7 @@ unsafe extern "C" fn on_event_loop(
     if !session.unlinked().is_empty() {
         session.commit_unlinked();
     }
-    // What fails is tried again at the next turn.
-    let _ = session.write_imports();
+    session.follow_imports();
 }
 
 unsafe extern "C" fn on_loading(

@@ -6,12 +6,12 @@
 //! is the matter of this module, because only the pool has it: the pool says which slots are being imported, and a start
 //! drops the keys of those that the node does not own.
 //!
-//! The pool says so before the first key comes. That an import has ended is written a turn later, when the server has
-//! written which slots the node owns: a kill in between must find the one or the other.
+//! The pool says so before the first key comes. That an import has ended is written some turns later, when the server has
+//! written which slots the node owns: a kill before that finds a node that does not own them.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::session::{Session, session};
@@ -19,13 +19,22 @@ use crate::redis::api::{Event, RawContext, events, flags};
 use crate::redis::{Context, Level, SlotMigration, log, slots_are_handled, subscribe};
 use crate::store::{Outcome, SlotRanges, has_slot, sentence, slot_of};
 
-/// The slots of the imports in progress, by the names of these.
+/// The imports in progress, and those that have ended and are still in the pool, by their names.
 static IMPORTS: Mutex<Imports> = Mutex::new(Imports::new());
 
-/// Whether the pool may still name slots whose import has ended.
-static IS_BEHIND: AtomicBool = AtomicBool::new(false);
+/// The number of turns after which the pool must be told which slots are being imported; 0 if it has them.
+static BEHIND: AtomicU32 = AtomicU32::new(0);
 
-type Imports = BTreeMap<[u8; 40], SlotRanges>;
+/// An import ends at the end of a turn, and the server writes which slots the node owns at the end of the next one. The
+/// callback for the end of a turn comes after that; one more turn, for a server that does it in another order.
+const TURNS: u32 = 3;
+
+type Imports = BTreeMap<[u8; 40], Import>;
+
+struct Import {
+    slots: SlotRanges,
+    has_ended: bool,
+}
 
 fn imports() -> MutexGuard<'static, Imports> {
     IMPORTS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -46,12 +55,17 @@ unsafe extern "C" fn on_migration(
     // SAFETY: for this event the server passes such a structure, which lasts as long as the call.
     let (name, ranges) = unsafe { SlotMigration::read(data) };
     match which {
-        events::IMPORT_STARTS => drop(imports().insert(name, ranges)),
-        events::IMPORT_ABORTED | events::IMPORT_COMPLETED => drop(imports().remove(&name)),
+        events::IMPORT_STARTS => {
+            imports().insert(name, Import { slots: ranges, has_ended: false });
+        }
+        events::IMPORT_ABORTED | events::IMPORT_COMPLETED => {
+            imports().entry(name).and_modify(|import| import.has_ended = true);
+        }
         _ => return,
     }
-    IS_BEHIND.store(true, Ordering::Relaxed);
+    BEHIND.store(TURNS, Ordering::Relaxed);
     if which == events::IMPORT_STARTS
+        && session().is_attached()
         && let Err(error) = session().write_imports()
     {
         let text = format!(
@@ -63,16 +77,27 @@ unsafe extern "C" fn on_migration(
 }
 
 impl Session {
-    /// Writes which slots are being imported, if that has changed. While an append-only file is loaded, its imports start
-    /// and end again: the pool still names those that a kill has cut, until their keys have been dropped.
-    pub(super) fn write_imports(&self) -> endura::Result<()> {
-        if !self.is_attached() || !IS_BEHIND.load(Ordering::Relaxed) {
-            return Ok(());
+    fn write_imports(&self) -> endura::Result<()> {
+        let all: SlotRanges =
+            imports().values().flat_map(|import| &import.slots).copied().collect();
+        self.store.catalogue.set_imports(&all)
+    }
+
+    /// Called at the end of a turn. Writes which slots are being imported, some turns after that has changed; what fails is
+    /// tried again at the next turn. While an append-only file is loaded, its imports start and end again: the pool still
+    /// names those that a kill has cut, until their keys have been dropped.
+    pub(super) fn follow_imports(&self) {
+        let turns = BEHIND.load(Ordering::Relaxed);
+        if turns == 0 || !self.is_attached() {
+            return;
         }
-        let all: SlotRanges = imports().values().flatten().copied().collect();
-        self.store.catalogue.set_imports(&all)?;
-        IS_BEHIND.store(false, Ordering::Relaxed);
-        Ok(())
+        if turns == 1 {
+            imports().retain(|_, import| !import.has_ended);
+            if self.write_imports().is_err() {
+                return;
+            }
+        }
+        BEHIND.store(turns - 1, Ordering::Relaxed);
     }
 
     /// Removes the records of the keys that are not attached because their import was cut. Then the pool need not name
@@ -81,14 +106,19 @@ impl Session {
         for id in ids {
             self.store.catalogue.remove(*id)?;
         }
-        IS_BEHIND.store(true, Ordering::Relaxed);
+        BEHIND.store(1, Ordering::Relaxed);
         Ok(())
     }
 
     /// Whether the slot of this key is being imported. Its source sends the deletion of the key itself.
     pub(crate) fn is_imported(&self, name: &[u8]) -> bool {
         let imports = imports();
-        !imports.is_empty() && imports.values().any(|ranges| has_slot(ranges, slot_of(name)))
+        let mut in_progress = imports.values().filter(|import| !import.has_ended).peekable();
+        if in_progress.peek().is_none() {
+            return false;
+        }
+        let slot = slot_of(name);
+        in_progress.any(|import| has_slot(&import.slots, slot))
     }
 
     /// The slots whose keys are not attached: a kill has cut their import, and this node does not own them.

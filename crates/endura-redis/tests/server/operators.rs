@@ -166,3 +166,38 @@ fn keys_that_change_their_database_in_exec() {
         assert_eq!(c.call("KEYS *").text(), keys, "{database}");
     }
 }
+
+/// The same in a full pool: what could not be written is written when there is room.
+#[test]
+fn changes_in_exec_wait_for_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let mut c = server.client();
+    for line in ["SELECT 3", "EN.SET a f v", "EN.SET b f w", "EN.SET t f x", "EN.SET e f y"] {
+        assert!(!c.call(line).is_error(), "{line}");
+    }
+    server.fail_after(0);
+    let lines = ["MULTI", "MOVE a 2", "RENAME b c", "COPY t u DB 1", "PEXPIREAT e 4000000000000"];
+    for line in lines {
+        assert!(!c.call(line).is_error(), "{line}");
+    }
+    let replies = c.call("EXEC").texts();
+    assert_eq!(&replies[..2], ["1", "OK"]);
+    assert!(replies[2].contains("failed to copy"), "{replies:?}");
+    assert_eq!(replies[3], "1");
+    server.fail_no_more();
+    // The next turns.
+    for _ in 0..3 {
+        c.call("PING");
+    }
+    drop(c);
+    server.kill_and_start();
+    let mut c = server.client();
+    for (database, keys) in [(1, ""), (2, "a"), (3, "c e t")] {
+        c.call(&format!("SELECT {database}"));
+        let mut names = c.call("KEYS *").texts();
+        names.sort();
+        assert_eq!(names.join(" "), keys, "{database}");
+    }
+    assert_eq!(c.call("PEXPIRETIME e"), Reply::Integer(4_000_000_000_000));
+}
