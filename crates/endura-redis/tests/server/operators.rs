@@ -201,3 +201,28 @@ fn changes_in_exec_wait_for_room() {
     }
     assert_eq!(c.call("PEXPIRETIME e"), Reply::Integer(4_000_000_000_000));
 }
+
+/// A map that takes the place of a string of another database, inside EXEC: the append-only file has that too, and the
+/// database of the client keeps its string.
+#[test]
+fn strings_of_other_databases_in_exec() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &["--appendonly", "yes"]);
+    let mut c = server.client();
+    let begin =
+        ["SELECT 1", "SET t other", "SET u other", "SELECT 3", "SET t kept", "EN.SET a f v"];
+    let in_exec = ["MULTI", "COPY a t DB 1 REPLACE", "EXEC", "SELECT 1", "DEL t"];
+    for line in begin.iter().chain(&in_exec) {
+        assert!(!c.call(line).is_error(), "{line}");
+    }
+    drop(c);
+    server.kill_and_start();
+    let mut c = server.client();
+    for (database, keys) in [(1, "u"), (3, "a t")] {
+        c.call(&format!("SELECT {database}"));
+        let mut names = c.call("KEYS *").texts();
+        names.sort();
+        assert_eq!(names.join(" "), keys, "{database}");
+    }
+    assert_eq!(c.call("GET t").text(), "kept");
+}
