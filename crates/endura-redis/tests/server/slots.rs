@@ -1,5 +1,6 @@
 //! Slots that Valkey 9 moves at once (`CLUSTER MIGRATESLOTS`).
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::replicas::{at_rest, digests};
@@ -69,10 +70,14 @@ fn nodes(target_appends: &str) -> Option<Nodes> {
     Some(Nodes { source, target, replica, _folder: folder })
 }
 
-pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(super) fn until(what: &str, is_so: impl FnMut() -> bool) {
+    wait(what, Duration::from_secs(30), is_so);
+}
+
+fn wait(what: &str, at_most: Duration, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(30), "not so: {what}");
+        assert!(begin.elapsed() < at_most, "not so: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -92,8 +97,12 @@ fn has_none(client: &mut Client) -> bool {
 }
 
 fn migrate(source: &mut Client, target: &mut Client) {
+    migrate_slots(source, target, "0 16383");
+}
+
+fn migrate_slots(source: &mut Client, target: &mut Client, slots: &str) {
     let id = target.call("CLUSTER MYID").text();
-    let answer = source.call(&format!("CLUSTER MIGRATESLOTS SLOTSRANGE 0 16383 NODE {id}"));
+    let answer = source.call(&format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slots} NODE {id}"));
     assert_eq!(answer, Reply::Ok);
 }
 
@@ -217,4 +226,63 @@ fn a_target_without_room_takes_nothing() {
     nodes.target.fail_no_more();
     until("the target has none", || has_none(&mut t));
     assert_eq!(digests(&mut s), content);
+}
+
+/// The longest time that a server takes to answer this line, until it is told to stop.
+fn longest(server: &Server, line: &str, stop: &AtomicBool) -> Duration {
+    let (mut client, mut longest) = (server.client(), Duration::ZERO);
+    while !stop.load(Ordering::Relaxed) {
+        let begin = Instant::now();
+        assert!(!client.call(line).is_error());
+        longest = longest.max(begin.elapsed());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    longest
+}
+
+/// The slot of a large map moves, and the slot of a hash of that size: how long other clients wait. `ENDURA_ENTRIES` is the
+/// size in place of a small one.
+#[test]
+fn a_large_map_moves_as_a_hash_does() {
+    let Some(nodes) = nodes("no") else { return };
+    let (mut s, mut t) = (nodes.source.client(), nodes.target.client());
+    let entries = std::env::var("ENDURA_ENTRIES").ok().and_then(|number| number.parse().ok());
+    let entries: usize = entries.unwrap_or(50_000);
+    let mut waits = Vec::new();
+    for (command, key) in [("HSET", "hash"), ("EN.SET", "map")] {
+        for from in (0..entries).step_by(1_000) {
+            let mut line = format!("{command} {key}");
+            (from..entries.min(from + 1_000)).for_each(|i| line += &format!(" f{i:09} v{i:09}"));
+            assert!(!s.call(&line).is_error());
+        }
+        let slot = s.call(&format!("CLUSTER KEYSLOT {key}")).text();
+        let stop = AtomicBool::new(false);
+        let begin = Instant::now();
+        let longest = std::thread::scope(|scope| {
+            let of = |server, line| {
+                let stop = &stop;
+                scope.spawn(move || longest(server, line, stop))
+            };
+            let clients = [
+                of(&nodes.source, "PING"),
+                of(&nodes.source, "SET text y"),
+                of(&nodes.target, "PING"),
+            ];
+            migrate_slots(&mut s, &mut t, &format!("{slot} {slot}"));
+            wait("the slot moves", Duration::from_secs(600), || {
+                t.call(&format!("EXISTS {key}")) == Reply::Integer(1)
+            });
+            stop.store(true, Ordering::Relaxed);
+            clients.map(|client| client.join().unwrap())
+        });
+        let [source, write, target] = longest;
+        eprintln!(
+            "{key} of {entries}: moved in {:.1?}; longest PING of the source {source:.0?}, of the target {target:.0?}, SET {write:.0?}",
+            begin.elapsed()
+        );
+        waits.push(source.max(target).max(write));
+    }
+    assert_eq!(t.call("EN.COUNT map"), Reply::Integer(entries as i64));
+    assert_eq!(t.call("HLEN hash"), Reply::Integer(entries as i64));
+    assert!(waits[1] < waits[0] * 3 + Duration::from_secs(1), "hash, map: {waits:?}");
 }
