@@ -377,6 +377,7 @@ functions! {
         DigestEndSequence: unsafe extern "C" fn(*mut RawDigest);
         BlockClient: unsafe extern "C" fn(Ctx, Option<CommandFn>, Option<CommandFn>, Option<unsafe extern "C" fn(Ctx, *mut c_void)>, c_longlong) -> *mut RawBlocked;
         UnblockClient: unsafe extern "C" fn(*mut RawBlocked, *mut c_void) -> Status;
+        SetDisconnectCallback: unsafe extern "C" fn(*mut RawBlocked, unsafe extern "C" fn(Ctx, *mut RawBlocked));
         GetThreadSafeContext: unsafe extern "C" fn(*mut RawBlocked) -> Ctx;
         FreeThreadSafeContext: unsafe extern "C" fn(Ctx);
         RegisterInfoFunc: unsafe extern "C" fn(Ctx, unsafe extern "C" fn(*mut RawInfo, c_int)) -> Status;

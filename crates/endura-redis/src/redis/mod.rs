@@ -34,6 +34,7 @@
 //! | `GetToKeyNameFromOptCtx`, `GetToDbIdFromOptCtx` | they cannot fail in the callback of COPY | |
 //! | `DigestAddStringBuffer`, `DigestEndSequence` | they cannot fail | |
 //! | `BlockClient` | null: the client cannot wait | the command replies at once |
+//! | `SetDisconnectCallback` | it cannot fail | |
 //! | `UnblockClient` | the client waits for keys, as none of this module does | a line in the log |
 //! | `GetThreadSafeContext`, `FreeThreadSafeContext` | they cannot fail | |
 //! | `InfoAddSection`, `InfoAddFieldCString`, `InfoAddFieldLongLong` | the section was not requested | nothing, or nothing further, is added |

@@ -65,6 +65,20 @@ fn a_short_range_does_not_wait_for_long_ones() {
     }
 }
 
+fn memory(client: &mut Client, field: &str) -> i64 {
+    let info = client.call("INFO memory").text();
+    let found = info.lines().find_map(|line| line.strip_prefix(field));
+    found.unwrap().trim().parse().unwrap()
+}
+
+/// The memory in use; from here on its peak is counted anew.
+fn at_rest(client: &mut Client) -> i64 {
+    std::thread::sleep(Duration::from_millis(200));
+    let used = memory(client, "used_memory:");
+    client.call("CONFIG RESETSTAT");
+    used
+}
+
 /// The server disconnects a client whose reply is above its limit, and holds no more of the reply than that.
 #[test]
 fn a_range_ends_at_the_limit_of_a_client() {
@@ -73,17 +87,7 @@ fn a_range_ends_at_the_limit_of_a_client() {
     let server = Server::start(folder.path(), &limit);
     let mut c = server.client();
     fill(&mut c, "k", 300_000, 60);
-    let peak = |client: &mut Client| {
-        let info = client.call("INFO memory").text();
-        let field = |name: &str| {
-            let found = info.lines().find_map(|line| line.strip_prefix(name));
-            found.unwrap().trim().parse::<i64>().unwrap()
-        };
-        (field("used_memory:"), field("used_memory_peak:"))
-    };
-    std::thread::sleep(Duration::from_millis(200));
-    let before = peak(&mut c).0;
-    c.call("CONFIG RESETSTAT");
+    let before = at_rest(&mut c);
     for _ in 0..4 {
         let mut other = server.client();
         other.raw(b"EN.RANGE k - +\r\n").unwrap();
@@ -93,7 +97,31 @@ fn a_range_ends_at_the_limit_of_a_client() {
             "a reply above the limit"
         );
     }
-    let above = peak(&mut c).1 - before;
+    let above = memory(&mut c, "used_memory_peak:") - before;
     assert!(above < 8 << 20, "{above} bytes for a limit of 2 MiB");
     assert_eq!(c.call("EN.RANGE k - + LIMIT 10000").texts().len(), 20_000);
+}
+
+/// A range ends when its client is gone.
+#[test]
+fn a_range_ends_with_its_client() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut c = server.client();
+    fill(&mut c, "k", 300_000, 60);
+    let before = at_rest(&mut c);
+    let mut others: Vec<Client> = (0..8).map(|_| server.client()).collect();
+    others.iter_mut().for_each(|other| other.raw(b"EN.RANGE k - +\r\n").unwrap());
+    drop(others);
+    // Behind them, on the same threads.
+    assert_eq!(c.call("EN.RANGE k - + LIMIT 2000 KEYS").texts().len(), 2_000);
+    let begin = Instant::now();
+    while !c.call("INFO clients").text().contains("blocked_clients:0") {
+        assert!(begin.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let above = memory(&mut c, "used_memory_peak:") - before;
+    assert!(above < 32 << 20, "{above} bytes for clients that are gone");
+    assert_eq!(c.call("EN.RANGE k - +").texts().len(), 600_000);
 }
