@@ -207,7 +207,9 @@ fn changes_in_exec_wait_for_room() {
 #[test]
 fn strings_of_other_databases_in_exec() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = Server::start(folder.path(), &["--appendonly", "yes"]);
+    // Each answer is behind the write to the file.
+    let options = ["--appendonly", "yes", "--appendfsync", "no"];
+    let mut server = Server::start(folder.path(), &options);
     let mut c = server.client();
     let begin =
         ["SELECT 1", "SET t other", "SET u other", "SELECT 3", "SET t kept", "EN.SET a f v"];
