@@ -77,7 +77,6 @@ fn load(context: &Context<'_>, arguments: &[Text]) -> Result<(), String> {
     if !keys::subscribe_to_all(context)
         || !context.subscribe_to_info(commands::info_section)
         || !commands::watch_users(context)
-        || !keys::handle_slot_migrations(context)
     {
         return Err("the server does not take a subscription".into());
     }

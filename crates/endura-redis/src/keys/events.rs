@@ -14,8 +14,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::session::{Session, Unlinked, session};
+use super::slots;
 use crate::redis::api::{self, Event, RawContext, RawString, TwoNumbers, events, flags};
-use crate::redis::{Context, Level, OwnText, Text, subscribe};
+use crate::redis::{Context, Level, OwnText, SlotMigration, Text, slots_are_handled, subscribe};
 use crate::store::{Place, Value, sentence};
 
 /// Subscribes to all events that are needed. Returns `false` if the server refuses one.
@@ -30,6 +31,7 @@ pub(crate) fn subscribe_to_all(context: &Context<'_>) -> bool {
     ];
     context.subscribe_to_keys(on_notification)
         && of_server.into_iter().all(|(event, call)| subscribe(context, event, call))
+        && (!slots_are_handled() || subscribe(context, events::SLOT_MIGRATION, on_migration))
 }
 
 impl Session {
@@ -328,6 +330,17 @@ unsafe extern "C" fn on_swap(_raw: *mut RawContext, _event: Event, _which: u64, 
     }
     session.store.catalogue.spaces().swap(swapped.first, swapped.second);
     session.spaces_changed();
+}
+
+unsafe extern "C" fn on_migration(
+    _raw: *mut RawContext,
+    _event: Event,
+    which: u64,
+    data: *mut c_void,
+) {
+    // SAFETY: see above: the structure of such an event, which lasts as long as the call.
+    let (name, ranges) = unsafe { SlotMigration::read(data) };
+    slots::follow(which, name, ranges);
 }
 
 unsafe extern "C" fn on_shutdown(

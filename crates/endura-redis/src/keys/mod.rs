@@ -21,4 +21,3 @@ pub(crate) use evictions::evicts_maps;
 pub(crate) use fork::{is_serving, prepare_for_forks};
 pub(crate) use methods::register_methods;
 pub(crate) use session::{Session, session};
-pub(crate) use slots::handle_slot_migrations;

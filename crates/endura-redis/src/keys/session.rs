@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use super::sizes::Uncounted;
 use crate::redis::{Level, log};
 use crate::store::{Store, Value, sentence};
 
@@ -94,6 +93,15 @@ pub(super) fn begun() -> Option<&'static Session> {
 /// The session of this server.
 pub(crate) fn session() -> &'static Session {
     SESSION.get().unwrap_or_else(|| unreachable!("Redis calls a module after it was loaded"))
+}
+
+/// How far the keys that were attached have been counted.
+#[derive(Debug, Default)]
+pub(super) struct Uncounted {
+    /// The number of large keys that have not been counted; 0 before all keys have been looked at.
+    pub(super) large: AtomicU64,
+    /// The number of entries that have been counted.
+    pub(super) counted: AtomicU64,
 }
 
 impl Session {

@@ -5,22 +5,13 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Instant;
 
 use super::session::{Session, session};
 use crate::redis::{Level, log};
 use crate::store::{Form, Order, Span, Value};
-
-/// How far the keys that were attached have been counted.
-#[derive(Debug, Default)]
-pub(super) struct Uncounted {
-    /// The number of large keys that have not been counted; 0 before all keys have been looked at.
-    large: AtomicU64,
-    /// The number of entries that have been counted.
-    counted: AtomicU64,
-}
 
 /// The bytes that an entry takes besides its field and value: its number, a header, its share of nodes and of free space.
 /// Measured by `.ci/redis --measure`: half of the bytes of both files, per entry, less the 118 of field and value.

@@ -10,13 +10,12 @@
 //! written which slots the node owns: a kill before that finds a node that does not own them.
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::session::{Session, session};
-use crate::redis::api::{Event, RawContext, events, flags};
-use crate::redis::{Context, Level, SlotMigration, log, slots_are_handled, subscribe};
+use crate::redis::api::{NODE_ID, events, flags};
+use crate::redis::{Context, Level, log};
 use crate::store::{Outcome, SlotRanges, has_slot, sentence, slot_of};
 
 /// The imports in progress, and those that have ended and are still in the pool, by their names.
@@ -29,7 +28,7 @@ static BEHIND: AtomicU32 = AtomicU32::new(0);
 /// callback for the end of a turn comes after that; one more turn, for a server that does it in another order.
 const TURNS: u32 = 3;
 
-type Imports = BTreeMap<[u8; 40], Import>;
+type Imports = BTreeMap<[u8; NODE_ID], Import>;
 
 struct Import {
     slots: SlotRanges,
@@ -40,23 +39,11 @@ fn imports() -> MutexGuard<'static, Imports> {
     IMPORTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells the server that slots may be moved at once while this module is loaded, if the server can do that. Returns `false`
-/// if it refuses the subscription.
-pub(crate) fn handle_slot_migrations(context: &Context<'_>) -> bool {
-    !slots_are_handled() || subscribe(context, events::SLOT_MIGRATION, on_migration)
-}
-
-unsafe extern "C" fn on_migration(
-    _raw: *mut RawContext,
-    _event: Event,
-    which: u64,
-    data: *mut c_void,
-) {
-    // SAFETY: for this event the server passes such a structure, which lasts as long as the call.
-    let (name, ranges) = unsafe { SlotMigration::read(data) };
+/// Follows an import of slots: `which` says what became of the one of this name.
+pub(super) fn follow(which: u64, name: [u8; NODE_ID], slots: SlotRanges) {
     match which {
         events::IMPORT_STARTS => {
-            imports().insert(name, Import { slots: ranges, has_ended: false });
+            imports().insert(name, Import { slots, has_ended: false });
         }
         events::IMPORT_ABORTED | events::IMPORT_COMPLETED => {
             imports().entry(name).and_modify(|import| import.has_ended = true);
