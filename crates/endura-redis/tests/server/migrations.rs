@@ -112,6 +112,8 @@ impl Routed {
 struct Group {
     number: usize,
     keys: Keys,
+    /// What is there instead if the last command, which was not answered, has been run.
+    other: Option<Keys>,
 }
 
 impl Group {
@@ -137,19 +139,17 @@ impl Group {
         keys
     }
 
-    /// Runs a command, and compares what is there if it was not answered.
+    /// Runs a command. If it was not answered, it may have been run or not: which, is seen when both nodes agree on who has
+    /// the slots. Until then the old owner may answer from what it has.
     fn step(&mut self, client: &mut Routed, random: &mut Random) {
+        if self.other.is_some() {
+            std::thread::sleep(Duration::from_millis(1));
+            return;
+        }
         let step = model::step(random, &self.keys, self.number, 0, Reach::Own);
         let line = self.routed(&step.line);
         let Some(answer) = client.call(&line) else {
-            let found = self.found(client);
-            assert!(
-                found == self.keys || found == step.state,
-                "{line}\nfound {found:#?}\nnot {:#?}\nnor {:#?}",
-                self.keys,
-                step.state
-            );
-            self.keys = found;
+            self.other = Some(step.state);
             return;
         };
         let is_known = ["no such key", "same"].iter().any(|text| answer.text().contains(text));
@@ -242,10 +242,14 @@ fn migration(
 }
 
 /// The keys of all groups are there, each on one node, and both pools have no others.
-fn compare(nodes: &[Server; 2], groups: &[Group]) {
+fn compare(nodes: &[Server; 2], groups: &mut [Group]) {
     let mut client = Routed::new(nodes.each_ref().map(Server::port));
-    for group in groups {
-        assert_eq!(group.found(&mut client), group.keys);
+    for group in &mut *groups {
+        let found = group.found(&mut client);
+        match group.other.take() {
+            Some(other) if found == other => group.keys = found,
+            _ => assert_eq!(found, group.keys),
+        }
     }
     let all: usize = groups.iter().map(|group| group.keys.len()).sum();
     let mut found = Vec::new();
@@ -273,8 +277,9 @@ fn slots_move_back_and_forth_under_writes_and_kills() {
     let number = std::env::var("ENDURA_MIGRATIONS").ok().and_then(|number| number.parse().ok());
     let folder = tempfile::tempdir().unwrap();
     let mut nodes = nodes(folder.path());
-    let mut groups: Vec<Group> =
-        (0..CLIENTS * GROUPS).map(|number| Group { number, keys: Keys::new() }).collect();
+    let mut groups: Vec<Group> = (0..CLIENTS * GROUPS)
+        .map(|number| Group { number, keys: Keys::new(), other: None })
+        .collect();
     let mut randoms: Vec<Random> = (1..=CLIENTS as u64).map(Random::new).collect();
     let mut complete = 0;
     for round in 0..number.unwrap_or(6) {
@@ -282,7 +287,7 @@ fn slots_move_back_and_forth_under_writes_and_kills() {
         let has_moved = migration(&mut nodes, &mut groups, &mut randoms, killed);
         assert!(has_moved || !matches!(killed, Killed::None), "round {round}");
         complete += u64::from(has_moved);
-        compare(&nodes, &groups);
+        compare(&nodes, &mut groups);
         eprintln!("round {round}: {killed:?} killed, moved: {has_moved}");
     }
     eprintln!("{complete} migrations were complete");
