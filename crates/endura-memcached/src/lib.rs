@@ -9,23 +9,25 @@
 //! | `number` | numbers as clients write them |
 //! | `wording` | the library's sentences in the words of this program |
 //! | `clock` | seconds since 1970, and times of expiry |
+//! | `eviction` | what is least worth keeping |
 //! | `store` | items in a map, and the effect of each command on them |
 //! | `protocol` | the bytes of a connection: lines, data blocks, replies |
 //! | `server` | threads and sockets |
 //!
 //! After a change run `cargo test -p endura-memcached`. It compares the replies with those of Debian's memcached, which
 //! should be installed. After a change of `store` also run it with `ENDURA_KILLS=5000`, and after a change of `protocol`
-//! with `ENDURA_FUZZ_SECONDS=1800`.
+//! with `ENDURA_FUZZ_SECONDS=1800` and `ENDURA_PACKETS=1000000`.
 
 #![forbid(unsafe_code)]
 
 mod clock;
+pub mod eviction;
 mod number;
 mod protocol;
 mod server;
 mod store;
 mod wording;
 
-pub use server::{Config, Server, TooFewFiles, allow_connections};
+pub use server::{Config, Listener, Server, TooFewFiles, allow_connections};
 pub use store::{MAX_ITEM, StoreOptions};
 pub use wording::{in_words, sentence};

@@ -1,10 +1,15 @@
-//! The addresses of the option `--listen`, and the sockets that listen on them.
+//! The options `--listen` and `--unix-socket`, and the sockets that listen there.
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 
 use endura_console::outcome::{Failure, Result};
+use rustix::fs::Mode;
+use rustix::process::umask;
 
 /// Listens on all addresses of `hosts`, which are addresses and names separated by commas, once on each. A name may have
 /// addresses that this machine cannot use, such as those of IPv6 where the kernel has none: one that can be used is enough.
@@ -34,6 +39,35 @@ pub(crate) fn on(hosts: &str, port: u16) -> Result<Vec<TcpListener>> {
         }
     }
     Ok(listeners)
+}
+
+/// Listens on a Unix socket, to which the users have access that `mask` allows. A socket that an earlier server has left is
+/// removed. This is called before there are other threads, because the mask of new files is that of the process.
+pub(crate) fn at(path: &Path, mask: u32) -> Result<UnixListener> {
+    let failed = |error: &io::Error, advice: &str| {
+        Failure::Message(format!("listening on {}: {error}{advice}", path.display()))
+    };
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket());
+    if is_socket {
+        if UnixStream::connect(path).is_ok() {
+            return Err(failed(
+                &ErrorKind::AddrInUse.into(),
+                "; another server listens there: choose another --unix-socket",
+            ));
+        }
+        std::fs::remove_file(path).map_err(|error| failed(&error, ""))?;
+    }
+    let before = umask(Mode::from_bits_truncate(!mask & 0o777));
+    let listener = UnixListener::bind(path);
+    umask(before);
+    listener.map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::AddrInUse => "; a file is there that is no socket: remove it",
+            ErrorKind::InvalidInput => "; give a --unix-socket of at most 107 bytes",
+            _ => "",
+        };
+        failed(&error, advice)
+    })
 }
 
 /// The port that the system has chosen for the first listener; 0 if there is none yet.

@@ -13,7 +13,7 @@ use endura::{Checkpoints, Pool, Restored};
 use endura_console::outcome::{Answer, Failure, Result, arguments, exit, says_where, tell};
 use endura_console::text::{parse_size, printable};
 use endura_memcached::{
-    Config, MAX_ITEM, Server, StoreOptions, allow_connections, in_words, sentence,
+    Config, Listener, MAX_ITEM, Server, StoreOptions, allow_connections, in_words, sentence,
 };
 use nix::sys::signal::{SigSet, Signal};
 
@@ -26,8 +26,8 @@ Items are stored in the pool, a file that is created if it does not exist. They 
 next start serves everything that was acknowledged. SIGTERM and Ctrl-C close the pool. After a power loss the next start \
 takes the pool back to its last checkpoint.
 
-A store into a full pool is answered with SERVER_ERROR, as by `memcached -M`: nothing is evicted. Expired items are \
-removed in the background.";
+When the pool is full, items that were not fetched of late make way for new ones, unless `--disable-evictions` is given. \
+Expired items are removed in the background.";
 
 /// A server of memcached's text protocol whose items survive the process.
 #[derive(Parser)]
@@ -42,9 +42,18 @@ struct Args {
     /// The TCP port
     #[arg(short, long, default_value_t = 11211)]
     port: u16,
+    /// Listen on this Unix socket, and not on TCP
+    #[arg(short = 's', long, value_name = "PATH")]
+    unix_socket: Option<PathBuf>,
+    /// Who has access to the Unix socket: bits of a file's mode, in octal
+    #[arg(short = 'a', long, value_name = "MODE", value_parser = parse_mask, default_value = "0700")]
+    access_mask: u32,
     /// The largest size of the pool, as 512M or 4G
     #[arg(short, long, value_name = "SIZE", value_parser = parse_memory, default_value = "1G")]
     memory: u64,
+    /// Refuse to store an item when the pool is full, and evict none
+    #[arg(short = 'M', long)]
+    disable_evictions: bool,
     /// The most clients at a time
     #[arg(short, long, value_name = "NUMBER", default_value_t = 1024)]
     connections: usize,
@@ -79,6 +88,13 @@ fn parse_memory(text: &str) -> std::result::Result<u64, String> {
             Err(_) => Err("less than 4M, the smallest pool".into()),
         },
         size => Ok(size),
+    }
+}
+
+fn parse_mask(text: &str) -> std::result::Result<u32, String> {
+    match u32::from_str_radix(text, 8) {
+        Ok(mask) if mask <= 0o777 => Ok(mask),
+        _ => Err("not an octal number up to 0777".into()),
     }
 }
 
@@ -118,20 +134,26 @@ fn run(args: &Args) -> Result {
     let config = Config {
         threads: args.threads,
         max_connections: args.connections,
-        store: StoreOptions { pool, max_item: args.max_item_size },
+        store: StoreOptions { pool, max_item: args.max_item_size, evicts: !args.disable_evictions },
         report: |sentence| tell(format_args!("endura-memcached: {sentence}")),
     };
-    let listeners = listen::on(&args.listen, args.port)?;
+    let listeners: Vec<Listener> = match &args.unix_socket {
+        Some(path) => vec![listen::at(path, args.access_mask)?.into()],
+        None => listen::on(&args.listen, args.port)?.into_iter().map(Into::into).collect(),
+    };
     let server = Server::start(&args.pool, listeners, &config)
         .map_err(|error| at_pool(&args.pool, &error))?;
     if let Some(restored) = server.restored() {
         let text = printable(&told(&args.pool, &restored), true);
         tell(format_args!("endura-memcached: {text}"));
     }
-    let addresses: Vec<_> = server.addresses().iter().map(ToString::to_string).collect();
-    tell(format_args!("endura-memcached: ready on {}", addresses.join(", ")));
+    tell(format_args!("endura-memcached: ready on {}", server.addresses().join(", ")));
     signals.wait().map_err(|error| failed("waiting for a signal", error))?;
     let lost = server.stop().map_err(|error| at_pool(&args.pool, &error))?;
+    if let Some(path) = &args.unix_socket {
+        // One that is left is removed by the next start.
+        let _ = std::fs::remove_file(path);
+    }
     if let Some(error) = lost {
         tell(format_args!(
             "endura-memcached: the pool is closed, and its last checkpoint could not be made: {}",

@@ -4,7 +4,7 @@
 //! synced each second, one with the module and neither file. Nothing else should run on the machine.
 //!
 //! `--rounds` and `--fields` say how much; `--only restart` measures the time from SIGKILL to the first answer alone, with
-//! a hash and a map of all fields.
+//! a hash and a map of all fields; `--only copies` COPY, DUMP and RESTORE of these.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a program that ends by what is wrong")]
 
 #[path = "../tests/server/support/mod.rs"]
@@ -74,10 +74,15 @@ fn main() {
     let (redis, ours) = (folder.path().join("redis"), folder.path().join("endura"));
     let aof = ["--appendonly", "yes", "--appendfsync", "everysec"];
     let (mut peer, mut server) = (Server::plain(&redis, &aof), Server::start(&ours, &[]));
-    if std::env::args().any(|word| word == "restart") {
+    let is_only = |name| std::env::args().any(|word| word == name);
+    if is_only("restart") || is_only("copies") {
         println!("{rounds} rounds, {space} fields of 18 bytes, values of 100; medians");
         fill_in_order(&peer, "HSET", space);
         fill_in_order(&server, "EN.SET", space);
+        if is_only("copies") {
+            copies(&peer, &server, rounds);
+            return;
+        }
         memory(&peer, &server);
         restarts(&mut peer, &mut server, rounds);
         return;
@@ -178,6 +183,37 @@ fn restarts(peer: &mut Server, server: &mut Server, rounds: usize) {
     println!(
         "from SIGKILL to the first right answer: append-only file {aof:.0} ms, pool {pool:.0} ms, empty Redis {none:.0} ms"
     );
+}
+
+/// The times of COPY, DUMP and RESTORE, for which other clients wait. (MIGRATE is a DUMP here and a RESTORE there.)
+fn copies(peer: &Server, server: &Server, rounds: usize) {
+    let mut times = [const { [Vec::new(), Vec::new(), Vec::new()] }; 2];
+    for _ in 0..rounds {
+        for (server, times) in [peer, server].into_iter().zip(&mut times) {
+            let mut client = server.client();
+            let mut timed = |at: usize, words: &[&[u8]]| {
+                let begin = Instant::now();
+                let answer = client.ask(words).unwrap();
+                times[at].push(begin.elapsed().as_secs_f64());
+                assert!(!answer.is_error(), "{answer:?}");
+                answer
+            };
+            timed(0, &[b"COPY", b"h", b"c"]);
+            let Reply::Bulk(dump) = timed(1, &[b"DUMP", b"h"]) else { panic!("no dump") };
+            timed(2, &[b"RESTORE", b"r", b"0", &dump]);
+            client.call("DEL c r");
+            while client.call("INFO endura").text().contains("endura_keys_to_sweep:") {
+                if client.call("INFO endura").text().contains("endura_keys_to_sweep:0") {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+    for (name, times) in ["hash", "map"].into_iter().zip(times) {
+        let [copy, dump, restore] = times.map(median);
+        println!("a {name}: COPY {copy:.2} s, DUMP {dump:.2} s, RESTORE {restore:.2} s");
+    }
 }
 
 /// PING beside ranges over everything.

@@ -1,6 +1,7 @@
 //! The entry point of the module, which Redis calls when it loads it.
 
 use std::ffi::c_int;
+use std::path::PathBuf;
 
 use crate::redis::api::{self, RawContext, RawString};
 use crate::redis::{Context, Level, Text};
@@ -51,7 +52,16 @@ fn load(context: &Context<'_>, arguments: &[Text]) -> Result<(), String> {
     // A relative path says little in a log.
     let shown = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
     let refused = |error| format!("the pool {}: {}", shown.display(), sentence(&error));
-    let store = Store::open(&path, options).map_err(refused)?;
+    let checkpoint = PathBuf::from(format!("{}.checkpoint", path.display()));
+    let files = [&path, &checkpoint];
+    let is_new = !files.iter().any(|file| file.exists());
+    let store = Store::open(&path, options).map_err(|error| {
+        if is_new && matches!(error, endura::Error::Full { .. }) {
+            // A pool that cannot hold what every pool has: this start has made it, and no later one could use it.
+            files.iter().for_each(|file| drop(std::fs::remove_file(file)));
+        }
+        refused(error)
+    })?;
     if let Some(text) = store.restored().map_err(refused)? {
         context.log(Level::Warning, format!("the pool {}: {text}", shown.display()));
     }

@@ -1,6 +1,6 @@
 //! The module's arguments in `loadmodule`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use endura::{Pool, PoolOptions};
 
@@ -20,16 +20,19 @@ const FLAGS: [(&str, &str, &str); 2] =
 
 /// `[path] [max-size BYTES] [checkpoint-every SECONDS] [checkpoint-file PATH] [no-checkpoints] [read-mostly]`.
 pub(crate) fn parse(arguments: &[String]) -> Result<(PathBuf, PoolOptions), String> {
-    let mut words = arguments.iter().peekable();
     let is_name = |word: &&String| NAMES.contains(&word.to_ascii_lowercase().as_str());
-    let path = words.next_if(|word| !is_name(word)).map_or(PATH, |path| path);
+    let of_path = words_of_path(arguments.split(|word| is_name(&word)).next().unwrap_or_default());
+    let (path, words) = arguments.split_at(of_path);
+    let path = if path.is_empty() { PATH.to_owned() } else { path.join(" ") };
+    let mut words = words.iter();
     let mut options = Pool::options();
     let (mut has_none, mut has_checkpoints) = (false, false);
     while let Some(word) = words.next() {
         let name = word.to_ascii_lowercase();
         if !NAMES.contains(&name.as_str()) {
             return Err(format!(
-                "`{word}` is no option of this module, which has {}",
+                "`{word}` is no option of this module, which has {}; a path with blanks needs quotes, which CONFIG REWRITE \
+                 leaves out",
                 NAMES.join(", ")
             ));
         }
@@ -46,6 +49,17 @@ pub(crate) fn parse(arguments: &[String]) -> Result<(PathBuf, PoolOptions), Stri
         .map_err(|text| in_words(&text))?;
     }
     Ok((path.into(), options))
+}
+
+/// How many of the words before the first option are the path of the pool. CONFIG REWRITE writes a path with blanks
+/// without quotes, so the server then passes it in parts. They are taken together if that is a pool that is there.
+fn words_of_path(words: &[String]) -> usize {
+    let joined = words.join(" ");
+    let is_there = |path: &str| Path::new(path).exists();
+    if words.len() > 1 && (is_there(&joined) || is_there(&format!("{joined}.checkpoint"))) {
+        return words.len();
+    }
+    words.len().min(1)
 }
 
 #[cfg(test)]
@@ -67,6 +81,12 @@ mod tests {
             assert!(text.contains(set), "{text}");
         }
         assert!(of("no-checkpoints").is_ok());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("with a blank");
+        let line = format!("{} max-size 64M", path.display());
+        assert!(of(&line).unwrap_err().contains("`a` is no option of this module"));
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(of(&line).unwrap().0, path);
         assert!(of("checkpoint-every off").is_ok());
         for (wrong, text) in [
             ("p q", "`q` is no option of this module, which has max-size, "),

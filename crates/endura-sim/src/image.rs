@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 /// Words of a frame, the unit that copies share until one of them writes.
 const FRAME: u64 = 64;
+/// Lines of a frame.
+const LINES: u64 = FRAME / 8;
 
 /// Words by byte offset; those never written are zero. A copy costs one counter per frame (half a
 /// kilobyte) that was ever written.
@@ -82,7 +84,7 @@ impl Image {
     }
 
     /// The word at byte `at`; `recent` is where the last one was found, and is looked at first.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn word_near(&self, at: u64, recent: &mut usize) -> u64 {
         let (frame, slot) = (at / 8 / FRAME, at / 8 % FRAME);
         if self.frames.get(*recent).is_none_or(|f| f.0 != frame) {
@@ -115,7 +117,13 @@ impl Image {
 
     /// The eight words of a line.
     pub fn line(&self, line: u64) -> [u64; 8] {
-        std::array::from_fn(|i| self.word(line * 64 + 8 * i as u64))
+        match self.frames.binary_search_by_key(&(line / LINES), |f| f.0) {
+            Ok(i) => {
+                let first = (line % LINES * 8) as usize;
+                std::array::from_fn(|word| self.frames[i].1[first + word])
+            }
+            Err(_) => [0; 8],
+        }
     }
 
     /// Writes the eight words of a line.

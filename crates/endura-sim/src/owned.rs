@@ -22,7 +22,7 @@ impl<T> Owned<T> {
     /// # Panics
     ///
     /// On any thread but the one that made it, and if it is borrowed already.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn borrow(&self) -> RefMut<'_, T> {
         assert!(self.owner == this_thread(), "a medium of another thread");
         self.value.borrow_mut()
@@ -30,7 +30,7 @@ impl<T> Owned<T> {
 }
 
 /// A number that no other thread of the process has, nor ever had.
-#[inline]
+#[inline(always)]
 fn this_thread() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     thread_local! {

@@ -13,6 +13,7 @@ pub struct Site(&'static Location<'static>);
 impl Site {
     /// The place from which the function that asks was called.
     #[track_caller]
+    #[inline(always)]
     pub fn here() -> Self {
         Self(Location::caller())
     }

@@ -2,11 +2,11 @@
 //! index of [words](super::words).
 
 use std::io;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow, Range};
 
 use super::sizes::{FairBytes, NarrowLeaves, NbBytes, NbTree, Wide};
 use crate::media::{Mapped, Media};
-use crate::space::{Answer, AnyKey, Guard, OpenMap, note_scan};
+use crate::space::{Answer, AnyKey, Guard, OpenMap, PAGE, note_scan};
 use crate::tree::byte_range::ByteRange;
 use crate::tree::len::check_len;
 use crate::tree::record_tree::{self, RecordTree};
@@ -16,6 +16,9 @@ use crate::tree::{
     nbtree, roart,
 };
 use crate::{Error, Result};
+
+/// A closure that receives the key, the first bytes of the value and the length of the value of each entry, until it breaks.
+pub(crate) type HeadVisitor<'a> = &'a mut dyn FnMut(&[u8], &[u8], usize) -> ControlFlow<()>;
 
 /// An index of byte strings.
 pub enum ByteTree<M: Media> {
@@ -77,6 +80,41 @@ impl ByteTree<Mapped> {
     /// the process.
     pub fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
         self.look_up(key, read)
+    }
+
+    /// Passes the keys to `look` whose records have bytes of this stretch of the pool, in the order of their places. A
+    /// record that other threads link or unlink meanwhile may be left out. A map whose index has numbers in place of keys
+    /// shows none.
+    ///
+    /// No list leads from a place to its record. So whatever is there is read as if it were one, and the index decides: it
+    /// must lead from the key to the same place. Bytes that only look like a record cost a lookup.
+    pub fn keys_in(&self, bytes: Range<u64>, look: &mut dyn FnMut(&[u8])) -> Result<()> {
+        if self.has_numbers() {
+            return Ok(());
+        }
+        let space = self.open_map().space();
+        let (media, mut key) = (space.media(), Vec::new());
+        for page in bytes.start / PAGE..bytes.end.min(media.len()).div_ceil(PAGE) {
+            for row in space.chunk_rows(page) {
+                for at in row.chunks(&bytes) {
+                    let record = Record::within(media, at);
+                    let Some(record) = record.filter(|record| record.bytes() <= row.size) else {
+                        continue;
+                    };
+                    key.clear();
+                    record.copy_key(&mut key);
+                    let place = record.value().address();
+                    let mut is_linked = false;
+                    self.read(&key, &mut |value| {
+                        is_linked = place.is_some() && value.address() == place;
+                    })?;
+                    if is_linked {
+                        look(&key);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Like [`read`](Self::read), for a closure of the user, which may fork the process.
@@ -150,6 +188,26 @@ impl ByteTree<Mapped> {
     /// failed.
     pub fn check_ends(&self) -> Result<()> {
         on_tree!(self, tree => tree.check_ends())
+    }
+
+    /// Passes the entries from a bound on to `look`, in order, until it breaks: the key, the first `most` bytes of the value,
+    /// and the length of the value. The rest of the value is not read.
+    pub fn heads(&self, from: Bound<&[u8]>, most: usize, look: HeadVisitor<'_>) -> Result<()> {
+        let mut copies = [Vec::new(), Vec::new()];
+        let mut look = |key: Bytes<'_>, value: Bytes<'_>| {
+            for (copy, bytes, most) in [(0, &key, key.len()), (1, &value, most)] {
+                copies[copy].resize(most.min(bytes.len()), 0);
+                bytes.copy_to(0, &mut copies[copy]);
+            }
+            look(&copies[0], &copies[1], value.len())
+        };
+        on_tree!(self, tree => {
+            note_scan(tree.open_map());
+            let mut cursor = Default::default();
+            let bounds = (from, Bound::Unbounded);
+            let shown = tree.scan_up(&mut cursor, bounds, &mut look);
+            shown.map_err(|error| tree.noted(error))
+        })
     }
 
     /// The entries with keys between two bounds.

@@ -17,8 +17,10 @@ use crate::tree::Bytes;
 use crate::tree::records::record::{Writer, bytes_for, check_lengths};
 use crate::{Error, Result};
 
-/// The most bytes of all keys and values of byte strings in one commit.
-const MOST_BYTES: u64 = 1 << 30;
+/// The most bytes of all keys and values in one commit.
+pub const MOST_BYTES: u64 = 1 << 30;
+/// The most parts of one commit.
+pub const MOST_PARTS: usize = MOST_CHANGES;
 
 /// What a part of a commit does to its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,8 +108,12 @@ impl<'o, M: Media> Operation<'o, M> {
         }
     }
 
-    /// Checks the lengths of key and value, and returns their sum.
-    fn check(&self) -> Result<usize> {
+    /// Checks the lengths of key and value, and returns their sum in bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`], or [`Error::Encode`] for a key that is none of its map.
+    pub fn check(&self) -> Result<usize> {
         match *self {
             Self::Word { .. } => Ok(16),
             Self::Bytes { tree, key, act, .. } => {
@@ -143,11 +149,12 @@ pub fn commit<M: Media>(space: &Space<M>, operations: &[Operation<'_, M>]) -> Re
             return Err(Error::OtherPool);
         }
     }
-    if operations.len() > MOST_CHANGES || bytes > MOST_BYTES {
+    if operations.len() > MOST_PARTS || bytes > MOST_BYTES {
         return Err(Error::BatchTooLarge { operations: operations.len(), bytes });
     }
     if operations.is_empty() {
-        return Ok(());
+        // If the pool is closed or poisoned, this says so.
+        return space.pin().map(drop);
     }
     if space.is_viewed() {
         return Err(Error::InsideOperation);

@@ -47,7 +47,7 @@ impl<M: Media> Guard<'_, M> {
 
     /// Allocates in a span that was set aside for the commit of this thread, if there is one.
     #[cold]
-    fn alloc_from_aside(&self, full: Error, bytes: u64) -> Result<u64> {
+    pub(crate) fn alloc_from_aside(&self, full: Error, bytes: u64) -> Result<u64> {
         let Space { media, allocator, .. } = self.space;
         let taken = self.slot.contents.lock().take_of_run(media, allocator, Room::of(bytes));
         taken?.ok_or(full)

@@ -16,6 +16,7 @@
 mod alloc;
 mod batch;
 mod check;
+mod chunk_rows;
 mod chunks;
 mod close;
 mod commit;

@@ -102,28 +102,21 @@ impl<M: Media> OpenMap<M> {
     ///
     /// The errors of [`pin_mut`](Self::pin_mut).
     pub(crate) fn begin_pop(&self) -> Result<Turn<'_>> {
-        if let Some(turn) = self.try_turn()? {
-            return Ok(turn);
-        }
-        let (_waiting, mut backoff) = (self.map.pops().turns().wait(), Backoff::default());
-        loop {
-            backoff.wait();
-            if let Some(turn) = self.try_turn()? {
-                return Ok(turn);
-            }
-        }
-    }
-
-    /// The turn to pop, unless another thread has it.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`pin_mut`](Self::pin_mut).
-    pub(crate) fn try_turn(&self) -> Result<Option<Turn<'_>>> {
+        let pops = self.map.pops();
         // There is a pin in each try, because in a forked child the turn of a parent's thread never ends. There the pin
         // fails.
         drop(self.pin_mut()?);
-        Ok(self.map.pops().try_begin())
+        if let Some(turn) = pops.try_begin() {
+            return Ok(turn);
+        }
+        let (mut waiting, mut backoff) = (pops.turns().wait(), Backoff::default());
+        loop {
+            backoff.wait();
+            drop(self.pin_mut()?);
+            if let Some(alone) = waiting.try_alone() {
+                return Ok(pops.begin(alone));
+            }
+        }
     }
 
     /// Returns the guard, or an error if the map was dropped. The flag is read after the pin, because the thread that

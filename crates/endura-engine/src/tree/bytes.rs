@@ -332,6 +332,12 @@ impl<'a> Bytes<'a> {
         }
     }
 
+    /// The address of the first byte in memory; none if the bytes are read through a medium.
+    pub(crate) fn address(&self) -> Option<u64> {
+        let Source { words, medium } = self.source;
+        medium.is_none().then_some(words.as_ptr() as u64 + self.from)
+    }
+
     /// The number of bytes.
     #[inline]
     pub fn len(&self) -> usize {

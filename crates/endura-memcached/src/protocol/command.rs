@@ -1,4 +1,4 @@
-//! Parses a line into a command, or a refusal.
+//! A command, and the words of its line.
 
 use crate::number::number;
 use crate::store::Stores;
@@ -43,9 +43,15 @@ pub(super) enum Command<'l> {
         is_quiet: bool,
     },
     Version,
-    /// `ms` of the meta protocol, which is not served. A data block of this length follows.
-    MetaSet {
-        bytes: usize,
+    /// A command of the meta protocol; `rest` is the line after its name.
+    Meta {
+        name: &'l [u8],
+        rest: &'l [u8],
+    },
+    /// A command that concerns memory, which has nothing to do here.
+    Tune {
+        reply: &'static str,
+        is_quiet: bool,
     },
     /// `quit`, or a line after which nothing may be taken for a command.
     Quit,
@@ -69,9 +75,6 @@ pub(super) type Refusal = Option<&'static str>;
 pub(super) const ERROR: &str = "ERROR";
 pub(super) const BAD_FORMAT: &str = "CLIENT_ERROR bad command line format";
 pub(super) const BAD_CHUNK: &str = "CLIENT_ERROR bad data chunk";
-const BAD_DELTA: &str = "CLIENT_ERROR invalid numeric delta argument";
-const BAD_TIME: &str = "CLIENT_ERROR invalid exptime argument";
-const BAD_DELETE: &str = "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]";
 
 /// The start and the end of the next word at or after `from`.
 pub(super) fn next_word(line: &[u8], from: usize) -> Option<(usize, usize)> {
@@ -81,13 +84,13 @@ pub(super) fn next_word(line: &[u8], from: usize) -> Option<(usize, usize)> {
 }
 
 /// The words of a line after the name of the command, separated by blanks.
-struct Words<'l> {
-    words: [&'l [u8]; MOST_WORDS],
-    count: usize,
+pub(super) struct Words<'l> {
+    pub(super) words: [&'l [u8]; MOST_WORDS],
+    pub(super) count: usize,
 }
 
 impl<'l> Words<'l> {
-    fn of(rest: &'l [u8]) -> Self {
+    pub(super) fn of(rest: &'l [u8]) -> Self {
         let (mut words, mut count, mut at) = ([&b""[..]; MOST_WORDS], 0, 0);
         while count < MOST_WORDS
             && let Some((start, end)) = next_word(rest, at)
@@ -99,168 +102,40 @@ impl<'l> Words<'l> {
     }
 
     /// Refuses a line with fewer or more words.
-    fn expect(&self, counts: std::ops::RangeInclusive<usize>) -> Result<(), Refusal> {
+    pub(super) fn expect(&self, counts: std::ops::RangeInclusive<usize>) -> Result<(), Refusal> {
         if counts.contains(&self.count) { Ok(()) } else { Err(Some(ERROR)) }
     }
 
     /// Whether the last word is `noreply`. Any other word in its place is ignored, as with memcached.
-    fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.count.checked_sub(1).is_some_and(|last| self.words[last] == b"noreply")
     }
 }
 
-/// Reads a line, without its end.
-pub(super) fn parse(line: &[u8]) -> Result<Command<'_>, Refusal> {
-    let (start, end) = next_word(line, 0).ok_or(Some(ERROR))?;
-    let (name, rest) = (&line[start..end], &line[end..]);
-    match name {
-        b"get" => get(rest, false),
-        b"gets" => get(rest, true),
-        b"gat" => get_and_touch(rest, false),
-        b"gats" => get_and_touch(rest, true),
-        b"set" => storage(Stores::Set, rest),
-        b"add" => storage(Stores::Add, rest),
-        b"replace" => storage(Stores::Replace, rest),
-        b"append" => storage(Stores::Append, rest),
-        b"prepend" => storage(Stores::Prepend, rest),
-        b"cas" => storage(Stores::Cas(0), rest),
-        b"delete" => delete(rest),
-        b"incr" => add(rest, false),
-        b"decr" => add(rest, true),
-        b"touch" => touch(rest),
-        b"flush_all" => flush(rest),
-        b"stats" => Ok(Command::Stats(Words::of(rest).words[0])),
-        b"verbosity" => verbosity(rest),
-        b"version" => Ok(Command::Version),
-        b"quit" => Ok(Command::Quit),
-        b"ms" => Ok(meta_set(rest)),
-        // A web page can make a browser send any lines after this one.
-        _ if is_of_http(rest) => Ok(Command::Quit),
-        _ => Err(Some(ERROR)),
-    }
-}
-
-/// If the length of the data is missing, the connection ends: the data would be taken for commands.
-fn meta_set(rest: &[u8]) -> Command<'_> {
-    let bytes = length_of_data(Words::of(rest).words[1]);
-    bytes.map_or(Command::Quit, |bytes| Command::MetaSet { bytes })
-}
-
-/// Whether the last word names the protocol of web servers, as in `POST / HTTP/1.1`.
-fn is_of_http(rest: &[u8]) -> bool {
-    let mut words = rest.rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
-    words.next().is_some_and(|last| last.starts_with(b"HTTP/"))
-}
-
-fn get(keys: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
-    next_word(keys, 0).ok_or(Some(ERROR))?;
-    check(keys)?;
-    Ok(Command::Get { keys, with_cas, time: None })
-}
-
-/// The keys may be missing, as with memcached.
-fn get_and_touch(rest: &[u8], with_cas: bool) -> Result<Command<'_>, Refusal> {
-    let (start, end) = next_word(rest, 0).ok_or(Some(ERROR))?;
-    let time = number(&rest[start..end]).ok_or(Some(BAD_TIME))?;
-    let keys = &rest[end..];
-    check(keys)?;
-    Ok(Command::Get { keys, with_cas, time: Some(time) })
-}
-
-/// Looks at all keys before the first item is shown, so that a refusal is the whole reply.
-fn check(keys: &[u8]) -> Result<(), Refusal> {
-    let mut at = 0;
-    while let Some((start, end)) = next_word(keys, at) {
-        key(&keys[start..end], false)?;
-        at = end;
-    }
-    Ok(())
-}
-
-fn storage(how: Stores, rest: &[u8]) -> Result<Command<'_>, Refusal> {
-    let all = Words::of(rest);
-    let has_cas = matches!(how, Stores::Cas(_));
-    all.expect(if has_cas { 5..=6 } else { 4..=5 })?;
-    let is_quiet = all.is_quiet();
-    let refuse = || refusal(BAD_FORMAT, is_quiet);
-    let [name, flags, time, bytes, unique, ..] = all.words;
-    let how = match how {
-        Stores::Cas(_) => Stores::Cas(number(unique).ok_or_else(refuse)?),
-        how => how,
-    };
-    let key = key(name, is_quiet)?;
-    let (flags, time) = (number(flags).ok_or_else(refuse)?, number(time).ok_or_else(refuse)?);
-    let bytes = length_of_data(bytes).ok_or_else(refuse)?;
-    Ok(Command::Store(Storage { how, key, flags, time, bytes, is_quiet }))
+/// Whether this is the name of a meta command.
+pub(super) fn is_meta(name: &[u8]) -> bool {
+    matches!(name, b"mg" | b"ms" | b"md" | b"ma" | b"mn" | b"me")
 }
 
 /// Parses the length of a data block. Together with the two bytes after the block it must fit into 31 bits, as with
 /// memcached.
-fn length_of_data(word: &[u8]) -> Option<usize> {
+pub(super) fn length_of_data(word: &[u8]) -> Option<usize> {
     let bytes = usize::try_from(number::<i32>(word)?).ok()?;
     (bytes <= i32::MAX as usize - 2).then_some(bytes)
 }
 
-fn delete(rest: &[u8]) -> Result<Command<'_>, Refusal> {
-    let all = Words::of(rest);
-    all.expect(1..=3)?;
-    // Older clients send a time, which must be 0.
-    let (has_zero, is_quiet) = (all.words[1] == b"0", all.count > 1 && all.is_quiet());
-    let is_valid = match all.count {
-        1 => true,
-        2 => has_zero || is_quiet,
-        _ => has_zero && is_quiet,
-    };
-    if !is_valid {
-        return Err(refusal(BAD_DELETE, is_quiet));
-    }
-    Ok(Command::Delete { key: key(all.words[0], is_quiet)?, is_quiet })
-}
-
-fn add(rest: &[u8], is_less: bool) -> Result<Command<'_>, Refusal> {
-    let all = Words::of(rest);
-    all.expect(2..=3)?;
-    let is_quiet = all.is_quiet();
-    let key = key(all.words[0], is_quiet)?;
-    let delta = number(all.words[1]).ok_or(refusal(BAD_DELTA, is_quiet))?;
-    Ok(Command::Add { key, delta, is_less, is_quiet })
-}
-
-fn touch(rest: &[u8]) -> Result<Command<'_>, Refusal> {
-    let all = Words::of(rest);
-    all.expect(2..=3)?;
-    let is_quiet = all.is_quiet();
-    let key = key(all.words[0], is_quiet)?;
-    let time = number(all.words[1]).ok_or(refusal(BAD_TIME, is_quiet))?;
-    Ok(Command::Touch { key, time, is_quiet })
-}
-
-fn flush(rest: &[u8]) -> Result<Command<'_>, Refusal> {
-    let all = Words::of(rest);
-    all.expect(0..=2)?;
-    let is_quiet = all.is_quiet();
-    let delay = match all.count - usize::from(is_quiet) {
-        0 => 0,
-        _ => number(all.words[0]).ok_or(refusal(BAD_TIME, is_quiet))?,
-    };
-    Ok(Command::Flush { delay, is_quiet })
-}
-
-fn verbosity(rest: &[u8]) -> Result<Command<'_>, Refusal> {
-    let all = Words::of(rest);
-    all.expect(1..=2)?;
-    let is_quiet = all.is_quiet();
-    number::<u32>(all.words[0]).ok_or(refusal(BAD_FORMAT, is_quiet))?;
-    Ok(Command::Verbosity { is_quiet })
-}
-
-fn refusal(text: &'static str, is_quiet: bool) -> Refusal {
+pub(super) fn refusal(text: &'static str, is_quiet: bool) -> Refusal {
     (!is_quiet).then_some(text)
 }
 
 /// Checks that a word can be a key. It must not have a NUL: memcached takes that for the end of the line, and so takes
 /// one key for another.
-fn key(word: &[u8], is_quiet: bool) -> Result<&[u8], Refusal> {
+pub(super) fn key(word: &[u8], is_quiet: bool) -> Result<&[u8], Refusal> {
     let is_key = word.len() <= MAX_KEY && !word.contains(&0);
     if is_key { Ok(word) } else { Err(refusal(BAD_FORMAT, is_quiet)) }
+}
+
+/// The refusal of a line with a NUL, which memcached takes for its end. It would take one key for another.
+pub(super) fn without_nul(rest: &[u8]) -> Result<(), &'static str> {
+    if rest.contains(&0) { Err(BAD_FORMAT) } else { Ok(()) }
 }

@@ -1,10 +1,12 @@
 //! A connection without its socket: bytes of commands in, bytes of replies out.
 
-use super::command::{BAD_CHUNK, Command, ERROR, Storage, parse};
+use super::command::{BAD_CHUNK, Command, Storage};
 use super::context::Context;
 use super::execute::{self, TOO_LARGE, line};
+use super::meta::{self, MetaSet, Next};
+use super::parse::parse;
 use crate::clock::Expiry;
-use crate::store::Stores;
+use crate::store::{About, Stores};
 
 /// The longest line of a command other than `get`, in bytes.
 const MAX_LINE: usize = 2048;
@@ -47,6 +49,8 @@ enum State {
     Line,
     /// The data block of this command comes next.
     Data(Waiting),
+    /// The data block of this `ms` comes next.
+    MetaData(MetaSet),
     /// This many bytes come next. They belong to a data block that was refused.
     Refused(usize),
     /// Keys of a `get` that waits for space in the output, or for its turn.
@@ -153,6 +157,7 @@ impl Connection {
         match std::mem::take(&mut self.state) {
             State::Line => self.line(context, turn),
             State::Data(waiting) => self.data(waiting, context),
+            State::MetaData(request) => self.meta_data(request, context),
             State::Refused(bytes) => {
                 let here = bytes.min(self.input.len() - self.done);
                 self.done += here;
@@ -206,9 +211,12 @@ impl Connection {
                 }
             }
             Ok(Command::Store(storage)) => self.begin(&storage, context),
-            Ok(Command::MetaSet { bytes }) => {
-                self.reply(ERROR);
-                self.state = State::Refused(bytes + 2);
+            Ok(Command::Meta { name, rest }) => {
+                match meta::run(name, rest, context, &mut self.output) {
+                    Next::Line => {}
+                    Next::Data(request) => self.state = State::MetaData(request),
+                    Next::Refused(bytes) => self.state = State::Refused(bytes),
+                }
             }
             Ok(Command::Quit) => self.ends = true,
             Ok(command) => execute::run(command, context, &mut self.output),
@@ -236,19 +244,16 @@ impl Connection {
     }
 
     fn data(&mut self, waiting: Waiting, context: &Context) -> bool {
-        // No memory is reserved for data that are only announced.
-        let input = &self.input[self.done..];
-        let Some((data, rest)) =
-            input.split_at_checked(waiting.bytes).filter(|(_, rest)| rest.len() >= 2)
-        else {
+        let Some((data, is_whole)) = block(&self.input[self.done..], waiting.bytes) else {
             self.state = State::Data(waiting);
             return false;
         };
-        let reply = match rest.starts_with(b"\r\n") {
+        let reply = match is_whole {
             true => {
                 let Waiting { how, ref key, flags, time, .. } = waiting;
                 let expiry = Expiry::from_client(time, context.now);
-                execute::store(how, key, (flags, expiry), data, context)
+                let about = About { flags, expiry, has_binary_key: false };
+                execute::store(how, key, about, data, context)
             }
             false => BAD_CHUNK.into(),
         };
@@ -258,6 +263,24 @@ impl Connection {
         }
         true
     }
+
+    fn meta_data(&mut self, request: MetaSet, context: &Context) -> bool {
+        let bytes = request.bytes;
+        let Some((data, is_whole)) = block(&self.input[self.done..], bytes) else {
+            self.state = State::MetaData(request);
+            return false;
+        };
+        request.end(data, is_whole, context, &mut self.output);
+        self.done += bytes + 2;
+        true
+    }
+}
+
+/// The data block at the start of the input, and whether it ends where it should; none until it is there. No memory is
+/// reserved for data that are only announced.
+fn block(input: &[u8], bytes: usize) -> Option<(&[u8], bool)> {
+    let (data, rest) = input.split_at_checked(bytes)?;
+    (rest.len() >= 2).then(|| (data, rest.starts_with(b"\r\n")))
 }
 
 /// Whether this is the start of a `get`, whose line may be long.

@@ -9,17 +9,22 @@ use super::command::{Command, ERROR, next_word};
 use super::context::Context;
 use super::stats::{VERSION, stats};
 use crate::clock::Expiry;
-use crate::store::{Counter, Delta, Item, Stored, Stores};
+use crate::store::{About, Counter, Deleted, Delta, Item, Stored, Stores, Sum};
 use crate::wording::sentence;
 
 pub(super) const TOO_LARGE: &str = "SERVER_ERROR object too large for cache";
+pub(super) const NOT_A_NUMBER: &str =
+    "CLIENT_ERROR cannot increment or decrement non-numeric value";
+
+/// Whether the pool has no space.
+pub(super) fn is_full(error: &Error) -> bool {
+    matches!(error, Error::Full { .. } | Error::ReclaimStalled { .. })
+}
 
 /// The reply to a failure of the pool.
-fn failure(error: &Error) -> Cow<'static, str> {
+pub(super) fn failure(error: &Error) -> Cow<'static, str> {
     match error {
-        Error::Full { .. } | Error::ReclaimStalled { .. } => {
-            "SERVER_ERROR out of memory storing object".into()
-        }
+        _ if is_full(error) => "SERVER_ERROR out of memory storing object".into(),
         Error::ValueTooLong { .. } => TOO_LARGE.into(),
         // A reply is one line.
         _ => format!("SERVER_ERROR {}", sentence(error).replace(['\r', '\n'], " ")).into(),
@@ -101,45 +106,55 @@ fn get_one(
     Ok(())
 }
 
-/// Stores an item; returns the reply.
+/// Stores an item; returns the reply to a classic command.
 pub(super) fn store(
     how: Stores,
     key: &[u8],
-    facts: (u32, Expiry),
+    about: About,
     data: &[u8],
     context: &Context,
 ) -> Cow<'static, str> {
+    match stored(how, key, about, data, context) {
+        Ok(Stored::Yes(_)) => "STORED".into(),
+        Ok(Stored::No) => "NOT_STORED".into(),
+        Ok(Stored::Exists) => "EXISTS".into(),
+        Ok(Stored::NotFound) => "NOT_FOUND".into(),
+        Err(failure) => {
+            if how == Stores::Set {
+                forget(key, context);
+            }
+            failure
+        }
+    }
+}
+
+/// Stores an item, and counts that.
+pub(super) fn stored(
+    how: Stores,
+    key: &[u8],
+    about: About,
+    data: &[u8],
+    context: &Context,
+) -> Result<Stored, Cow<'static, str>> {
     context.count(Counter::Set);
-    let stored = context.store().store(how, key, facts, data, context.now);
-    if let (Stores::Cas(_), Ok(stored)) = (how, &stored) {
+    let stored = context.store().store(how, key, about, data, context.now);
+    if let (Stores::Cas(_) | Stores::CasOrStale(_), Ok(stored)) = (how, &stored) {
         context.count(match stored {
-            Stored::Yes => Counter::CasHits,
+            Stored::Yes(_) => Counter::CasHits,
             Stored::NotFound => Counter::CasMisses,
             _ => Counter::CasBadval,
         });
     }
-    match stored {
-        Ok(Stored::Yes) => {
-            context.count(Counter::TotalItems);
-            "STORED".into()
-        }
-        Ok(Stored::No) => "NOT_STORED".into(),
-        Ok(Stored::Exists) => "EXISTS".into(),
-        Ok(Stored::NotFound) => "NOT_FOUND".into(),
-        Ok(Stored::TooLarge) => TOO_LARGE.into(),
-        Err(error) => {
-            if how == Stores::Set {
-                forget(key, context);
-            }
-            failure(&error)
-        }
+    if let Ok(Stored::Yes(_)) = stored {
+        context.count(Counter::TotalItems);
     }
+    stored.map_err(|error| failure(&error))
 }
 
 /// Removes an item whose new data could not be stored, as memcached does: the client believes that the old data is gone.
 pub(super) fn forget(key: &[u8], context: &Context) {
     // If the removal fails too, the reply is the first failure.
-    let _ = context.store().delete(key, context.now);
+    let _ = context.store().delete(key, None, context.now);
 }
 
 /// Runs a command that has no data block and shows no items.
@@ -154,8 +169,9 @@ pub(super) fn run(command: Command<'_>, context: &Context, output: &mut Vec<u8>)
         Command::Verbosity { is_quiet } => ("OK".into(), is_quiet),
         Command::Version => (format!("VERSION {VERSION}").into(), false),
         Command::Stats(what) => return stats(what, context, output),
+        Command::Tune { reply, is_quiet } => (reply.into(), is_quiet),
         // The connection itself runs these commands.
-        Command::Get { .. } | Command::Store(_) | Command::MetaSet { .. } | Command::Quit => {
+        Command::Get { .. } | Command::Store(_) | Command::Meta { .. } | Command::Quit => {
             (ERROR.into(), false)
         }
     };
@@ -165,12 +181,12 @@ pub(super) fn run(command: Command<'_>, context: &Context, output: &mut Vec<u8>)
 }
 
 fn delete(key: &[u8], context: &Context) -> Cow<'static, str> {
-    match context.store().delete(key, context.now) {
-        Ok(true) => {
+    match context.store().delete(key, None, context.now) {
+        Ok(Deleted::Yes) => {
             context.count(Counter::DeleteHits);
             "DELETED".into()
         }
-        Ok(false) => {
+        Ok(Deleted::Exists | Deleted::NotFound) => {
             context.count(Counter::DeleteMisses);
             "NOT_FOUND".into()
         }
@@ -179,23 +195,30 @@ fn delete(key: &[u8], context: &Context) -> Cow<'static, str> {
 }
 
 fn add(key: &[u8], delta: u64, is_less: bool, context: &Context) -> Cow<'static, str> {
+    let sum = Sum { delta, is_less, cas: 0, initial: None };
+    let outcome = match context.store().add(key, sum, context.now, |_, _| ()) {
+        Ok(outcome) => outcome,
+        Err(error) => return failure(&error),
+    };
+    count_sum(outcome, is_less, context);
+    match outcome {
+        Delta::Is(number) | Delta::IsNew(number) => number.to_string().into(),
+        Delta::NotFound | Delta::Exists => "NOT_FOUND".into(),
+        Delta::NotANumber => NOT_A_NUMBER.into(),
+    }
+}
+
+/// Counts an addition.
+pub(super) fn count_sum(outcome: Delta, is_less: bool, context: &Context) {
     let [hit, miss] = match is_less {
         false => [Counter::IncrHits, Counter::IncrMisses],
         true => [Counter::DecrHits, Counter::DecrMisses],
     };
-    match context.store().add(key, delta, is_less, context.now) {
-        Ok(Delta::Is(number)) => {
-            context.count(hit);
-            number.to_string().into()
-        }
-        Ok(Delta::NotFound) => {
-            context.count(miss);
-            "NOT_FOUND".into()
-        }
-        Ok(Delta::NotANumber) => {
-            "CLIENT_ERROR cannot increment or decrement non-numeric value".into()
-        }
-        Err(error) => failure(&error),
+    match outcome {
+        Delta::Is(_) => context.count(hit),
+        Delta::NotFound => context.count(miss),
+        Delta::IsNew(_) => context.count(Counter::TotalItems),
+        Delta::Exists | Delta::NotANumber => {}
     }
 }
 
@@ -217,7 +240,8 @@ fn touch(key: &[u8], time: i64, context: &Context) -> Cow<'static, str> {
 
 fn flush(delay: i64, context: &Context) -> Cow<'static, str> {
     context.count(Counter::Flush);
-    let Expiry(at) = Expiry::from_client(delay, context.now);
+    // memcached removes what is older than the second before the time, from that second on.
+    let at = Expiry::from_client(delay, context.now).0.saturating_sub(1);
     let at = (at > context.now).then_some(at);
     match context.store().flush_all(at) {
         Ok(()) => "OK".into(),

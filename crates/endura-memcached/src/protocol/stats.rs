@@ -7,9 +7,9 @@ use super::context::Context;
 use crate::store::Counter;
 use crate::wording::in_words;
 
-/// The reply to `version`. Some clients choose their commands by the version of memcached, so the reply names a version
-/// that has no meta protocol, which this server does not have either.
-pub(super) const VERSION: &str = concat!("1.5.22-endura-", env!("CARGO_PKG_VERSION"));
+/// The reply to `version`. Some clients choose their commands by the version of memcached, so the reply names the version
+/// whose meta protocol this server has.
+pub(super) const VERSION: &str = concat!("1.6.18-endura-", env!("CARGO_PKG_VERSION"));
 
 /// Writes the figures that `what` requests, or replies as memcached does if there are none.
 pub(super) fn stats(what: &[u8], context: &Context, output: &mut Vec<u8>) {
@@ -65,5 +65,4 @@ fn general(context: &Context, stat: &mut dyn FnMut(&str, &dyn Display)) {
             stat("warning", &in_words(&pool.warnings.join(" | ")));
         }
     }
-    stat("evictions", &0);
 }

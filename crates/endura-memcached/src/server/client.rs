@@ -1,10 +1,10 @@
 //! One client's socket.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
 
 use rustix::event::epoll::EventFlags;
 
+use super::socket::Stream;
 use crate::protocol::{Connection, Context, TURN};
 use crate::store::Counter;
 
@@ -14,7 +14,7 @@ const MOST_SENT: usize = 4 << 20;
 /// A socket, and the dialogue on it.
 #[derive(Debug)]
 pub(super) struct Client {
-    stream: TcpStream,
+    stream: Stream,
     connection: Connection,
     /// Whether the client sends nothing further. It may still read.
     has_ended: bool,
@@ -23,14 +23,13 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        stream.set_nodelay(true)?;
+    pub(super) fn new(stream: Stream) -> io::Result<Self> {
+        stream.prepare()?;
         let (connection, waits_for) = (Connection::default(), EventFlags::IN);
         Ok(Self { stream, connection, has_ended: false, waits_for })
     }
 
-    pub(super) fn stream(&self) -> &TcpStream {
+    pub(super) fn stream(&self) -> &Stream {
         &self.stream
     }
 
@@ -102,7 +101,7 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
     use std::time::{Duration, Instant};
@@ -117,7 +116,8 @@ mod tests {
     #[test]
     fn a_turn_ends_before_the_work() {
         let folder = tempfile::tempdir().unwrap();
-        let options = StoreOptions { pool: Pool::options().max_size(64 << 20), max_item: 1000 };
+        let options =
+            StoreOptions { pool: Pool::options().max_size(64 << 20), max_item: 1000, evicts: true };
         let store = Store::open(&folder.path().join("pool"), &options, 1).unwrap();
         let counters = Arc::new(Counters::default());
         let facts = Facts {
@@ -131,7 +131,7 @@ mod tests {
         let context = Context { facts: Arc::new(facts), counters, now: 1 };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let mut client = Client::new(listener.accept().unwrap().0).unwrap();
+        let mut client = Client::new(Stream::Tcp(listener.accept().unwrap().0)).unwrap();
         let line = format!("get{}\r\n", " k".repeat(3 * TURN));
         peer.write_all(line.as_bytes()).unwrap();
         std::thread::sleep(Duration::from_millis(50));

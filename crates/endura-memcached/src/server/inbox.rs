@@ -2,17 +2,18 @@
 //! worker would serve them all. Here the worker with the fewest clients gets the next one.
 
 use std::io;
-use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 
+use super::socket::Stream;
+
 /// The inbox of one worker.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    waiting: Mutex<Vec<TcpStream>>,
+    waiting: Mutex<Vec<Stream>>,
     /// Wakes the worker.
     bell: OwnedFd,
     /// The number of clients of the worker, waiting ones included.
@@ -37,7 +38,7 @@ impl Inbox {
     }
 
     /// Gives the worker a client.
-    pub(super) fn give(&self, client: TcpStream) {
+    pub(super) fn give(&self, client: Stream) {
         self.clients.fetch_add(1, Ordering::Relaxed);
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(client);
         // The write fails only if the bell rings already.
@@ -45,7 +46,7 @@ impl Inbox {
     }
 
     /// Takes the clients that wait.
-    pub(super) fn take(&self) -> Vec<TcpStream> {
+    pub(super) fn take(&self) -> Vec<Stream> {
         // The bell is silenced first, so that it rings again for a client that comes later.
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
         std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))

@@ -1,7 +1,6 @@
 //! `Server`: all threads together, from the start to the stop.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -12,10 +11,11 @@ use endura::{Error, Restored};
 
 use super::checkpoints::Known;
 use super::inbox::Inbox;
+use super::socket::Listener;
 use super::worker::{Common, Stop, Worker};
 use crate::clock::now;
 use crate::protocol::Facts;
-use crate::store::{Counters, Store, StoreOptions, Sweeper};
+use crate::store::{Counters, Evictor, Store, StoreOptions, Sweeper};
 
 /// The options of a server.
 #[derive(Debug, Clone)]
@@ -33,10 +33,11 @@ pub struct Config {
 /// A server that runs until it is [stopped](Self::stop).
 #[derive(Debug)]
 pub struct Server {
-    addresses: Vec<SocketAddr>,
+    addresses: Vec<String>,
     common: Arc<Common>,
     workers: Vec<JoinHandle<io::Result<()>>>,
     sweeper: Sweeper,
+    evictor: Evictor,
     store: Arc<Store>,
 }
 
@@ -48,11 +49,7 @@ impl Server {
     ///
     /// Those of [`PoolOptions::open`](endura::PoolOptions::open); [`Error::Io`] if the system has no further threads or
     /// files.
-    pub fn start(
-        path: &Path,
-        listeners: Vec<TcpListener>,
-        config: &Config,
-    ) -> endura::Result<Self> {
+    pub fn start(path: &Path, listeners: Vec<Listener>, config: &Config) -> endura::Result<Self> {
         let (known, report) = (Known::default(), config.report);
         let of_listener = known.clone();
         let mut options = config.store.clone();
@@ -69,8 +66,8 @@ impl Server {
         };
         let addresses = ready(&listeners).map_err(failed("listening"))?;
         let threads = config.threads.max(1);
-        // The last counters are those of the sweeper.
-        let counters: Vec<_> = (0..=threads).map(|_| Arc::new(Counters::default())).collect();
+        let mut counters: Vec<_> = (0..threads).map(|_| Arc::new(Counters::default())).collect();
+        counters.push(Arc::clone(store.counters()));
         let facts = Arc::new(Facts {
             store: Arc::clone(&store),
             counters: counters.clone(),
@@ -88,9 +85,9 @@ impl Server {
         };
         let workers = counters[..threads].iter().enumerate().map(worker);
         let workers = workers.collect::<io::Result<Vec<_>>>().map_err(failed("making an epoll"))?;
-        let sweeper = Sweeper::start(&store, Arc::clone(&counters[threads]))
-            .map_err(failed("starting a thread"))?;
-        let mut server = Self { addresses, common, workers: Vec::new(), sweeper, store };
+        let sweeper = Sweeper::start(&store).map_err(failed("starting a thread"))?;
+        let evictor = Evictor::start(&store).map_err(failed("starting a thread"))?;
+        let mut server = Self { addresses, common, workers: Vec::new(), sweeper, evictor, store };
         for worker in workers {
             let thread = thread::Builder::new().name("endura-serve".into());
             match thread.spawn(|| worker.run()) {
@@ -105,8 +102,8 @@ impl Server {
         Ok(server)
     }
 
-    /// The addresses that the server listens on.
-    pub fn addresses(&self) -> &[SocketAddr] {
+    /// The addresses that the server listens on, and the path of a Unix socket.
+    pub fn addresses(&self) -> &[String] {
         &self.addresses
     }
 
@@ -129,17 +126,13 @@ impl Server {
             let ended = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             outcome = outcome.and(ended.map_err(failed));
         }
-        drop(self.sweeper);
+        drop((self.sweeper, self.evictor));
         let closed = self.store.pool().close()?;
         outcome.map(|()| closed.checkpoint_error)
     }
 }
 
 /// Prepares the listeners for workers, which wait for all of them at once; returns their addresses.
-fn ready(listeners: &[TcpListener]) -> io::Result<Vec<SocketAddr>> {
-    let each = |listener: &TcpListener| {
-        listener.set_nonblocking(true)?;
-        listener.local_addr()
-    };
-    listeners.iter().map(each).collect()
+fn ready(listeners: &[Listener]) -> io::Result<Vec<String>> {
+    listeners.iter().map(Listener::prepare).collect()
 }

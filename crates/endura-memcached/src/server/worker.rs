@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use rustix::fd::OwnedFd;
 
 use super::client::Client;
 use super::inbox::Inbox;
+use super::socket::{Listener, Stream};
 use crate::clock::now;
 use crate::protocol::{Context, Facts};
 use crate::store::{Counter, Counters};
@@ -51,7 +51,7 @@ const LISTENERS: u64 = 1 << 63;
 /// The state that the workers share.
 #[derive(Debug)]
 pub(super) struct Common {
-    pub(super) listeners: Vec<TcpListener>,
+    pub(super) listeners: Vec<Listener>,
     pub(super) stop: Stop,
     /// The inboxes of all workers.
     pub(super) inboxes: Vec<Arc<Inbox>>,
@@ -118,7 +118,7 @@ impl Worker {
 
     fn accept(&self, listener: usize) {
         match self.common.listeners[listener].accept() {
-            Ok((stream, _)) => self.admit(stream),
+            Ok(stream) => self.admit(stream),
             Err(error) => match error.kind() {
                 // Another worker was faster, or the client has gone already.
                 ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
@@ -129,7 +129,7 @@ impl Worker {
     }
 
     /// Gives a client to a worker, or turns it away.
-    fn admit(&self, mut stream: TcpStream) {
+    fn admit(&self, mut stream: Stream) {
         let facts = &self.context.facts;
         // Relaxed, because the number is only a bound and a figure.
         if facts.connections.fetch_add(1, Ordering::Relaxed) >= facts.max_connections {
@@ -143,7 +143,7 @@ impl Worker {
         Inbox::emptiest(&self.common.inboxes).unwrap_or(&self.inbox).give(stream);
     }
 
-    fn welcome(&mut self, stream: TcpStream) {
+    fn welcome(&mut self, stream: Stream) {
         let added = Client::new(stream).and_then(|client| {
             let data = EventData::new_u64(self.next);
             epoll::add(&self.epoll, client.stream(), data, client.waits_for)?;

@@ -47,7 +47,10 @@ counters! {
     BytesRead = "bytes_read",
     BytesWritten = "bytes_written",
     TotalItems = "total_items",
+    Evictions = "evictions",
     Reclaimed = "reclaimed",
+    ExpiredUnfetched = "expired_unfetched",
+    EvictedUnfetched = "evicted_unfetched",
 }
 
 /// The counters of one thread, on cache lines of their own. They are aligned to two lines, because processors fetch lines

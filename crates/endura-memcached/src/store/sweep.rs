@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use endura::Result;
 
-use super::counters::{Counter, Counters};
 use super::items::Store;
 use crate::clock::now;
 
@@ -26,10 +25,10 @@ pub(crate) struct Sweeper(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Sweeper {
     /// Starts the thread.
-    pub(crate) fn start(store: &Arc<Store>, counters: Arc<Counters>) -> std::io::Result<Self> {
+    pub(crate) fn start(store: &Arc<Store>) -> std::io::Result<Self> {
         let (alive, end) = mpsc::channel();
         let store = Arc::downgrade(store);
-        let work = move || sweep(&store, &counters, &end);
+        let work = move || sweep(&store, &end);
         let thread = thread::Builder::new().name("endura-sweep".into()).spawn(work)?;
         Ok(Self(Some((alive, thread))))
     }
@@ -45,12 +44,12 @@ impl Drop for Sweeper {
     }
 }
 
-fn sweep(store: &Weak<Store>, counters: &Counters, end: &Receiver<()>) {
+fn sweep(store: &Weak<Store>, end: &Receiver<()>) {
     let mut behind = None;
     while end.recv_timeout(EACH) == Err(RecvTimeoutError::Timeout) {
         let Some(store) = store.upgrade() else { return };
         // If the pool fails, the replies to clients say so. The next turn starts at the first entry again.
-        behind = turn(&store, behind.take(), now(), counters, end).unwrap_or(None);
+        behind = turn(&store, behind.take(), now(), end).unwrap_or(None);
     }
 }
 
@@ -60,7 +59,6 @@ pub(super) fn turn(
     store: &Store,
     mut behind: Option<Vec<u8>>,
     now: u32,
-    counters: &Counters,
     end: &Receiver<()>,
 ) -> Result<Option<Vec<u8>>> {
     store.flush_if_due(now)?;
@@ -70,7 +68,6 @@ pub(super) fn turn(
     }
     for piece in 1.. {
         let (next, removed) = store.sweep(behind.as_deref(), PIECE, now)?;
-        counters.add(Counter::Reclaimed, removed);
         behind = next;
         let enough = if removed >= PIECE as u64 / 10 { MANY } else { FEW };
         let is_over = behind.is_none() || !is_short && piece >= enough;

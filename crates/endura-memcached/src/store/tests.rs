@@ -5,17 +5,26 @@ use std::sync::mpsc;
 
 use endura::{Error, Pool};
 
-use super::items::Change;
+use super::changes::Change;
 use super::sweep::turn;
-use super::{Counter, Counters, Delta, Item, Store, StoreOptions, Stored, Stores};
+use super::{About, Counter, Deleted, Delta, Item, Store, StoreOptions, Stored, Stores, Sum};
 use crate::clock::Expiry;
 
 const NOW: u32 = 1_000;
-const FOREVER: (u32, Expiry) = (5, Expiry(0));
+const FOREVER: About = about(5, 0);
+
+const fn about(flags: u32, expiry: u32) -> About {
+    About { flags, expiry: Expiry(expiry), has_binary_key: false }
+}
+
+fn is_stored(stored: Stored) -> bool {
+    matches!(stored, Stored::Yes(_))
+}
 
 fn open(folder: &Path, now: u32) -> Store {
     let pool = Pool::options().max_size(64 << 20);
-    Store::open(&folder.join("pool"), &StoreOptions { pool, max_item: 100 }, now).unwrap()
+    Store::open(&folder.join("pool"), &StoreOptions { pool, max_item: 100, evicts: false }, now)
+        .unwrap()
 }
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -37,9 +46,14 @@ fn cas(store: &Store, key: &[u8]) -> u64 {
     cas
 }
 
+fn add(store: &Store, key: &[u8], delta: u64, is_less: bool) -> Delta {
+    let sum = Sum { delta, is_less, cas: 0, initial: None };
+    store.add(key, sum, NOW, |_, _| ()).unwrap()
+}
+
 fn set(store: &Store, key: &[u8], expiry: u32) {
-    let stored = store.store(Stores::Set, key, (0, Expiry(expiry)), b"v", NOW);
-    assert_eq!(stored.unwrap(), Stored::Yes);
+    let stored = store.store(Stores::Set, key, about(0, expiry), b"v", NOW);
+    assert!(is_stored(stored.unwrap()));
 }
 
 #[test]
@@ -47,27 +61,28 @@ fn conditions_decide() {
     let (_folder, store) = store();
     let put = |how, data: &[u8]| store.store(how, b"k", FOREVER, data, NOW).unwrap();
     assert_eq!(put(Stores::Replace, b"x"), Stored::No);
-    assert_eq!(put(Stores::Append, b"x"), Stored::No);
+    assert_eq!(put(Stores::Append(0), b"x"), Stored::No);
     assert_eq!(put(Stores::Cas(1), b"x"), Stored::NotFound);
-    assert_eq!(put(Stores::Add, b"b"), Stored::Yes);
+    assert!(is_stored(put(Stores::Add, b"b")));
     assert_eq!(put(Stores::Add, b"x"), Stored::No);
-    assert_eq!(put(Stores::Append, b"c"), Stored::Yes);
-    assert_eq!(put(Stores::Prepend, b"a"), Stored::Yes);
+    assert!(is_stored(put(Stores::Append(0), b"c")));
+    assert!(is_stored(put(Stores::Prepend(0), b"a")));
     assert_eq!(data(&store, b"k", NOW).unwrap(), b"abc");
     let cas = cas(&store, b"k");
     assert_eq!(put(Stores::Cas(cas + 1), b"x"), Stored::Exists);
-    assert_eq!(put(Stores::Cas(cas), b"new"), Stored::Yes);
+    assert!(is_stored(put(Stores::Cas(cas), b"new")));
     assert_eq!(put(Stores::Cas(cas), b"x"), Stored::Exists);
-    assert_eq!(put(Stores::Append, &[b'y'; 98]), Stored::TooLarge);
-    assert_eq!(put(Stores::Prepend, &[b'y'; 98]), Stored::TooLarge);
+    assert_eq!(put(Stores::Append(0), &[b'y'; 98]), Stored::No);
+    assert_eq!(put(Stores::Prepend(0), &[b'y'; 98]), Stored::No);
     assert_eq!(data(&store, b"k", NOW).unwrap(), b"new");
-    assert!(store.delete(b"k", NOW).unwrap() && !store.delete(b"k", NOW).unwrap());
+    assert_eq!(store.delete(b"k", None, NOW).unwrap(), Deleted::Yes);
+    assert_eq!(store.delete(b"k", None, NOW).unwrap(), Deleted::NotFound);
 }
 
 #[test]
 fn numbers_wrap_and_end_at_zero() {
     let (_folder, store) = store();
-    let add = |delta, is_less| store.add(b"n", delta, is_less, NOW).unwrap();
+    let add = |delta, is_less| add(&store, b"n", delta, is_less);
     let set = |data: &[u8]| store.store(Stores::Set, b"n", FOREVER, data, NOW).unwrap();
     assert_eq!(add(1, false), Delta::NotFound);
     set(b"18446744073709551615");
@@ -75,7 +90,7 @@ fn numbers_wrap_and_end_at_zero() {
     assert_eq!(add(5, true), Delta::Is(0));
     set(b"10  ");
     assert_eq!(add(1, true), Delta::Is(9));
-    assert_eq!(data(&store, b"n", NOW).unwrap(), b"9");
+    assert_eq!(data(&store, b"n", NOW).unwrap(), b"9   ");
     for wrong in [&b""[..], b"x", b"-1", b"1x", b"18446744073709551616"] {
         set(wrong);
         assert_eq!(add(1, false), Delta::NotANumber);
@@ -111,17 +126,17 @@ fn a_flushed_item_is_absent_to_every_command() {
     let (_folder, store) = store();
     let put = |how| store.store(how, b"k", FOREVER, b"1", NOW).unwrap();
     for _ in 0..2 {
-        assert_eq!(put(Stores::Set), Stored::Yes);
+        assert!(is_stored(put(Stores::Set)));
         let cas = cas(&store, b"k");
         store.flush_all(None).unwrap();
-        for how in [Stores::Replace, Stores::Append, Stores::Prepend] {
+        for how in [Stores::Replace, Stores::Append(0), Stores::Prepend(0)] {
             assert_eq!(put(how), Stored::No);
         }
         assert_eq!(put(Stores::Cas(cas)), Stored::NotFound);
-        assert_eq!(store.add(b"k", 1, false, NOW).unwrap(), Delta::NotFound);
+        assert_eq!(add(&store, b"k", 1, false), Delta::NotFound);
         assert!(!store.touch(b"k", Expiry(0), NOW, |_| ()).unwrap());
-        assert!(!store.delete(b"k", NOW).unwrap());
-        assert_eq!(put(Stores::Add), Stored::Yes);
+        assert_eq!(store.delete(b"k", None, NOW).unwrap(), Deleted::NotFound);
+        assert!(is_stored(put(Stores::Add)));
         assert!(data(&store, b"k", NOW).is_some());
     }
 }
@@ -142,7 +157,7 @@ fn no_change_carries_an_item_over_a_flush() {
         .change(b"new", NOW, |old, epoch| {
             assert!(old.is_none());
             store.flush_all(None)?;
-            let new = Item { flags: 0, expiry: Expiry(0), epoch, cas: 8, data: b"x" };
+            let new = Item::new(about(0, 0), epoch, 8, b"x");
             Ok(Change::Put(new.to_bytes(), ()))
         })
         .unwrap();
@@ -185,25 +200,25 @@ fn times_and_flushes_survive_the_session() {
 fn a_full_pool_is_swept_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let pool = Pool::options().max_size(8 << 20);
-    let options = StoreOptions { pool, max_item: 1 << 20 };
+    let options = StoreOptions { pool, max_item: 1 << 20, evicts: false };
     let store = Store::open(&folder.path().join("pool"), &options, NOW).unwrap();
-    let (counters, (_alive, end)) = (Counters::default(), mpsc::channel());
+    let (_alive, end) = mpsc::channel();
     let put = |i: u32| {
         let key = format!("key {i}");
-        store.store(Stores::Set, key.as_bytes(), (0, Expiry(NOW + 10)), &[7; 40], NOW)
+        store.store(Stores::Set, key.as_bytes(), about(0, NOW + 10), &[7; 40], NOW)
     };
     let full = (0..).find_map(|i| put(i).err()).unwrap();
     assert!(matches!(full, Error::Full { .. }), "{full}");
     let many = store.count().unwrap();
     assert!(many > 21_000, "{many} items are fewer than a turn looks at in any case");
-    assert_eq!(turn(&store, Some(b"z".to_vec()), NOW + 10, &counters, &end).unwrap(), None);
-    assert_eq!(counters.get(Counter::Reclaimed), many as u64);
+    assert_eq!(turn(&store, Some(b"z".to_vec()), NOW + 10, &end).unwrap(), None);
+    assert_eq!(store.counters().get(Counter::Reclaimed), many as u64);
     assert_eq!(store.count().unwrap(), 0);
     assert!(put(0).is_ok());
     let full = (0..).find_map(|i| put(i).err()).unwrap();
     assert!(matches!(full, Error::Full { .. }), "{full}");
     // Commands that free space work on a full pool.
-    assert!(store.delete(b"key 1", NOW).unwrap());
+    assert_eq!(store.delete(b"key 1", None, NOW).unwrap(), Deleted::Yes);
     store.flush_all(Some(NOW + 5)).unwrap();
     store.flush_all(None).unwrap();
     assert!(data(&store, b"key 0", NOW).is_none());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use endura::Pool;
 
-use crate::support::{Client, Running, command, contents, refused};
+use crate::support::{Client, Running, command, contents, refused, stat};
 
 /// The next start finds a clean pool with everything.
 #[test]
@@ -288,12 +288,12 @@ fn fill(client: &mut Client, name: &str, time: u32) -> (u32, String) {
     panic!("the pool does not become full");
 }
 
-/// What no longer fits is refused, and what frees space works.
+/// Without evictions, what no longer fits is refused, and what frees space works.
 #[test]
 fn a_full_pool_is_said_and_recovers() {
     let folder = tempfile::tempdir().unwrap();
     let pool = folder.path().join("pool");
-    let server = Running::start(&pool, &["--memory", "8M"]);
+    let server = Running::start(&pool, &["--memory", "8M", "-M"]);
     let mut client = server.connect();
     let (full, reply) = fill(&mut client, "a", 3);
     assert!(full > 100 && reply == "SERVER_ERROR out of memory storing object", "{full}: {reply}");
@@ -330,20 +330,7 @@ fn statistics_count_and_start_again() {
     client.ask("set a 0 0 1\r\nx\r\n").unwrap();
     client.get("a");
     client.get("b");
-    let mut stat = |name: &str| {
-        client.say("stats\r\n").unwrap();
-        let mut found = None;
-        loop {
-            let line = client.line().unwrap();
-            if line == "END" {
-                return found.unwrap_or_else(|| panic!("no {name}"));
-            }
-            let mut words = line.split(' ').skip(1);
-            if words.next() == Some(name) {
-                found = words.next().and_then(|value| value.parse::<u64>().ok());
-            }
-        }
-    };
+    let mut stat = |name: &str| stat(&mut client, name);
     assert_eq!(
         [stat("cmd_get"), stat("get_hits"), stat("get_misses"), stat("cmd_set")],
         [2, 1, 1, 1]

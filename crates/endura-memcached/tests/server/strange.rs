@@ -43,6 +43,26 @@ const PIECES: &[&[u8]] = &[
     b"-1 ",
     b"1000 ",
     b"4294967296 ",
+    b"mg ",
+    b"ms ",
+    b"md ",
+    b"ma ",
+    b"me ",
+    b"mn\r\n",
+    b"v ",
+    b"k ",
+    b"b ",
+    b"q ",
+    b"I ",
+    b"Oabc ",
+    b"N30 ",
+    b"T0 ",
+    b"MA ",
+    b"C1 ",
+    b"AAEC/v8= b ",
+    b"lru ",
+    b"slabs ",
+    b"reassign ",
     b"18446744073709551616 ",
     b"99999999999999999999999999999999999999999 ",
     b"noreply",
@@ -127,6 +147,17 @@ fn is_well_formed(mut answer: &[u8]) -> bool {
         "RESET",
         "STAT ",
         "VERSION ",
+        "HD",
+        "EN",
+        "NS",
+        "EX",
+        "NF",
+        "MN",
+        "ME ",
+        "SAME ",
+        "BADCLASS ",
+        "NOSPARE ",
+        "MEMLIMIT_",
     ];
     while !answer.is_empty() {
         let Some(end) = answer.windows(2).position(|two| two == b"\r\n") else { return false };
@@ -144,6 +175,12 @@ fn is_well_formed(mut answer: &[u8]) -> bool {
                 .find(|&length| answer.get(length..).is_some_and(|rest| rest.starts_with(b"\r\n")));
             let Some(data) = data else { return false };
             answer = &answer[data + 2..];
+        } else if let Some(words) = line.strip_prefix(b"VA ") {
+            let length = words.split(|&byte| byte == b' ').next().unwrap_or_default();
+            let length = std::str::from_utf8(length).ok().and_then(|word| word.parse().ok());
+            let rest = length.and_then(|length: usize| answer.get(length..));
+            let Some(rest) = rest.and_then(|rest| rest.strip_prefix(b"\r\n")) else { return false };
+            answer = rest;
         } else {
             let is_number = !line.is_empty() && line.iter().all(u8::is_ascii_digit);
             if !is_number && !STARTS.iter().any(|start| line.starts_with(start.as_bytes())) {

@@ -191,3 +191,19 @@ pub(crate) fn fuzz_seconds() -> Duration {
 pub(crate) fn from_environment(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
+
+/// A figure of `stats`.
+pub(crate) fn stat(client: &mut Client, name: &str) -> u64 {
+    client.say("stats\r\n").unwrap();
+    let mut found = None;
+    loop {
+        let line = client.line().unwrap();
+        if line == "END" {
+            return found.unwrap_or_else(|| panic!("no {name}"));
+        }
+        let mut words = line.split(' ').skip(1);
+        if words.next() == Some(name) {
+            found = words.next().and_then(|value| value.parse().ok());
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use super::workers::on_a_thread;
-use crate::keys::{is_serving, session};
+use crate::keys::{evicts_maps, is_serving, session};
 use crate::redis::{Context, InfoSection, Text};
 use crate::store::{Failure, Outcome, in_words};
 
@@ -24,7 +24,7 @@ fn figures() -> Outcome<Vec<(&'static str, Figure)>> {
     let stats = store.pool.stats()?;
     let mut figures = vec![
         ("pool", Words(store.pool.path().display().to_string())),
-        ("keys", Number(store.catalogue.keys()? as u64)),
+        ("keys", Number(store.catalogue.keys())),
         ("file_bytes", Number(stats.file_bytes)),
         ("bytes_in_use", Number(stats.bytes_in_use)),
         ("max_bytes", Number(stats.max_bytes)),
@@ -52,9 +52,11 @@ fn figures() -> Outcome<Vec<(&'static str, Figure)>> {
     if let Some(restored) = store.restored()? {
         figures.push(("restored", Words(restored)));
     }
-    if !stats.warnings.is_empty() {
+    let of_pool = (!stats.warnings.is_empty()).then(|| warnings(&stats));
+    let warnings: Vec<String> = of_pool.into_iter().chain(evicts_maps()).collect();
+    if !warnings.is_empty() {
         // One figure, because clients read the reply into a map.
-        figures.push(("warning", Words(warnings(&stats))));
+        figures.push(("warning", Words(warnings.join(" | "))));
     }
     Ok(figures)
 }

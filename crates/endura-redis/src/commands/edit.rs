@@ -38,8 +38,8 @@ pub(super) fn put_all(
 /// Removes fields of a key, all at once: each of them is there, and occurs once. Replicas get EN.DEL.
 ///
 /// If the key has no others, it goes: its record is removed, and a thread sweeps its entries. A key with a map of its own
-/// stays. So does a key if the command is from the master: the entries of a replica may be newer than the command that
-/// it applies, and the master sends the deletion itself.
+/// stays. So does a key if the command is from the master, or from the node that a slot is imported from: the entries here
+/// may be newer than the command that is applied, and that node sends the deletion itself.
 pub(super) fn remove_all(
     context: &Context<'_>,
     mut key: Key<'_>,
@@ -51,6 +51,7 @@ pub(super) fn remove_all(
     let Some(value) = key.value()? else { return Ok(()) };
     let goes = value.form == Form::Shared
         && !context.has(flags::REPLICATED)
+        && !session().is_imported(name.bytes())
         && !store.entries.has_more_than(value, &Span::ALL, fields.len())?;
     if goes {
         store.catalogue.remove(value.id)?;

@@ -1,9 +1,9 @@
 //! EN.RANGE and EN.PREFIX.
 
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 
 use super::read::INLINE;
-use super::workers::read_on_a_thread;
+use super::workers::read_in_turns;
 use crate::keys::session;
 use crate::redis::{Context, Text};
 use crate::store::{Failure, Order, Outcome, Span, Value, how_many};
@@ -91,39 +91,102 @@ fn answer(context: &Context<'_>, name: &Text, span: Option<Span>, options: Optio
             |_, _| ControlFlow::Break(()),
         )?;
     }
-    if options.limit <= INLINE || !session().store.entries.has_more_than(value, &span, INLINE)? {
-        return write(context, value, &span, &options);
+    let mut reply = Reply::new(span, options);
+    if reply.left <= INLINE || !session().store.entries.has_more_than(value, &reply.span, INLINE)? {
+        reply.write(context, value, usize::MAX)?;
+        return Ok(());
     }
     let Some(value) = key.shared()? else { return Ok(()) };
     drop(key);
-    read_on_a_thread(context, value, move |context, value| write(context, value, &span, &options))
+    reply.most = longest_reply(context);
+    read_in_turns(context, value, move |context, value| reply.write(context, value, TURN))
 }
 
-/// Writes the entries to the reply, without a copy in between.
-fn write(context: &Context<'_>, value: &Value, span: &Span, options: &Options) -> Outcome {
-    let (mut left, mut written) = (options.limit, 0);
-    if left == 0 {
-        context.array(0);
-        return Ok(());
+/// The number of entries that one turn of a long reply writes, which takes some milliseconds.
+const TURN: usize = 10_000;
+
+/// The number of bytes above which the server disconnects a client whose reply waits to be sent: the hard limit of
+/// `client-output-buffer-limit normal`.
+fn longest_reply(context: &Context<'_>) -> usize {
+    let name = b"client-output-buffer-limit";
+    let texts = context.call(c"CONFIG", &[b"GET", name]).unwrap_or_default();
+    let mut words =
+        texts.iter().flat_map(|text| text.split(' ')).skip_while(|word| *word != "normal");
+    let limit = words.nth(1).and_then(|word| word.parse().ok());
+    limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX)
+}
+
+/// A reply that is being written, without a copy of entries in between.
+struct Reply {
+    /// What is left of the range.
+    span: Span,
+    order: Order,
+    part: Part,
+    left: usize,
+    /// The number of bytes that the client may get.
+    most: usize,
+    bytes: usize,
+    /// The number of elements written; `None` before the array has been started.
+    written: Option<usize>,
+}
+
+impl Reply {
+    fn new(span: Span, options: Options) -> Self {
+        let Options { order, limit: left, part } = options;
+        Self { span, order, part, left, most: usize::MAX, bytes: 0, written: None }
     }
-    context.array_of_unknown();
-    let visited = session().store.entries.visit(value, span, options.order, |field, value| {
-        if options.part != Part::Values {
-            context.bulk(field);
+
+    /// Writes the next entries, `turn` at most. Returns whether there are more.
+    fn write(&mut self, context: &Context<'_>, value: &Value, turn: usize) -> Outcome<bool> {
+        let mut written = self.written.unwrap_or_else(|| {
+            context.array_of_unknown();
+            0
+        });
+        let (mut last, mut turn, most) = (None, turn.min(self.left), self.most);
+        let is_empty = turn == 0;
+        let visit = |field: &[u8], value: &[u8]| {
+            if self.part != Part::Values {
+                context.bulk(field);
+                (written, self.bytes) = (written + 1, self.bytes + field.len());
+            }
+            if self.part != Part::Keys {
+                context.bulk(value);
+                (written, self.bytes) = (written + 1, self.bytes + value.len());
+            }
+            self.left -= 1;
+            turn -= 1;
+            if turn > 0 && self.bytes <= most {
+                return ControlFlow::Continue(());
+            }
+            last = Some(field.to_vec());
+            ControlFlow::Break(())
+        };
+        let visited = if is_empty {
+            Ok(())
+        } else {
+            session().store.entries.visit(value, &self.span, self.order, visit)
+        };
+        let has_all = visited.is_err() || self.left == 0 || last.is_none();
+        if !has_all && self.bytes <= self.most {
+            let end = last.map_or(Bound::Unbounded, Bound::Excluded);
+            match self.order {
+                Order::Ascending => self.span.from = end,
+                Order::Descending => self.span.to = end,
+            }
+            self.written = Some(written);
+            return Ok(true);
+        }
+        // The array has been started, so an error becomes its last element.
+        if let Err(failure) = &visited {
+            context.failure(failure);
+            written += 1;
+        } else if !has_all {
+            // The server disconnects the client, so it need not hold the rest.
+            context
+                .failure(&Failure::Says("ERR endura: a reply above `client-output-buffer-limit`"));
             written += 1;
         }
-        if options.part != Part::Keys {
-            context.bulk(value);
-            written += 1;
-        }
-        left -= 1;
-        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    if let Err(failure) = &visited {
-        // The array has been started, so the error becomes its last element.
-        context.failure(failure);
-        written += 1;
+        context.end_of_array(written);
+        Ok(false)
     }
-    context.end_of_array(written);
-    Ok(())
 }

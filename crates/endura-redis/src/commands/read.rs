@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::workers::read_on_a_thread;
+use super::workers::read_in_turns;
 use crate::keys::session;
 use crate::redis::{Context, Text};
 use crate::store::{Failure, Order, Outcome, Span, how_many};
@@ -74,9 +74,10 @@ pub(crate) fn count(context: &Context<'_>, arguments: &[Text]) -> Outcome {
         context.integer(session().store.entries.count_now(&value)?);
         return Ok(());
     }
-    read_on_a_thread(context, value, |context, value| {
-        context.integer(session().store.entries.count(value)?);
-        Ok(())
+    read_in_turns(context, value, |context, value| {
+        let counted = session().store.entries.step_of_count(value)?;
+        counted.into_iter().for_each(|entries| context.integer(entries));
+        Ok(counted.is_none())
     })
 }
 

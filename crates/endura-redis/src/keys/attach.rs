@@ -5,12 +5,14 @@
 //! All keys are attached at once, and not each on its first access, because KEYS, SCAN, TTL and the slots of a cluster
 //! know only the keys in Redis' dictionary.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::evictions::evicts_maps;
 use super::session::{Refusal, Session};
 use crate::redis::api::flags;
-use crate::redis::{Context, Level, OwnText, end};
+use crate::redis::{Context, Level, NotWritten, OwnText, end};
 use crate::store::{Count, Failure, Form, Outcome, Record, Span, Value};
 
 /// A key of the pool: its number, its database, its record.
@@ -54,9 +56,14 @@ impl Session {
     /// Attaches the keys, unless they are attached, or the server is still loading a file. `is_turn` says that the
     /// server is between two commands.
     pub(super) fn attach(&self, context: &Context<'_>, is_turn: bool) {
-        if self.is_attached() || context.has(flags::LOADING) {
-            return;
+        if !self.is_attached() && !context.has(flags::LOADING) {
+            self.attach_in_place(context, is_turn);
         }
+    }
+
+    /// Like [`attach`](Self::attach), also while a file is loaded. A refusal comes only after the server has loaded its own
+    /// file, so after one this is the file of a full resync.
+    pub(super) fn attach_in_place(&self, context: &Context<'_>, is_turn: bool) {
         let begin = Instant::now();
         let took_over = self.took_over();
         let attached = self.attach_all(context, took_over, is_turn);
@@ -71,6 +78,9 @@ impl Session {
                 let noun = if keys == 1 { "key" } else { "keys" };
                 let from = if took_over { "taken over from a file" } else { "attached" };
                 context.log(Level::Notice, format!("{keys} {noun} {from} in {took:?}"));
+                if let Some(warning) = evicts_maps() {
+                    context.log(Level::Warning, warning);
+                }
             }
             Err(failure) => {
                 self.refuse(context, &failure);
@@ -102,7 +112,13 @@ impl Session {
     /// Attaches all keys or none: everything that can fail comes before the first change that clients can see.
     fn attach_all(&self, context: &Context<'_>, took_over: bool, is_turn: bool) -> Outcome<u64> {
         let first = self.store.first_of_session();
-        let (alive, mut gone) = self.sort_out()?;
+        let (mut alive, mut gone) = self.sort_out()?;
+        let mut cut_off = Vec::new();
+        if !took_over {
+            let is_cut_off = self.slots_cut_off(context)?;
+            let found = alive.extract_if(.., |(.., record)| is_cut_off(&record.name));
+            cut_off.extend(found.map(|(id, ..)| id));
+        }
         let mut numbers: Vec<u64> = alive.iter().map(|(id, ..)| *id).collect();
         numbers.sort_unstable();
         let keys = numbers.len();
@@ -125,8 +141,10 @@ impl Session {
             context.log(Level::Warning, PARTIAL);
         }
         self.store.catalogue.set_partial(false)?;
-        opened.into_iter().for_each(|opened| make(context, opened));
-        for id in gone {
+        self.drop_cut_off(&cut_off)?;
+        let made = opened.into_iter().filter_map(|opened| make(context, opened)).collect();
+        super::sizes::count_all(made);
+        for id in gone.into_iter().chain(cut_off) {
             self.store.sweeper.one(id);
         }
         self.store.sweeper.strays(numbers, first);
@@ -200,8 +218,9 @@ impl Session {
 }
 
 /// Creates a key. The key replaces what a file had under its name, also in the append-only file. If the server refuses
-/// the key, the server is ended: other keys have already been created, and the pool still has all of them.
-fn make(context: &Context<'_>, (value, database, record): Opened) {
+/// the key, the server is ended: other keys have already been created, and the pool still has all of them. Returns the value that
+/// the key now holds, unless the key has expired.
+fn make(context: &Context<'_>, (value, database, record): Opened) -> Option<Arc<Value>> {
     let name = OwnText::new(&record.name);
     let made = context.in_database(database, || {
         let mut key = context.write(&name);
@@ -209,10 +228,14 @@ fn make(context: &Context<'_>, (value, database, record): Opened) {
             context.delete_in_file(&name);
         }
         key.set(value)?;
-        if record.expires >= 0 { key.set_expires(record.expires) } else { Ok(()) }
+        if record.expires >= 0 {
+            key.set_expires(record.expires)?;
+        }
+        Ok::<_, NotWritten>(key.shared().ok().flatten())
     });
-    if !made.is_ok_and(|made| made.is_ok()) {
-        end("a key of the pool cannot be attached", &record.name.escape_ascii().to_string());
+    match made {
+        Ok(Ok(made)) => made,
+        _ => end("a key of the pool cannot be attached", &record.name.escape_ascii().to_string()),
     }
 }
 

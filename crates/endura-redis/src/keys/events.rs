@@ -14,8 +14,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::session::{Session, Unlinked, session};
+use super::slots;
 use crate::redis::api::{self, Event, RawContext, RawString, TwoNumbers, events, flags};
-use crate::redis::{Context, Level, OwnText, Text, subscribe};
+use crate::redis::{Context, Level, OwnText, SlotMigration, Text, slots_are_handled, subscribe};
 use crate::store::{Place, Value, sentence};
 
 /// Subscribes to all events that are needed. Returns `false` if the server refuses one.
@@ -30,6 +31,7 @@ pub(crate) fn subscribe_to_all(context: &Context<'_>) -> bool {
     ];
     context.subscribe_to_keys(on_notification)
         && of_server.into_iter().all(|(event, call)| subscribe(context, event, call))
+        && (!slots_are_handled() || subscribe(context, events::SLOT_MIGRATION, on_migration))
 }
 
 impl Session {
@@ -99,7 +101,9 @@ impl Session {
         let replaced = unlinked.iter_mut().filter(|unlinked| unlinked.replaced_by.is_none());
         replaced.for_each(|unlinked| unlinked.replaced_by = Some(value.id));
         drop(unlinked);
-        self.unwritten().push_back((context.database(), name.to_vec()));
+        // Inside EXEC, Valkey 9.1 reports the database of the client as that of the context.
+        let database = key.database().unwrap_or_else(|| context.database());
+        self.unwritten().push_back((database, name.to_vec()));
         if let Err(error) = self.write_waiting(context) {
             let text = format!(
                 "a change of a key could not be written, and is tried again: {}",
@@ -126,7 +130,8 @@ impl Session {
         let key = context.peek(&own);
         // If there is no such map any more, its next event has come or will come.
         let Ok(Some(value)) = key.value() else { return Ok(()) };
-        let place = Place { database: context.database(), name, expires: key.expires() };
+        let database = key.database().unwrap_or_else(|| context.database());
+        let place = Place { database, name, expires: key.expires() };
         let gone = self.gone(Some(value.id));
         self.store.catalogue.write(value.id, value.form, place, &gone)?;
         self.forget(gone);
@@ -139,13 +144,14 @@ impl Session {
         context: &Context<'_>,
         from: &Value,
         to: &Value,
+        database: i32,
         name: &Text,
     ) -> endura::Result<()> {
         self.write_waiting(context)?;
         let key = context.peek(name);
         let replaced = key.value().ok().flatten().map(|value| value.id);
         let expires = self.store.catalogue.record(from.id)?.map_or(-1, |record| record.expires);
-        let place = Place { database: context.database(), name: name.bytes(), expires };
+        let place = Place { database, name: name.bytes(), expires };
         self.store.catalogue.write(to.id, to.form, place, replaced.as_slice())
     }
 
@@ -245,12 +251,14 @@ unsafe extern "C" fn on_event_loop(
     let session = session();
     // SAFETY: see above.
     let context = unsafe { Context::new(raw) };
+    session.decide();
     session.attach_once(&context);
     session.forget_last_string();
     session.write_the_rest(&context);
     if !session.unlinked().is_empty() {
         session.commit_unlinked();
     }
+    session.follow_imports();
 }
 
 unsafe extern "C" fn on_loading(
@@ -291,7 +299,12 @@ unsafe extern "C" fn on_flush(raw: *mut RawContext, _event: Event, which: u64, d
         // this.)
         if session.is_refused() {
             // SAFETY: see above.
-            session.attach(&unsafe { Context::new(raw) }, false);
+            let context = unsafe { Context::new(raw) };
+            session.attach_in_place(&context, false);
+            // Redis 8 and Valkey 9 flush when they have begun to load what the master sends.
+            if context.has(flags::LOADING) && session.is_attached() {
+                session.resyncing(true);
+            }
         }
         return;
     }
@@ -317,6 +330,17 @@ unsafe extern "C" fn on_swap(_raw: *mut RawContext, _event: Event, _which: u64, 
     }
     session.store.catalogue.spaces().swap(swapped.first, swapped.second);
     session.spaces_changed();
+}
+
+unsafe extern "C" fn on_migration(
+    _raw: *mut RawContext,
+    _event: Event,
+    which: u64,
+    data: *mut c_void,
+) {
+    // SAFETY: see above: the structure of such an event, which lasts as long as the call.
+    let (name, ranges) = unsafe { SlotMigration::read(data) };
+    slots::follow(which, name, ranges);
 }
 
 unsafe extern "C" fn on_shutdown(

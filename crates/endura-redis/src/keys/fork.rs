@@ -21,6 +21,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::kept::Kept;
 use super::session::session;
 use crate::redis::api::flags;
 use crate::redis::{Context, Level, log};
@@ -34,6 +35,9 @@ static IS_CHILD: AtomicBool = AtomicBool::new(false);
 /// number.
 static SAVES: AtomicU64 = AtomicU64::new(0);
 static SERVING: AtomicU64 = AtomicU64::new(0);
+
+/// What COPY keeps for the child of the fork that is in progress.
+static KEPT: Mutex<Option<Arc<Kept>>> = Mutex::new(None);
 
 /// In a child: its socket, read through a buffer.
 static ASKING: Mutex<Option<BufReader<UnixStream>>> = Mutex::new(None);
@@ -101,6 +105,7 @@ extern "C" fn before() {
             SERVING.fetch_add(1, Ordering::Relaxed);
             OF_PARENT.store(parent.into_raw_fd(), Ordering::Relaxed);
             OF_CHILD.store(child.into_raw_fd(), Ordering::Relaxed);
+            *kept() = Some(Kept::begin());
         }
         Err(error) => log(Level::Warning, format!("no socket for a child: {error}")),
     }
@@ -108,13 +113,13 @@ extern "C" fn before() {
 
 extern "C" fn in_parent() {
     drop(taken(&OF_CHILD));
-    let Some(socket) = taken(&OF_PARENT) else { return };
+    let (Some(socket), Some(kept)) = (taken(&OF_PARENT), kept().take()) else { return };
     let socket = Arc::new(socket);
     let of_thread = Arc::clone(&socket);
     *answering() = Arc::downgrade(&socket);
     let thread = std::thread::Builder::new().name("endura-serve".into());
     let started = thread.spawn(move || {
-        if let Err(error) = serve(&of_thread) {
+        if let Err(error) = serve(&of_thread, &kept) {
             log(Level::Warning, format!("a child got no entries: {error}"));
         }
         served();
@@ -126,6 +131,10 @@ extern "C" fn in_parent() {
         let _ = (&*socket).write_all([FAILED.to_le_bytes(); 2].as_flattened());
         served();
     }
+}
+
+fn kept() -> MutexGuard<'static, Option<Arc<Kept>>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn answering() -> MutexGuard<'static, Weak<UnixStream>> {
@@ -214,7 +223,7 @@ fn ask_over(
 }
 
 /// Answers a child until it ends.
-fn serve(mut socket: &UnixStream) -> io::Result<()> {
+fn serve(mut socket: &UnixStream, kept: &Kept) -> io::Result<()> {
     let mut question = [0; 9];
     loop {
         match socket.read_exact(&mut question) {
@@ -224,24 +233,27 @@ fn serve(mut socket: &UnixStream) -> io::Result<()> {
         }
         let id = question.first_chunk().map_or(0, |id| u64::from_le_bytes(*id));
         let form = Form::numbered(question[8].into()).unwrap_or(Form::Shared);
-        let end = if send_entries(socket, id, form)? { END } else { FAILED };
+        let end = if send_entries(socket, kept, id, form)? { END } else { FAILED };
         socket.write_all([end.to_le_bytes(); 2].as_flattened())?;
     }
 }
 
 /// Sends all entries of the key with this number. Returns `false` if they cannot be read.
-fn send_entries(mut socket: &UnixStream, id: u64, form: Form) -> io::Result<bool> {
-    let entries = &session().store.entries;
-    // A key whose own map has been dropped has no entries.
-    let Ok(own) = entries.own_that_is_there(id, form) else { return Ok(false) };
-    if own.is_none() && form != Form::Shared {
-        return Ok(true);
-    }
-    let value = Value { id, form, own, count: Count::unknown() };
+fn send_entries(mut socket: &UnixStream, kept: &Kept, id: u64, form: Form) -> io::Result<bool> {
     let mut span = Span::ALL;
     loop {
         let mut piece = Vec::with_capacity(PIECE + 4096);
-        let Ok(last) = gather(&value, &span, &mut piece) else { return Ok(false) };
+        let last = {
+            let mut numbers = kept.numbers();
+            let Ok(last) = gather(numbers.of(id), form, &span, &mut piece) else {
+                return Ok(false);
+            };
+            if last.is_none() && span != Span::ALL {
+                // A key of one piece is copied faster than it is noted here.
+                numbers.is_saved(id);
+            }
+            last
+        };
         socket.write_all(&piece)?;
         match last {
             Some(last) => span = Span::behind(&last),
@@ -250,10 +262,17 @@ fn send_entries(mut socket: &UnixStream, id: u64, form: Form) -> io::Result<bool
     }
 }
 
-/// Gathers entries until they fill a piece. Returns the last field if there may be more.
-fn gather(of: &Value, span: &Span, piece: &mut Vec<u8>) -> Outcome<Option<Vec<u8>>> {
+/// Gathers entries of a number until they fill a piece. Returns the last field if there may be more.
+fn gather(id: u64, form: Form, span: &Span, piece: &mut Vec<u8>) -> Outcome<Option<Vec<u8>>> {
+    let entries = &session().store.entries;
+    let own = entries.own_that_is_there(id, form)?;
+    if own.is_none() && form != Form::Shared {
+        // A key whose own map has been dropped has no entries.
+        return Ok(None);
+    }
+    let of = Value { id, form, own, count: Count::unknown() };
     let mut last = None;
-    session().store.entries.visit(of, span, Order::Ascending, |field, value| {
+    entries.visit(&of, span, Order::Ascending, |field, value| {
         for part in [field.len() as u64, value.len() as u64] {
             piece.extend(part.to_le_bytes());
         }

@@ -5,17 +5,18 @@ use std::ops::ControlFlow;
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use super::fork;
+use super::pieces::Writer;
 use super::session::session;
+use super::{fork, kept, master, pieces};
 use crate::redis::api::{AUX_BEFORE, RawDigest, RawIo, RawOptions, RawString, TypeMethods, flags};
 use crate::redis::{
-    Aof, Context, Digest, Level, NoDatabase, Rdb, Text, end, end_replica, from_raw, into_raw, lent,
-    log, register_type,
+    Aof, Context, Digest, Level, NoDatabase, Rdb, Text, end, from_raw, into_raw, lent, log,
+    register_type,
 };
 use crate::store::{Count, Failure, Form, Order, Outcome, Span, Value};
 
-/// The version of the encoding in an RDB: the form of the map, then 1, the field and the value of each entry, then 0.
-const VERSION: c_int = 0;
+/// The version of the encoding in an RDB: the form of the map, then what [`pieces`] writes. Version 0 had no pieces.
+const VERSION: c_int = 1;
 
 /// Registers the data type. Returns `false` if the server refuses it.
 pub(crate) fn register_methods(context: &Context<'_>) -> bool {
@@ -68,12 +69,9 @@ unsafe extern "C" fn rdb_save(raw: *mut RawIo, value: *mut c_void) {
     // SAFETY: see above.
     let (file, value) = unsafe { (Rdb::new(raw), lent(value)) };
     file.save_number(value.form.number().into());
-    all_entries(value, |field, value| {
-        file.save_number(1);
-        file.save_bytes(field);
-        file.save_bytes(value);
-    });
-    file.save_number(0);
+    let mut writer = Writer::new(&file);
+    all_entries(value, |field, value| writer.add(field, value));
+    writer.finish();
 }
 
 unsafe extern "C" fn rdb_load(raw: *mut RawIo, version: c_int) -> *mut c_void {
@@ -103,8 +101,8 @@ fn load(file: &Rdb) -> Option<Value> {
         session.ghost(database, name);
         Value { id: 0, form, own: None, count: Count::of(0) }
     };
-    let loaded = load_entries(file, takes_over.then_some(&value));
-    match loaded {
+    let put = |field: &[u8], data: &[u8]| put_of_file(&value, field, data);
+    match pieces::read(file, takes_over.then_some(put)) {
         Some(Ok(())) => Some(value),
         Some(Err(failure)) => {
             session.freed(&value);
@@ -120,7 +118,7 @@ fn load(file: &Rdb) -> Option<Value> {
 
 /// Reports that a key of a file, or of RESTORE, could not be written to the pool. While a file is loaded, the server is
 /// ended here, with the reason in the log: Redis itself would take the file for damaged, find that it is not, and end
-/// without a reason. A replica is ended too.
+/// without a reason. A replica is ended if its master has sent the command.
 fn not_taken_over(failure: &Failure) {
     let text = format!("a key could not be taken over: {}", failure.text());
     // SAFETY: `GetContextFlags` takes a null context.
@@ -128,30 +126,7 @@ fn not_taken_over(failure: &Failure) {
     if context.has(flags::LOADING) {
         end("the file cannot be loaded", &text);
     }
-    if context.has(flags::REPLICA) {
-        end_replica(&text);
-    }
-    log(Level::Warning, text);
-}
-
-/// Reads the entries of a map from the file. Puts them into `to` if the map is taken over; `to` is `None` if it is left
-/// out. Returns `None` if the file ends or is damaged.
-fn load_entries(file: &Rdb, to: Option<&Value>) -> Option<Outcome> {
-    loop {
-        match file.load_number()? {
-            0 => return Some(Ok(())),
-            1 => {}
-            _ => return None,
-        }
-        let field = file.load_bytes(<[u8]>::to_vec)?;
-        let put = file.load_bytes(|value| match to {
-            Some(to) => put_of_file(to, &field, value),
-            None => Ok(()),
-        })?;
-        if put.is_err() {
-            return Some(put);
-        }
-    }
+    master::has_failed(context.has(flags::REPLICA), &text);
 }
 
 /// The longest time that an entry of a file waits for the sweeper to free space.
@@ -224,8 +199,6 @@ unsafe extern "C" fn unlink(_options: *mut RawOptions, value: *const c_void) {
     session().unlink(value.id);
 }
 
-/// The bytes of a key in the pool, estimated from its first `samples` entries, or summed over all if `samples` is 0. If
-/// the number of entries is unknown, only the entries that were visited count.
 unsafe extern "C" fn mem_usage(
     _options: *mut RawOptions,
     value: *const c_void,
@@ -233,27 +206,9 @@ unsafe extern "C" fn mem_usage(
 ) -> usize {
     // SAFETY: see above.
     let value = unsafe { lent(value) };
-    if value.id == 0 || fork::is_child() {
-        return size_of::<Value>();
-    }
-    let samples = if samples == 0 { usize::MAX } else { samples };
-    let (mut seen, mut bytes) = (0, 0);
-    let visited =
-        session().store.entries.visit(value, &Span::ALL, Order::Ascending, |field, data| {
-            seen += 1;
-            bytes += ENTRY + field.len() + data.len();
-            if seen < samples { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-    let entries = value.count.known().and_then(|entries| usize::try_from(entries).ok());
-    match (visited, entries) {
-        (Ok(()), Some(entries)) if seen > 0 => size_of::<Value>() + bytes / seen * entries,
-        _ => size_of::<Value>() + bytes,
-    }
+    let is_here = value.id != 0 && !fork::is_child();
+    size_of::<Value>() + if is_here { session().bytes_of(value, samples) } else { 0 }
 }
-
-/// The bytes that an entry takes besides its field and value: its number, a header, its share of nodes and of free space.
-/// Measured by `.ci/redis --measure`: half of the bytes of both files, per entry, less the 118 of field and value.
-const ENTRY: usize = 124;
 
 /// Freeing is O(1), because a thread of this module sweeps the entries.
 unsafe extern "C" fn free_effort(_options: *mut RawOptions, _value: *const c_void) -> usize {
@@ -261,23 +216,14 @@ unsafe extern "C" fn free_effort(_options: *mut RawOptions, _value: *const c_voi
 }
 
 /// COPY: makes a value with a new number and the same entries, and writes its record, because COPY can be refused here, and
-/// not when its event comes. A copy is refused while a child saves: the file of the
-/// child may have entries of another moment than this copy, and a replica would copy the entries that it got from that
-/// file. A replica cannot refuse what its master has copied, so there the child is ended, and Redis starts another one.
+/// not when its event comes.
 unsafe extern "C" fn copy(options: *mut RawOptions, value: *const c_void) -> *mut c_void {
     // SAFETY: see above.
     let value = unsafe { lent(value) };
-    if fork::is_serving() {
-        // SAFETY: `GetContextFlags` takes a null context.
-        if !unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA) {
-            log(Level::Notice, "COPY is refused while a child saves: try again");
-            return ptr::null_mut();
-        }
-        log(Level::Notice, "a child that saves is ended, for the master copies a key");
-        fork::end_serving();
-    }
     // SAFETY: see above.
-    let copied = unsafe { Context::of_copy(options, |context, to| copied(context, value, to)) };
+    let copied = unsafe {
+        Context::of_copy(options, |context, database, to| copied(context, value, database, to))
+    };
     match copied.unwrap_or_else(|NoDatabase| Err(Failure::Says("ERR no such database"))) {
         Ok(copy) => into_raw(copy),
         Err(failure) => {
@@ -289,28 +235,33 @@ unsafe extern "C" fn copy(options: *mut RawOptions, value: *const c_void) -> *mu
             };
             let text = format!("COPY failed: {why}");
             // SAFETY: as above.
-            if unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA) {
-                end_replica(&text);
-            }
-            log(Level::Warning, text);
+            let is_replica = unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA);
+            master::has_failed(is_replica, &text);
             ptr::null_mut()
         }
     }
 }
 
-fn copied(context: &Context<'_>, from: &Value, name: &Text) -> Outcome<Value> {
+fn copied(context: &Context<'_>, from: &Value, database: i32, name: &Text) -> Outcome<Value> {
     let (session, store) = (session(), &session().store);
     if from.id == 0 {
         return Ok(Value { id: 0, form: from.form, own: None, count: Count::of(0) });
     }
+    if let Err(failure) = kept::keep_for_children(from) {
+        // SAFETY: `GetContextFlags` takes a null context.
+        if !unsafe { Context::new(ptr::null_mut()) }.has(flags::REPLICA) {
+            return Err(failure);
+        }
+        // A replica cannot refuse what its master has copied.
+        log(
+            Level::Notice,
+            "a child that saves is ended, for the pool has no room for it beside a COPY of the master",
+        );
+        fork::end_serving();
+    }
     let to = store.make(from.form)?;
-    let mut put = Ok(false);
-    let visited = store.entries.visit(from, &Span::ALL, Order::Ascending, |field, value| {
-        put = store.entries.put(&to, field, value);
-        if put.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    let recorded = || session.record_copy(context, from, &to, name);
-    match visited.and(put).and_then(|_| Ok(recorded()?)) {
+    let recorded = || session.record_copy(context, from, &to, database, name);
+    match kept::copy_entries(from, &to).and_then(|()| Ok(recorded()?)) {
         Ok(()) => Ok(to),
         Err(failure) => {
             session.freed(&to);

@@ -9,7 +9,7 @@
 
 use super::session::Session;
 use crate::redis::api::flags;
-use crate::redis::{Context, Level, end};
+use crate::redis::{Context, Level, end, info};
 use crate::store::{Failure, Outcome};
 
 impl Session {
@@ -17,7 +17,7 @@ impl Session {
     /// executed and no file is being loaded. Fails if this server cannot part now.
     pub(super) fn part(&self, context: &Context<'_>, is_turn: bool) -> Outcome {
         let fields = [c"repl_backlog_active", c"master_host", c"master_port"];
-        let [backlog, host, port] = context.info(c"replication", fields);
+        let [backlog, host, port] = info(c"replication", fields);
         let is_known = backlog.as_deref() != Some("0");
         if !context.is_replica() {
             if is_known {

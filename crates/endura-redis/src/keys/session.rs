@@ -33,6 +33,8 @@ pub(crate) struct Session {
     pub(super) says_partial: AtomicBool,
     /// The database and the name of the last event's key, if that was an event of a string.
     pub(super) last_string: Mutex<Option<(i32, Vec<u8>)>>,
+    /// How far the keys that were attached have been counted.
+    pub(super) uncounted: Uncounted,
     /// For INFO: how long attaching took, and how many keys it found.
     pub(crate) attach_micros: AtomicU64,
     pub(crate) attached_keys: AtomicU64,
@@ -93,6 +95,15 @@ pub(crate) fn session() -> &'static Session {
     SESSION.get().unwrap_or_else(|| unreachable!("Redis calls a module after it was loaded"))
 }
 
+/// How far the keys that were attached have been counted.
+#[derive(Debug, Default)]
+pub(super) struct Uncounted {
+    /// The number of large keys that have not been counted; 0 before all keys have been looked at.
+    pub(super) large: AtomicU64,
+    /// The number of entries that have been counted.
+    pub(super) counted: AtomicU64,
+}
+
 impl Session {
     /// Starts the session, once.
     pub(crate) fn begin(store: Store) {
@@ -107,6 +118,7 @@ impl Session {
             left_out: Mutex::default(),
             says_partial: AtomicBool::new(false),
             last_string: Mutex::default(),
+            uncounted: Uncounted::default(),
             attach_micros: AtomicU64::new(0),
             attached_keys: AtomicU64::new(0),
         });

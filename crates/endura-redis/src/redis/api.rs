@@ -200,6 +200,11 @@ pub(crate) mod events {
     pub(crate) const CRON: Event = Event { id: 8, version: 1 };
     pub(crate) const SWAP: Event = Event { id: 11, version: 1 };
     pub(crate) const EVENT_LOOP: Event = Event { id: 15, version: 1 };
+    /// `VALKEYMODULE_EVENT_ATOMIC_SLOT_MIGRATION`.
+    pub(crate) const SLOT_MIGRATION: Event = Event { id: 19, version: 1 };
+    pub(crate) const IMPORT_STARTS: u64 = 0;
+    pub(crate) const IMPORT_ABORTED: u64 = 2;
+    pub(crate) const IMPORT_COMPLETED: u64 = 4;
     pub(crate) const FLUSH_STARTS: u64 = 0;
     pub(crate) const LOADING_RDB: u64 = 0;
     pub(crate) const LOADING_AOF: u64 = 1;
@@ -221,12 +226,16 @@ pub(crate) const NOTIFY_GENERIC: c_int = 1 << 2;
 pub(crate) const NO_IMPLICIT_SIGNAL: c_int = 1 << 1;
 /// `REDISMODULE_OPTIONS_HANDLE_IO_ERRORS`.
 pub(crate) const HANDLE_IO_ERRORS: c_int = 1;
+/// `VALKEYMODULE_OPTIONS_HANDLE_ATOMIC_SLOT_MIGRATION`.
+pub(crate) const HANDLE_SLOT_MIGRATION: c_int = 1 << 5;
 /// `REDISMODULE_AUX_BEFORE_RDB`.
 pub(crate) const AUX_BEFORE: c_int = 1;
 /// `REDISMODULE_NODE_ID_LEN`.
 pub(crate) const NODE_ID: usize = 40;
 /// `REDISMODULE_NODE_SLAVE`.
 pub(crate) const NODE_REPLICA: c_int = 1 << 2;
+/// `REDISMODULE_REPLY_STRING`.
+pub(crate) const REPLY_STRING: c_int = 0;
 /// `REDISMODULE_REPLY_ERROR`.
 pub(crate) const REPLY_ERROR: c_int = 1;
 /// `REDISMODULE_REPLY_ARRAY`.
@@ -325,6 +334,7 @@ functions! {
         CloseKey: unsafe extern "C" fn(*mut RawKey);
         KeyType: unsafe extern "C" fn(*mut RawKey) -> c_int;
         DeleteKey: unsafe extern "C" fn(*mut RawKey) -> Status;
+        GetDbIdFromModuleKey: unsafe extern "C" fn(*mut RawKey) -> c_int;
         GetAbsExpire: unsafe extern "C" fn(*mut RawKey) -> c_longlong;
         SetAbsExpire: unsafe extern "C" fn(*mut RawKey, c_longlong) -> Status;
         ModuleTypeSetValue: unsafe extern "C" fn(*mut RawKey, *mut RawType, *mut c_void) -> Status;
@@ -367,6 +377,7 @@ functions! {
         DigestEndSequence: unsafe extern "C" fn(*mut RawDigest);
         BlockClient: unsafe extern "C" fn(Ctx, Option<CommandFn>, Option<CommandFn>, Option<unsafe extern "C" fn(Ctx, *mut c_void)>, c_longlong) -> *mut RawBlocked;
         UnblockClient: unsafe extern "C" fn(*mut RawBlocked, *mut c_void) -> Status;
+        SetDisconnectCallback: unsafe extern "C" fn(*mut RawBlocked, unsafe extern "C" fn(Ctx, *mut RawBlocked));
         GetThreadSafeContext: unsafe extern "C" fn(*mut RawBlocked) -> Ctx;
         FreeThreadSafeContext: unsafe extern "C" fn(Ctx);
         RegisterInfoFunc: unsafe extern "C" fn(Ctx, unsafe extern "C" fn(*mut RawInfo, c_int)) -> Status;

@@ -7,8 +7,8 @@ use super::context::Context;
 use super::text::OwnText;
 
 impl Context<'_> {
-    /// Runs a command of the server with `words` as its arguments. Returns the texts of the array in its reply, or none for
-    /// a reply of another type. Fails if the reply is an error, or the server has no such command.
+    /// Runs a command of the server with `words` as its arguments. Returns the texts of the array in its reply, or the
+    /// one text that it replies, or none for a reply of another type. Fails if the reply is an error, or the server has no such command.
     pub(crate) fn call(&self, command: &CStr, words: &[&[u8]]) -> Result<Vec<String>, String> {
         let reply = self.reply(command, c"v", words);
         if reply.is_null() {
@@ -21,6 +21,7 @@ impl Context<'_> {
                 api::REPLY_ARRAY => Ok((0..(api().CallReplyLength)(reply))
                     .map(|at| text((api().CallReplyArrayElement)(reply, at)))
                     .collect()),
+                api::REPLY_STRING => Ok(vec![text(reply)]),
                 _ => Ok(Vec::new()),
             };
             (api().FreeCallReply)(reply);
@@ -59,23 +60,21 @@ impl Context<'_> {
         let is_single = database == 0 || !self.has(api::flags::CLUSTER);
         is_there && (is_single || self.call(c"SELECT", &[database.to_string().as_bytes()]).is_ok())
     }
+}
 
-    /// The values of these fields in a section of INFO.
-    pub(crate) fn info<const N: usize>(
-        &self,
-        section: &CStr,
-        fields: [&CStr; N],
-    ) -> [Option<String>; N] {
-        // SAFETY: the context is alive, and names end with a zero. A text is valid until `FreeServerInfo`.
-        unsafe {
-            let info = (api().GetServerInfo)(self.raw, section.as_ptr());
-            let found = fields.map(|field| {
-                let text = (api().ServerInfoGetFieldC)(info, field.as_ptr());
-                (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
-            });
-            (api().FreeServerInfo)(self.raw, info);
-            found
-        }
+/// The values of these fields in a section of INFO.
+pub(crate) fn info<const N: usize>(section: &CStr, fields: [&CStr; N]) -> [Option<String>; N] {
+    let context = std::ptr::null_mut();
+    // SAFETY: without a context the module frees the figures, and does so once. Names end with a zero. A text is valid
+    // until `FreeServerInfo`.
+    unsafe {
+        let info = (api().GetServerInfo)(context, section.as_ptr());
+        let found = fields.map(|field| {
+            let text = (api().ServerInfoGetFieldC)(info, field.as_ptr());
+            (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+        });
+        (api().FreeServerInfo)(context, info);
+        found
     }
 }
 

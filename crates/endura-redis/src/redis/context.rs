@@ -116,23 +116,24 @@ impl Context<'_> {
         Ok(result)
     }
 
-    /// Runs `run` with the name that COPY gives its copy, and with a context in the database of the copy. The callback
-    /// for COPY gets no context.
+    /// Runs `run` with the database and the name that COPY gives its copy, and with a context in that database. The
+    /// callback for COPY gets no context. Inside EXEC the context of Valkey 9.1 stays in the database of the client.
     ///
     /// # Safety
     ///
     /// `options` is what Redis passed to the callback that is running.
     pub(crate) unsafe fn of_copy<R>(
         options: *mut RawOptions,
-        run: impl FnOnce(&Self, &Text) -> R,
+        run: impl FnOnce(&Self, i32, &Text) -> R,
     ) -> Result<R, NoDatabase> {
         // SAFETY: the caller's promise; Redis keeps the name as long as the callback lasts. The context is freed once, after
         // its use.
         unsafe {
             let name = (api().GetToKeyNameFromOptCtx)(options).cast_mut();
             let context = Self::new((api().GetThreadSafeContext)(ptr::null_mut()));
-            let selected = context.select((api().GetToDbIdFromOptCtx)(options));
-            let result = selected.map(|()| run(&context, Text::borrowed(&name)));
+            let database = (api().GetToDbIdFromOptCtx)(options);
+            let selected = context.select(database);
+            let result = selected.map(|()| run(&context, database, Text::borrowed(&name)));
             (api().FreeThreadSafeContext)(context.raw);
             result
         }

@@ -136,6 +136,13 @@ impl<'a> Key<'a> {
         written(unsafe { (api().DeleteKey)(self.raw) })
     }
 
+    /// The database of the key; `None` if there is no such key. Inside EXEC, Valkey 9.1 reports the database of the client
+    /// as that of a context, but opens keys in the right one.
+    pub(crate) fn database(&self) -> Option<i32> {
+        // SAFETY: the key is open.
+        (!self.raw.is_null()).then(|| unsafe { (api().GetDbIdFromModuleKey)(self.raw) })
+    }
+
     /// When the key expires, in milliseconds since 1970; negative if it does not, or there is no such key.
     pub(crate) fn expires(&self) -> i64 {
         if self.raw.is_null() {

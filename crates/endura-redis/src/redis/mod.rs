@@ -15,6 +15,7 @@
 //! | `OpenKey` | null: the key was opened for reading, and does not exist | [`Key`](key::Key) has no value; a write to it fails as below |
 //! | `KeyType`, `ModuleTypeGetType`, `ModuleTypeGetValue` | 0, null: no key, another type | the command replies as for a missing key, or WRONGTYPE |
 //! | `ModuleTypeSetValue`, `SetAbsExpire`, `DeleteKey` | the key is not open for writing, or does not exist | the value is taken back and the command fails; in an attach the server is ended: some keys have been created, and the pool has all of them |
+//! | `GetDbIdFromModuleKey` | it cannot fail for an open key | |
 //! | `GetAbsExpire` | negative: the key does not expire | that is recorded |
 //! | `CloseKey`, `CreateString`, `FreeString`, `StringPtrLen`, `Free`, `Log` | they cannot fail: without memory the server ends | |
 //! | `SignalModifiedKey` | it cannot fail | |
@@ -33,6 +34,7 @@
 //! | `GetToKeyNameFromOptCtx`, `GetToDbIdFromOptCtx` | they cannot fail in the callback of COPY | |
 //! | `DigestAddStringBuffer`, `DigestEndSequence` | they cannot fail | |
 //! | `BlockClient` | null: the client cannot wait | the command replies at once |
+//! | `SetDisconnectCallback` | it cannot fail | |
 //! | `UnblockClient` | the client waits for keys, as none of this module does | a line in the log |
 //! | `GetThreadSafeContext`, `FreeThreadSafeContext` | they cannot fail | |
 //! | `InfoAddSection`, `InfoAddFieldCString`, `InfoAddFieldLongLong` | the section was not requested | nothing, or nothing further, is added |
@@ -45,12 +47,15 @@ mod file;
 mod key;
 mod register;
 mod replication;
+mod slots;
 mod text;
 
+pub(crate) use call::info;
 pub(crate) use context::{Context, Level, NoDatabase, end, end_replica, enter, log};
 pub(crate) use file::{Aof, Digest, InfoSection, Rdb};
-pub(crate) use key::{Key, from_raw, into_raw, lent};
+pub(crate) use key::{Key, NotWritten, from_raw, into_raw, lent};
 pub(crate) use register::{
     Argument, Command, KeyUse, Kind, knows_categories, register, register_type, subscribe,
 };
+pub(crate) use slots::{SlotMigration, are_handled as slots_are_handled};
 pub(crate) use text::{OwnText, Text};

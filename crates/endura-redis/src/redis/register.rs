@@ -8,7 +8,7 @@ use super::api::{
     TypeMethods, api,
 };
 use super::context::Context;
-use super::key;
+use super::{key, slots};
 
 /// What a command does with its key, for `REDISMODULE_CMD_KEY_*`.
 #[derive(Debug, Clone, Copy)]
@@ -248,7 +248,8 @@ impl Context<'_> {
             }
             (api().SetModuleAttribs)(self.raw, name.as_ptr(), version, 1);
             let options = api::HANDLE_IO_ERRORS | api::NO_IMPLICIT_SIGNAL;
-            (api().SetModuleOptions)(self.raw, options);
+            let of_slots = if slots::are_handled() { api::HANDLE_SLOT_MIGRATION } else { 0 };
+            (api().SetModuleOptions)(self.raw, options | of_slots);
         }
         true
     }

@@ -14,6 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use endura::{Batch, Map, Pool, Result};
 
 use super::record::{Form, Record};
+use super::slots::SlotRanges;
 use super::spaces::Spaces;
 use super::steps::{commit, may_fail, step};
 
@@ -22,6 +23,8 @@ use super::steps::{commit, may_fail, step};
 pub(crate) struct Catalogue {
     pool: Pool,
     keys: Map<u64, [u8]>,
+    /// The number of records, once they have been read.
+    count: AtomicU64,
     settings: Map<str, [u8]>,
     spaces: Mutex<Spaces>,
     /// Whether the table of spaces in the pool is the one in `spaces`. The two differ while a start takes over the maps
@@ -47,6 +50,7 @@ pub(crate) struct Place<'n> {
 const SPACES: &str = "spaces";
 const SAVES: &str = "saves";
 const PARTIAL: &str = "partial";
+const IMPORTS: &str = "imports";
 
 impl Catalogue {
     pub(crate) fn open(pool: &Pool) -> Result<Self> {
@@ -60,6 +64,7 @@ impl Catalogue {
         Ok(Self {
             pool: pool.clone(),
             keys: pool.map("redis:keys")?,
+            count: AtomicU64::new(0),
             settings,
             is_settled: written.is_some().into(),
             is_fresh: written.is_none(),
@@ -114,6 +119,7 @@ impl Catalogue {
         if !are_whole {
             return Err(unreadable("reading the records of keys"));
         }
+        self.count.store(records.len() as u64, Ordering::Relaxed);
         // A space that belongs to no database may have records too. They are of a start that was killed, or of keys
         // that wait to be swept.
         let mut spaces = self.spaces();
@@ -131,7 +137,8 @@ impl Catalogue {
     /// its name, all at once.
     pub(crate) fn write(&self, id: u64, form: Form, place: Place<'_>, gone: &[u64]) -> Result<()> {
         let record = self.encoded(form, place)?;
-        if self.keys.get(id)?.as_deref() == Some(&record) {
+        let old = self.keys.get(id)?;
+        if old.as_deref() == Some(&record) {
             // The others are gone, or were moved away before they were replaced.
             return gone.iter().try_for_each(|id| self.remove(*id));
         }
@@ -139,14 +146,26 @@ impl Catalogue {
             may_fail()?;
             self.keys.put(id, &record)?;
             step();
-            return Ok(());
+        } else {
+            let mut batch = self.pool.batch();
+            batch.put(&self.keys, id, &record)?;
+            let mut removed = 0;
+            for id in gone {
+                removed += u64::from(self.keys.contains_key(*id)?);
+                batch.delete(&self.keys, *id)?;
+            }
+            commit(&mut batch)?;
+            self.count.fetch_sub(removed, Ordering::Relaxed);
         }
-        let mut batch = self.pool.batch();
-        batch.put(&self.keys, id, &record)?;
-        for id in gone {
-            batch.delete(&self.keys, *id)?;
+        if old.is_none() {
+            self.is_added();
         }
-        commit(&mut batch)
+        Ok(())
+    }
+
+    /// Counts a key whose record a batch has added.
+    pub(super) fn is_added(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Adds the record to a batch.
@@ -177,7 +196,9 @@ impl Catalogue {
 
     /// Removes the record of a number: the key is gone.
     pub(crate) fn remove(&self, id: u64) -> Result<()> {
-        self.keys.delete(id)?;
+        if self.keys.delete(id)? {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        }
         step();
         Ok(())
     }
@@ -209,9 +230,9 @@ impl Catalogue {
         if self.is_behind.load(Ordering::Relaxed) { self.put_spaces() } else { Ok(()) }
     }
 
-    /// The approximate number of keys.
-    pub(crate) fn keys(&self) -> Result<usize> {
-        self.keys.approximate_len()
+    /// The number of keys: of records that have been read or written.
+    pub(crate) fn keys(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
     }
 
     /// Whether a full resync has started and has not ended: the pool has only some of the keys.
@@ -225,6 +246,27 @@ impl Catalogue {
             return self.settings.put(PARTIAL, &[]).map(drop);
         }
         self.settings.delete(PARTIAL).map(drop)
+    }
+
+    /// The slots that are being imported, or were when the server ended.
+    pub(crate) fn imports(&self) -> Result<SlotRanges> {
+        let bytes = self.settings.get(IMPORTS)?.unwrap_or_default();
+        let number =
+            |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes));
+        Ok(bytes.chunks_exact(4).map(|range| (number(range), number(&range[2..]))).collect())
+    }
+
+    /// Records which slots are being imported.
+    pub(crate) fn set_imports(&self, ranges: &[(u16, u16)]) -> Result<()> {
+        if ranges.is_empty() {
+            return self.settings.delete(IMPORTS).map(drop);
+        }
+        let bytes: Vec<u8> = ranges
+            .iter()
+            .flat_map(|(first, last)| [first.to_le_bytes(), last.to_le_bytes()])
+            .flatten()
+            .collect();
+        self.settings.put(IMPORTS, &bytes).map(drop)
     }
 
     /// The number of files that were saved from this pool.

@@ -251,22 +251,8 @@ impl Entries {
         Ok(seen > most)
     }
 
-    /// The number of entries: at once if it is known, otherwise by a walk in short steps. Threads that count at the same
-    /// time share one walk.
-    pub(crate) fn count(&self, of: &Value) -> Outcome<i64> {
-        if let Some(own) = &of.own {
-            return len(own);
-        }
-        loop {
-            let mut walk = of.count.next_step();
-            if let Some(entries) = self.walk_on(of, &mut walk, STEP)? {
-                return Ok(entries);
-            }
-        }
-    }
-
-    /// Like [`count`](Self::count), but in one step, for the thread on which commands run. It takes over the rest of a walk
-    /// that another thread has started, and waits for at most one step of that thread.
+    /// The number of entries, counted in one step if it is not known, for the thread on which commands run. It takes over
+    /// the rest of a walk that another thread has started, and waits for at most one step of that thread.
     pub(crate) fn count_now(&self, of: &Value) -> Outcome<i64> {
         if let Some(own) = &of.own {
             return len(own);
@@ -275,10 +261,18 @@ impl Entries {
         Ok(self.walk_on(of, &mut walk, usize::MAX)?.unwrap_or_default())
     }
 
-    /// Makes one step of a counting walk.
-    #[cfg(test)]
-    pub(super) fn begin_to_count(&self, of: &Value) -> Outcome<Option<i64>> {
+    /// Counts some entries, for threads beside the one on which commands run. Returns the number of entries if it is known
+    /// then. Threads that count at the same time share one walk.
+    pub(crate) fn step_of_count(&self, of: &Value) -> Outcome<Option<i64>> {
+        if let Some(own) = &of.own {
+            return len(own).map(Some);
+        }
         self.walk_on(of, &mut of.count.next_step(), STEP)
+    }
+
+    /// The number of entries in the shared map, or fewer as long as the library counts them.
+    pub(crate) fn approximate_len(&self) -> Result<usize> {
+        self.shared.approximate_len()
     }
 
     /// Counts at most `most` further entries. Returns the number of all entries if it is known then.

@@ -68,6 +68,11 @@ impl Store {
         self.first
     }
 
+    /// The number that the next new key gets.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
     /// A new number, which no key and no entry has.
     pub(crate) fn fresh(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
@@ -87,6 +92,8 @@ impl Store {
     ) -> Outcome<i64> {
         let mut batch = self.pool.batch();
         self.catalogue.add(&mut batch, value.id, value.form, place)?;
-        self.entries.put_with(batch, value, pairs)
+        let added = self.entries.put_with(batch, value, pairs)?;
+        self.catalogue.is_added();
+        Ok(added)
     }
 }

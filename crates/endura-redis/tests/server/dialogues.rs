@@ -189,7 +189,7 @@ impl Dialogue<'_> {
     }
 }
 
-/// Waits until no child saves: until then COPY is refused.
+/// Waits until no child saves, so that the file of the next one is made.
 fn are_ended(client: &mut Client) -> io::Result<()> {
     let lines = [
         "rdb_bgsave_in_progress:0",

@@ -218,3 +218,67 @@ fn a_reload_has_the_same_keys() {
     server.kill_and_start();
     assert_eq!(texts(&server, "DEBUG DIGEST"), digest);
 }
+
+/// CRC-64 as DUMP has it.
+fn crc64(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8).fold(crc ^ u64::from(*byte), |crc, _| {
+            if crc & 1 == 0 { crc >> 1 } else { crc >> 1 ^ 0x95AC_9329_AC4B_C9B5 }
+        })
+    })
+}
+
+/// What the module wrote before it gathered entries in pieces: each of them behind a 1, and a 0 at the end.
+fn of_version_0(dump: &[u8], form: u8, entries: &[(&str, &str)]) -> Vec<u8> {
+    // The type of a module's value, and its name with the version in the lowest ten bits.
+    let mut old = dump[..10].to_vec();
+    old[8] &= !3;
+    old[9] = 0;
+    let number = |old: &mut Vec<u8>, number| old.extend([2, number]);
+    number(&mut old, form);
+    for (field, value) in entries {
+        number(&mut old, 1);
+        for text in [field, value] {
+            old.extend([5, text.len() as u8]);
+            old.extend(text.bytes());
+        }
+    }
+    number(&mut old, 0);
+    old.push(0);
+    // The version of the server's files.
+    old.extend(&dump[dump.len() - 10..][..2]);
+    old.extend(crc64(&old).to_le_bytes());
+    old
+}
+
+#[test]
+fn a_dump_of_an_older_module_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let mut c = server.client();
+    c.call("EN.SET k a 1");
+    let Reply::Bulk(dump) = c.call("DUMP k") else { panic!("no dump") };
+    assert_eq!(crc64(&dump[..dump.len() - 8]).to_le_bytes(), dump[dump.len() - 8..]);
+    assert_eq!((dump[0], dump[9] & 3), (7, 1), "a value of a module, of version 1");
+    for (name, form, entries) in [
+        ("old", 0, &[("a", "1"), ("b", "two")][..]),
+        ("own", 1, &[("-1", "1"), ("7", "8")]),
+        ("empty", 1, &[]),
+    ] {
+        let old = of_version_0(&dump, form, entries);
+        let restored = c.ask(&[b"RESTORE", name.as_bytes(), b"0", &old]).unwrap();
+        assert_eq!(restored, Reply::Ok, "{name}");
+        // Without its end it is no value.
+        let cut = [&old[..old.len() - 13], &[0], &dump[dump.len() - 10..][..2]].concat();
+        let cut = [&cut[..], &crc64(&cut).to_le_bytes()].concat();
+        let refused = c.ask(&[b"RESTORE", b"cut", b"0", &cut]).unwrap();
+        assert!(refused.text().contains("Bad data format"), "{name}: {refused:?}");
+    }
+    drop(c);
+    for _ in 0..2 {
+        assert_eq!(texts(&server, "EN.RANGE old - +"), "a 1 b two");
+        assert_eq!(texts(&server, "EN.RANGE own - +"), "-1 1 7 8");
+        assert_eq!(texts(&server, "EXISTS empty cut"), "1");
+        server.kill_and_start();
+    }
+}

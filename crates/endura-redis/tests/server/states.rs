@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::support::server::module;
+use super::support::server::{module, program};
 use super::support::{Reply, Server};
 
 /// The places of the two superblocks.
@@ -59,7 +59,7 @@ fn folder() -> (tempfile::TempDir, impl Fn() -> Command) {
     fs::copy(module(), folder.path().join("module.so")).unwrap();
     let path = folder.path().to_owned();
     let server = move || {
-        let mut command = Command::new("redis-server");
+        let mut command = Command::new(program());
         command.current_dir(&path);
         command
     };
@@ -184,7 +184,7 @@ fn a_pool_without_permission() {
 fn no_space() {
     let (folder, _) = folder();
     let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -f 8; exec redis-server \"$@\"", "sh"]).current_dir(&folder);
+    command.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", program()]).current_dir(&folder);
     let text = refused(command, "small.endura");
     eprintln!("no space: {text}");
     assert!(text.contains("small.endura: the pool ") && !text.contains("max_size"), "{text}");

@@ -13,6 +13,7 @@ pub fn act_as(thread: u32) -> u32 {
 }
 
 /// Which thread of the simulated program the calling one stands for.
+#[inline(always)]
 pub fn actor() -> u32 {
     ACTOR.get()
 }

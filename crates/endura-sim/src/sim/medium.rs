@@ -18,7 +18,8 @@ use crate::owned::Owned;
 use crate::site::Site;
 
 use super::actor::actor;
-use super::state::{Open, State};
+use super::open::OpenLines;
+use super::state::State;
 use super::views::{Stale, Views};
 
 /// What a simulated operation unwinds with when it waits for something that nobody will do.
@@ -83,16 +84,12 @@ impl Sim {
 
     /// What a crash left.
     pub fn after(model: Model, limit: u64, aftermath: &Aftermath, chooser: Chooser) -> Self {
-        let open = aftermath.open.iter().map(|(&line, contents)| {
-            (line, Open { contents: contents.clone(), written: [None; 8], decided: [false; 8] })
-        });
         let state = State {
             visible: aftermath.image.clone(),
             recent: 0,
             start: aftermath.image.clone(),
             is_partial: aftermath.is_partial,
-            open: open.collect(),
-            open_bits: aftermath.open.keys().fold(0, |bits, line| bits | 1 << (line % 64)),
+            open: OpenLines::of(&aftermath.open),
             chooser,
             events: Vec::new(),
             writers: BTreeMap::new(),
@@ -223,7 +220,7 @@ impl Sim {
     pub fn image(&self) -> Image {
         let state = self.state();
         let mut image = state.visible.clone();
-        for (&line, open) in &state.open {
+        for (line, open) in state.open.iter() {
             for i in 0..8 {
                 image.set(line * 64 + 8 * i as u64, open.value(&open.contents[0], i));
             }
@@ -234,11 +231,12 @@ impl Sim {
     /// Equal for runs that read the same contents: what this medium was, as far as that was decided.
     pub fn decided(&self) -> u64 {
         let state = self.state();
-        state.open.iter().fold(state.start.hash(), |hash, (&line, open)| {
+        state.open.iter().fold(state.start.hash(), |hash, (line, open)| {
             hash ^ state.start.line_hash(line) ^ Image::hash_of_line(line, &open.contents[0].words)
         })
     }
 
+    #[inline(always)]
     fn state(&self) -> RefMut<'_, State> {
         self.0.state.borrow()
     }
@@ -250,6 +248,7 @@ impl Sim {
         }
     }
 
+    #[inline(always)]
     fn pause(&self, next: Move) {
         if let Some(pause) = &self.0.pause {
             pause(next);
@@ -258,7 +257,7 @@ impl Sim {
 
     /// Counts an access; ends an operation that makes too many. (Where threads take turns, whoever
     /// gives the turns sees to it.)
-    #[inline]
+    #[inline(always)]
     fn count(&self, state: &mut State, accesses: u32) {
         state.accesses += accesses;
         if state.accesses > ENDLESS && self.0.pause.is_none() && !std::thread::panicking() {

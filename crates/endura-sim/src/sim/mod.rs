@@ -2,6 +2,7 @@
 
 mod actor;
 mod medium;
+mod open;
 mod state;
 mod views;
 

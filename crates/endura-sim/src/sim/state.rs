@@ -1,11 +1,11 @@
 //! What a [`Sim`](super::Sim) remembers.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::actor::actor;
+use super::open::OpenLines;
 use super::views::Views;
-use crate::aftermath::{Aftermath, Content};
+use crate::aftermath::Aftermath;
 use crate::choose::Chooser;
 use crate::event::{Action, Event};
 use crate::image::Image;
@@ -15,14 +15,6 @@ use crate::mutant::{Call, Mutant, Use};
 use crate::site::Site;
 use endura_engine::media::{Mark, Ordering};
 
-/// A line of which a crash left several contents, and what was stored to it since.
-pub(super) struct Open {
-    pub(super) contents: Arc<[Content]>,
-    pub(super) written: [Option<u64>; 8],
-    /// Words that are the same in all contents, as far as anyone has looked.
-    pub(super) decided: [bool; 8],
-}
-
 pub(super) struct State {
     pub(super) visible: Image,
     /// Where in it the last word was found.
@@ -30,9 +22,7 @@ pub(super) struct State {
     pub(super) start: Image,
     /// Whether contents that are possible at the start are missing.
     pub(super) is_partial: bool,
-    pub(super) open: BTreeMap<u64, Open>,
-    /// A bit for each remainder by 64 of an open line's number: most loads need not look further.
-    pub(super) open_bits: u64,
+    pub(super) open: OpenLines,
     pub(super) chooser: Chooser,
     pub(super) events: Vec<Event>,
     /// Who wrote each word last (eADR with several threads only).
@@ -58,18 +48,13 @@ pub(super) struct State {
     pub(super) inside: u32,
 }
 
-impl Open {
-    pub(super) fn value(&self, content: &Content, word: usize) -> u64 {
-        self.written[word].unwrap_or(content.words[word])
-    }
-}
-
 impl State {
     pub(super) fn log(&mut self, site: Site, action: Action) {
         self.events.push(Event { by: actor(), site, action });
     }
 
     /// Whether the call is to be left out, and notes it where calls are counted.
+    #[inline(always)]
     pub(super) fn leaves_out(&mut self, site: Site, what: Use) -> bool {
         if self.mutant.is_none() && self.calls.is_none() {
             return false;
@@ -84,42 +69,20 @@ impl State {
     pub(super) fn narrowed(&self) -> Aftermath {
         let mut start = Aftermath::certain(self.start.clone());
         start.is_partial = self.is_partial;
-        self.open.iter().for_each(|(&line, open)| start.put(line, open.contents.clone()));
+        self.open.iter().for_each(|(line, open)| start.put(line, open.contents.clone()));
         start
     }
 
+    #[inline(always)]
     pub(super) fn get(&mut self, at: u64) -> u64 {
-        let (line, word) = (at / 64, (at / 8 % 8) as usize);
-        if self.open_bits >> (line % 64) & 1 == 0 {
-            return self.visible.word_near(at, &mut self.recent);
+        match self.open.get_mut(at / 64) {
+            Some(open) => open.read(at, &mut self.chooser),
+            None => self.visible.word_near(at, &mut self.recent),
         }
-        let Some(open) = self.open.get_mut(&line) else { return self.visible.word(at) };
-        if let Some(value) = open.written[word] {
-            return value;
-        }
-        if open.decided[word] {
-            return open.contents[0].words[word];
-        }
-        open.decided[word] = true;
-        let mut values: Vec<u64> = Vec::new();
-        for content in open.contents.iter() {
-            if !values.contains(&content.words[word]) {
-                values.push(content.words[word]);
-            }
-        }
-        if let [only] = values[..] {
-            return only;
-        }
-        let newest = open.contents[open.contents.len() - 1].words[word];
-        let newest = values.iter().position(|&value| value == newest).unwrap_or(0);
-        let chosen = values[self.chooser.choose(line, values.len(), newest)];
-        open.contents =
-            open.contents.iter().copied().filter(|content| content.words[word] == chosen).collect();
-        chosen
     }
 
     pub(super) fn set(&mut self, at: u64, value: u64) {
-        match self.open.get_mut(&(at / 64)) {
+        match self.open.get_mut(at / 64) {
             Some(open) => open.written[(at / 8 % 8) as usize] = Some(value),
             None => self.visible.set(at, value),
         }
@@ -130,13 +93,14 @@ impl State {
     pub(super) fn cut(&mut self, len: u64) {
         self.visible.cut(len);
         self.recent = 0;
-        for (_, open) in self.open.range_mut(len / 64..) {
+        for open in self.open.from(len / 64) {
             // What it was at the start stays open.
             open.written = [Some(0); 8];
         }
     }
 
     /// Under eADR: that a thread saw another's store says that it has left the store buffer.
+    #[inline(always)]
     pub(super) fn see(&mut self, at: u64, site: Site) {
         if self.writers.is_empty() || self.sole_writer == Some(actor()) {
             return;
@@ -155,6 +119,7 @@ impl State {
     }
 
     /// For a mutant: what the load at this place gives, if the thread knew the word already.
+    #[inline(always)]
     pub(super) fn stale(&mut self, at: u64, site: Site) -> Option<u64> {
         let Some(Mutant::Stale(call)) = self.mutant else { return None };
         let known = self.known.get(&(actor(), at)).copied();
@@ -162,6 +127,7 @@ impl State {
     }
 
     /// For a mutant: the thread knows the word now.
+    #[inline(always)]
     pub(super) fn learn(&mut self, at: u64, value: u64) {
         if matches!(self.mutant, Some(Mutant::Stale(_))) {
             self.known.insert((actor(), at), value);
@@ -169,6 +135,7 @@ impl State {
     }
 
     /// The store that a load gives, if that is not the last one.
+    #[inline(always)]
     pub(super) fn view(&mut self, at: u64, order: Ordering, site: Site) -> Option<u64> {
         let is_free = || site.file().contains("/tree/");
         let views = self.views.as_mut()?;

@@ -5,9 +5,6 @@
 //! ENDURA_SIM_SECONDS=3600 cargo test --release -p endura-sim --test campaign -- --ignored --nocapture fair_bytes
 //! ```
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
 use endura_engine::tree::fast_fair_bytes::Tree;
 use endura_engine::tree::key_word::{One, OneAndTwo, Seven};
 use endura_engine::tree::{ByteChange, ByteIndex};
@@ -20,10 +17,11 @@ use endura_sim::sim::{Sim, act_as};
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{FairBytes, LIMIT, MapOp};
 use endura_variants::sessions;
+use std::collections::BTreeSet;
 
 use crate::exhaustive::{KILLS, LONG, ONE_CRASH, Plan, TWO_CRASHES, add_starts, add_walks};
 use crate::fast_fair::{FEW, MANY};
-use crate::jobs::{self, Job};
+use crate::jobs::{self, Job, SMALL_GUARD};
 use crate::killed::{assert_clean, killed};
 use crate::random::{self, explore, without_end};
 
@@ -31,8 +29,6 @@ type Ties = FairBytes<24, 24, One>;
 type Continued = FairBytes<24, 24, OneAndTwo>;
 type Words = FairBytes<24, 24, Seven>;
 
-/// The quick ones together with the others of this crate are part of every run of the tests.
-const GUARD: Duration = Duration::from_secs(10);
 const SHORTEST: Plan = Plan { longest: 1, twice: 1 };
 
 /// What a crash can cut through.
@@ -68,7 +64,7 @@ fn every_crash_of_every_short_history_of_byte_strings() {
     add_walks::<Words>(&mut jobs, 12, 0, ONE_CRASH);
     add_walks::<Ties>(&mut jobs, 20, 0, ONE_CRASH);
     add_walks::<Continued>(&mut jobs, 8, 0, ONE_CRASH);
-    jobs::run(jobs, GUARD, &STEPS).assert_clean(&STEPS);
+    jobs::run(jobs, SMALL_GUARD, &STEPS).assert_clean(&STEPS);
 }
 
 #[test]
@@ -95,7 +91,7 @@ const SHAPES: &[random::Shape] = &[
 
 #[test]
 fn crashes_of_random_histories_of_byte_strings() {
-    jobs::run(random::jobs(SHAPES, 1..5), GUARD, &STEPS).assert_clean(&STEPS);
+    jobs::run(random::jobs(SHAPES, 1..5), SMALL_GUARD, &STEPS).assert_clean(&STEPS);
 }
 
 #[test]
@@ -106,7 +102,7 @@ fn crashes_of_random_histories_of_fair_bytes_without_end() {
 
 #[test]
 fn a_process_with_byte_strings_is_killed_and_then_the_power_fails() {
-    let report = jobs::run(killed::<Ties>(false), GUARD, &[]);
+    let report = jobs::run(killed::<Ties>(false), SMALL_GUARD, &[]);
     assert_clean(&report);
     assert!(report.sum(None).images > 1_000);
 }

@@ -5,24 +5,19 @@
 //! ENDURA_SIM_SECONDS=3600 cargo test --release -p endura-sim --test campaign -- --ignored --nocapture nb_bytes
 //! ```
 
-use std::time::Duration;
-
 use endura_engine::tree::key_word::{One, Seven};
 use endura_sim::subjects::NbBytes;
 use endura_variants::nbtree;
 
 use crate::exhaustive::{LONG, ONE_CRASH, SHORT, TWO_CRASHES, add_starts, add_walks, assert_whole};
 use crate::fast_fair::{FEW, MANY};
-use crate::jobs::{self, Job};
+use crate::jobs::{self, Job, SMALL_GUARD};
 use crate::killed::{assert_clean, killed};
 use crate::random::{self, explore, without_end};
 
 type Ties = NbBytes<16, 4, One>;
 type Words = NbBytes<16, 4, Seven>;
 type Slots8 = NbBytes<24, 4, One>;
-
-/// The quick ones together with the others of this crate are part of every run of the tests.
-const GUARD: Duration = Duration::from_secs(10);
 
 /// Those of the tree, and those of a write that links a record. (Fingerprints are read by the first operation of a session:
 /// there is one partition.)
@@ -38,7 +33,7 @@ fn every_crash_of_every_short_history_of_an_nbtree_of_byte_strings() {
     add_walks::<Ties>(&mut jobs, 12, 0, ONE_CRASH);
     add_walks::<Words>(&mut jobs, 12, 0, ONE_CRASH);
     FEW.into_iter().for_each(|starts| add_starts::<Ties>(&mut jobs, starts, 6, SHORT));
-    assert_whole(&jobs::run(jobs, GUARD, &steps()), &steps());
+    assert_whole(&jobs::run(jobs, SMALL_GUARD, &steps()), &steps());
 }
 
 #[test]
@@ -63,7 +58,7 @@ const SHAPES: &[random::Shape] = &[
 
 #[test]
 fn crashes_of_random_histories_of_nbtrees_of_byte_strings() {
-    jobs::run(random::jobs(SHAPES, 1..5), GUARD, &steps()).assert_clean(&steps());
+    jobs::run(random::jobs(SHAPES, 1..5), SMALL_GUARD, &steps()).assert_clean(&steps());
 }
 
 #[test]
@@ -74,7 +69,7 @@ fn crashes_of_random_histories_of_nb_bytes_without_end() {
 
 #[test]
 fn a_process_with_an_nbtree_of_byte_strings_is_killed_and_then_the_power_fails() {
-    let report = jobs::run(killed::<Ties>(false).chain(killed::<Words>(false)), GUARD, &[]);
+    let report = jobs::run(killed::<Ties>(false).chain(killed::<Words>(false)), SMALL_GUARD, &[]);
     assert_clean(&report);
     assert!(report.sum(None).images > 1_000);
 }

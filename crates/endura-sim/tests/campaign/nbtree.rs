@@ -5,8 +5,6 @@
 //! ENDURA_SIM_SECONDS=3600 cargo test --release -p endura-sim --test campaign -- --ignored --nocapture nbtree
 //! ```
 
-use std::time::Duration;
-
 use endura_sim::subjects::NbTree;
 use endura_variants::nbtree::STEPS;
 
@@ -14,16 +12,13 @@ use crate::exhaustive::{
     LONG, ONE_CRASH, Plan, SHORT, TWO_CRASHES, add_starts, add_walks, assert_whole,
 };
 use crate::fast_fair::{FEW, MANY, Starts};
-use crate::jobs::{self, Job};
+use crate::jobs::{self, Job, SMALL_GUARD};
 use crate::killed::{assert_clean, killed};
 use crate::random::{self, explore, without_end};
 
 type Slots3 = NbTree<8, 4>;
 type Slots11 = NbTree<24, 4>;
 type Slots7 = NbTree<16, 4>;
-
-/// The quick ones together with the others of this crate are part of every run of the tests.
-const GUARD: Duration = Duration::from_secs(10);
 
 fn add_shapes(jobs: &mut Vec<Job>, starts: &[Starts], plan: Plan) {
     for &starts in starts {
@@ -39,7 +34,7 @@ fn every_crash_of_every_short_history_of_a_small_nbtree() {
     // First: these go through every step, and a campaign does not end before.
     add_walks::<Slots3>(&mut jobs, 12, 0, ONE_CRASH);
     add_shapes(&mut jobs, &FEW, SHORT);
-    assert_whole(&jobs::run(jobs, GUARD, &STEPS), &STEPS);
+    assert_whole(&jobs::run(jobs, SMALL_GUARD, &STEPS), &STEPS);
 }
 
 #[test]
@@ -60,7 +55,7 @@ const SHAPES: &[random::Shape] = &[
 
 #[test]
 fn crashes_of_random_histories_of_nbtrees() {
-    jobs::run(random::jobs(SHAPES, 1..5), GUARD, &STEPS).assert_clean(&STEPS);
+    jobs::run(random::jobs(SHAPES, 1..5), SMALL_GUARD, &STEPS).assert_clean(&STEPS);
 }
 
 #[test]
@@ -71,7 +66,7 @@ fn crashes_of_random_histories_of_nbtrees_without_end() {
 
 #[test]
 fn a_process_with_an_nbtree_is_killed_and_then_the_power_fails() {
-    let report = jobs::run(killed::<Slots3>(false), GUARD, &[]);
+    let report = jobs::run(killed::<Slots3>(false), SMALL_GUARD, &[]);
     assert_clean(&report);
     assert!(report.sum(None).images > 1_000);
 }

@@ -2,7 +2,6 @@
 //! prefix of the next, keys that part before, in and behind the eight bytes of a prefix that a node remembers.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use endura_engine::tree::roart::Techniques;
 use endura_sim::explore::{Explorer, Next};
@@ -12,7 +11,7 @@ use endura_sim::tally::Effort;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::exhaustive::{KILLS, ONE_CRASH, Plan, TWO_CRASHES, add_starts, explored, kill_job};
-use crate::jobs::{self, GUARD, Job, MODELS, WALKED};
+use crate::jobs::{self, Budget, GUARD, Job, MODELS, WALKED};
 use crate::kinds::{Order, Shape, Tried};
 use crate::random::{self, explore, without_end};
 
@@ -153,7 +152,7 @@ fn add_barren(jobs: &mut Vec<Job>) {
     }
 }
 
-fn assert_clean(jobs: Vec<Job>, budget: Duration) {
+fn assert_clean(jobs: Vec<Job>, budget: Budget) {
     let report = jobs::run(jobs, budget, &STEPS);
     report.assert_clean(&STEPS);
     let crossed = report.sum(Some(MODELS[0].0)).crossed;

@@ -4,8 +4,6 @@
 //! ENDURA_SIM_SECONDS=3600 cargo test --release -p endura-sim --test campaign -- --ignored --nocapture records
 //! ```
 
-use std::time::Duration;
-
 use endura_sim::choose::Chooser;
 use endura_sim::explore::{Explorer, visible};
 use endura_sim::model::Model;
@@ -16,16 +14,13 @@ use endura_variants::{fast_fair, nbtree};
 
 use crate::exhaustive::{LONG, ONE_CRASH, SHORT, TWO_CRASHES, add_starts, add_walks, assert_whole};
 use crate::fast_fair::{FEW, MANY};
-use crate::jobs::{self, Job};
+use crate::jobs::{self, Job, SMALL_GUARD};
 use crate::killed::{assert_clean, killed};
 use crate::kinds::Tried;
 use crate::random::{self, explore, without_end};
 
 type Fair = FairRecords<14, 14>;
 type Nb = NbRecords<8, 4>;
-
-/// The quick ones together with the others of this crate are part of every run of the tests.
-const GUARD: Duration = Duration::from_secs(10);
 
 /// Those of the tree, and those of a write that links a record. What is repaired is seldom: the tree alone crosses it.
 fn steps(of_tree: &[&'static str]) -> Vec<&'static str> {
@@ -39,7 +34,7 @@ fn every_crash_of_every_short_history_of_fast_fair_with_records() {
     add_walks::<Fair>(&mut jobs, 12, 0, ONE_CRASH);
     FEW.into_iter().for_each(|starts| add_starts::<Fair>(&mut jobs, starts, 4, SHORT));
     let steps = steps(&fast_fair::STEPS);
-    assert_whole(&jobs::run(jobs, GUARD, &steps), &steps);
+    assert_whole(&jobs::run(jobs, SMALL_GUARD, &steps), &steps);
 }
 
 #[test]
@@ -48,7 +43,7 @@ fn every_crash_of_every_short_history_of_an_nbtree_with_records() {
     add_walks::<Nb>(&mut jobs, 12, 0, ONE_CRASH);
     FEW.into_iter().for_each(|starts| add_starts::<Nb>(&mut jobs, starts, 5, SHORT));
     let steps = steps(&nbtree::STEPS);
-    assert_whole(&jobs::run(jobs, GUARD, &steps), &steps);
+    assert_whole(&jobs::run(jobs, SMALL_GUARD, &steps), &steps);
 }
 
 #[test]
@@ -75,7 +70,7 @@ const OWN: [&str; 2] = ["write.found", "write.record"];
 
 #[test]
 fn crashes_of_random_histories_with_records() {
-    jobs::run(random::jobs(SHAPES, 1..5), GUARD, &OWN).assert_clean(&OWN);
+    jobs::run(random::jobs(SHAPES, 1..5), SMALL_GUARD, &OWN).assert_clean(&OWN);
 }
 
 #[test]
@@ -87,7 +82,7 @@ fn crashes_of_random_histories_with_records_without_end() {
 #[test]
 fn a_process_with_records_is_killed_and_then_the_power_fails() {
     let jobs = killed::<Fair>(false).chain(killed::<Nb>(false));
-    let report = jobs::run(jobs, GUARD, &[]);
+    let report = jobs::run(jobs, SMALL_GUARD, &[]);
     assert_clean(&report);
     assert!(report.sum(None).images > 1_000);
 }

@@ -16,6 +16,8 @@ pub(crate) struct CampaignTally {
     /// Whether that was all there was to do.
     pub(crate) is_complete: bool,
     pub(crate) took: Duration,
+    /// How long its threads have run, all together.
+    pub(crate) ran: Duration,
     pub(crate) failure: Option<String>,
     /// By part and model: how many jobs, and what they came across.
     parts: BTreeMap<(&'static str, &'static str), (u64, Tally)>,
@@ -69,9 +71,9 @@ impl CampaignTally {
 
 impl fmt::Display for CampaignTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { done, took, .. } = self;
+        let Self { done, took, ran, .. } = self;
         let all = if self.is_complete { "all jobs, " } else { "the time is up after the first " };
-        writeln!(f, "{all}{done} of them in {took:.1?}")?;
+        writeln!(f, "{all}{done} of them in {took:.1?}, {ran:.1?} of the processors")?;
         let head = ["jobs", "runs", "points", "sampled", "images", "structural", "deep"];
         write!(f, "{:24} {:12}", "", "")?;
         head.iter().try_for_each(|head| write!(f, " {head:>11}"))?;

@@ -95,8 +95,8 @@ pub(crate) const FAULTS: &[Fault] = faults! {
     "unmet.map_or(Ok(needs)" => "unmet.filter(|_| !PLANTED).map_or(Ok(needs)";
 
     "B6 compares under the marks", "space/commit/run.rs", MEETINGS,
-    "        let _mode = self.enter_mode()?;"
-    => "        let _mode = self.enter_mode()?;\n        let looked = if PLANTED { Some(changes.look()?) } else { None };";
+    "        // A pop of a map and a commit come"
+    => "        let looked = if PLANTED { Some(changes.look()?) } else { None };\n        // A pop of a map and a commit come";
 
     "B6 compares under the marks", "space/commit/run.rs", MEETINGS,
     "        let needs = changes.look()?;" => "        let needs = match looked { Some(needs) => needs, None => changes.look()? };";

@@ -1,8 +1,8 @@
 //! Large batches, and too large ones.
 
-use endura::{Error, Kind, MapOptions, Pool};
+use endura::{Batch, Error, Kind, MapOptions, Pool};
 
-const MOST: u64 = 1 << 20;
+const MOST: u64 = Batch::MOST_PARTS as u64;
 
 #[test]
 fn a_million_parts_are_one_batch_and_one_more_is_refused() {
@@ -70,4 +70,33 @@ fn a_full_pool_refuses_a_batch_as_a_whole() {
         pool.verify().unwrap();
         pool.close().unwrap();
     }
+}
+
+/// A part that is too long is refused where it is added, and is no part. The others are committed.
+#[test]
+fn too_long_keys_and_values_are_refused_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = Pool::open(folder.path().join("data.endura")).unwrap();
+    let map = pool.map::<str, [u8]>("map").unwrap();
+    let long = "k".repeat(70_000);
+    let mut batch = pool.batch();
+    batch.put(&map, "first", b"1").unwrap();
+    assert!(matches!(batch.put(&map, &long, b"1"), Err(Error::KeyTooLong { len: 70_000, .. })));
+    assert!(matches!(batch.delete(&map, &long), Err(Error::KeyTooLong { .. })));
+    let value = vec![0; (1 << 30) + 1];
+    assert!(matches!(batch.put(&map, "second", &value), Err(Error::ValueTooLong { .. })));
+    batch.put(&map, "third", b"3").unwrap();
+    assert_eq!(batch.len(), 2);
+    batch.commit().unwrap();
+    assert_eq!(map.len().unwrap(), 2);
+}
+
+#[test]
+fn an_empty_batch_is_refused_by_a_closed_pool_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = Pool::open(folder.path().join("data.endura")).unwrap();
+    let mut batch = pool.batch();
+    batch.commit().unwrap();
+    pool.close().unwrap();
+    assert!(matches!(batch.commit(), Err(Error::Closed { .. })));
 }

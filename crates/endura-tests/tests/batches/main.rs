@@ -3,6 +3,7 @@
 
 mod contended;
 mod copies;
+mod crowded;
 mod histories;
 mod killed;
 mod limits;

@@ -14,6 +14,7 @@ mod model;
 #[path = "../../../endura/tests/ui/pass.rs"]
 mod must_compile;
 mod operations;
+mod places;
 mod readers;
 mod skips;
 mod sources;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use endura_engine::index::commit::{Act, IsSame, same_bytes};
+use endura_engine::index::commit::{self, Act, IsSame, same_bytes};
 use endura_engine::session::{Handle, Open};
 use endura_engine::tree::Bytes;
 
@@ -29,7 +29,7 @@ use crate::map::{Map, shared};
 ///   some from behind it. [`Pool::read`](crate::Pool::read) reads all from before or all from behind.
 /// * Batches are committed at the same time, unless they have a key in common. One of more than 4,096 keys has its maps for itself
 ///   meanwhile, and so does a pop.
-/// * A batch has at most 1,048,576 parts, and 2^30 bytes of keys and values.
+/// * A batch has at most [`MOST_PARTS`](Self::MOST_PARTS) parts, and [`MOST_BYTES`](Self::MOST_BYTES) of keys and values.
 ///
 /// # Example
 ///
@@ -91,6 +91,11 @@ pub(super) fn with_value<K: Key + ?Sized, V: Value + ?Sized, R>(
 }
 
 impl Batch {
+    /// The most parts of a batch that can be committed: 1,048,576.
+    pub const MOST_PARTS: usize = commit::MOST_PARTS;
+    /// The most bytes of all its keys and values: 2^30. A number in a map of numbers has eight.
+    pub const MOST_BYTES: u64 = commit::MOST_BYTES;
+
     pub(super) fn of(pool: &Arc<Open>) -> Self {
         Self { pool: Arc::clone(pool), parts: Parts::default() }
     }
@@ -112,6 +117,7 @@ impl Batch {
     /// # Errors
     ///
     /// [`Error::OtherPool`](crate::Error::OtherPool) if the map belongs to another pool;
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong), [`Error::ValueTooLong`](crate::Error::ValueTooLong),
     /// [`Error::Encode`](crate::Error::Encode). Nothing is added then.
     pub fn put<K: Key + ?Sized, V: Value + ?Sized>(
         &mut self,

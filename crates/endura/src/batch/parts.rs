@@ -74,7 +74,7 @@ impl Parts {
     ///
     /// # Errors
     ///
-    /// [`Error::OtherPool`] if the map is of another pool.
+    /// [`Error::OtherPool`] if the map is of another pool; those of lengths.
     pub(super) fn add(
         &mut self,
         pool: &Arc<Open>,
@@ -85,6 +85,15 @@ impl Parts {
     ) -> Result<()> {
         if !map.is_of(pool) {
             return Err(Error::OtherPool);
+        }
+        if let (Tree::Bytes(tree), Encoded::Bytes(key)) = (&map.tree, key) {
+            let bytes = |value| if let Encoded::Bytes(bytes) = value { bytes } else { &[] };
+            let act = match act {
+                Act::Put(value) => Act::Put(bytes(value)),
+                Act::Delete => Act::Delete,
+                Act::Expect(value) => Act::Expect(value.map(bytes)),
+            };
+            Operation::Bytes { tree, key, act, is_same }.check()?;
         }
         let key = self.keep(key);
         let act = match act {

@@ -1,11 +1,12 @@
 //! Values that are written and read piece by piece.
 
 use std::io;
+use std::ops::{Bound, ControlFlow};
 
 use endura_engine::tree::Bytes;
 
 use crate::encoding::value::Key;
-use crate::map::convert::encoded;
+use crate::map::convert::{decode_error, encode_bound, encoded};
 use crate::map::handle::Map;
 use crate::{Error, Result};
 
@@ -49,6 +50,50 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
                 }
             })
         })
+    }
+
+    /// Passes the entries from a key on to `visit`, in order, until it breaks: the key, the first `most` bytes of the value,
+    /// and the length of the value. The rest of the value is not read: for walks over many long values.
+    ///
+    /// ```
+    /// # use std::ops::{Bound, ControlFlow};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let blobs = pool.map::<str, [u8]>("blobs")?;
+    /// blobs.insert("a", &[7; 1000])?;
+    /// blobs.insert("b", &[8])?;
+    /// let mut seen = Vec::new();
+    /// blobs.heads(Bound::Unbounded, 2, |key, head, length| {
+    ///     seen.push((key.to_owned(), head.to_vec(), length));
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(seen, [("a".into(), vec![7, 7], 1000), ("b".into(), vec![8], 1)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read, and [`Error::Decode`] for a key.
+    pub fn heads(
+        &self,
+        from: Bound<K::Ref<'_>>,
+        most: usize,
+        mut visit: impl FnMut(K::Ref<'_>, &[u8], usize) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let _call = self.call();
+        let (from, mut failed) = (encode_bound::<K>(from)?, None);
+        let bound = match &from {
+            Bound::Included(key) => Bound::Included(&key[..]),
+            Bound::Excluded(key) => Bound::Excluded(&key[..]),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        self.bytes().heads(bound, most, &mut |key, head, length| {
+            K::show(key, |key| visit(key, head, length)).unwrap_or_else(|error| {
+                failed = Some(decode_error::<K>(error));
+                ControlFlow::Break(())
+            })
+        })?;
+        self.unless_forked(failed.map_or(Ok(()), Err))?
     }
 
     /// Passes the value of `key` to `look` in pieces, directly in the pool: for values that should not be copied at

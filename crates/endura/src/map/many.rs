@@ -9,7 +9,7 @@ use endura_engine::tree::{ByteChange, Near};
 use crate::encoding::bound::KeyRange;
 use crate::encoding::value::{Key, PrefixKey, Value};
 use crate::map::convert::{
-    decode_error, encode, encode_bound, encode_prefix, encoded, from_words, padded, read,
+    decode, decode_error, encode, encode_bound, encode_prefix, encoded, from_words, padded, read,
 };
 use crate::map::handle::Map;
 use crate::map::range::{Entries, Keys, Range, Values};
@@ -177,6 +177,37 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R,
     ) -> Result<R> {
         self.range(keys).visit(visit)
+    }
+
+    /// The keys whose entries have bytes of this stretch of the pool file, each with its value beside it there. A program
+    /// that needs one long piece of free space, and may remove entries, finds here which of them are in the way. Changes by
+    /// other threads may be missed. Entries whose keys or values are numbers are in nodes of the index, and are not found.
+    ///
+    /// It takes time in proportion to the bytes, whatever the size of the map: about a lookup for each piece of memory that
+    /// the pool has handed out there.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let pages = pool.map::<str, str>("pages")?;
+    /// pages.insert("/", "<h1>Hello</h1>")?;
+    /// assert_eq!(pages.keys_in(0..pool.stats()?.file_bytes)?, ["/"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    pub fn keys_in(&self, bytes: std::ops::Range<u64>) -> Result<Vec<K::Owned>> {
+        let (mut keys, mut failed) = (Vec::new(), None);
+        if self.words().is_some() {
+            return Ok(keys);
+        }
+        self.bytes().keys_in(bytes, &mut |key| match decode::<K>(key) {
+            Ok(key) => keys.push(key),
+            Err(error) => failed = Some(error),
+        })?;
+        failed.map_or(Ok(keys), Err)
     }
 
     /// The entries whose keys start with `prefix`: strings that start with it, or tuples whose first field it is. (For

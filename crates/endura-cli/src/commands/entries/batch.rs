@@ -49,9 +49,6 @@ pub(crate) struct Args {
 /// A line that is a part of the batch, and its number.
 type Line = (u64, Vec<u8>);
 
-/// The most parts of a batch.
-pub(super) const MOST_PARTS: usize = 1 << 20;
-
 /// A batch that is being read.
 struct Reader<'a> {
     args: &'a Args,
@@ -94,8 +91,9 @@ fn read(args: &Args) -> Result<Vec<Line>> {
             continue;
         }
         let line = line.to_vec();
-        if parts.len() == MOST_PARTS {
-            let text = format!("a batch has at most {MOST_PARTS} lines; make several smaller ones");
+        if parts.len() == Batch::MOST_PARTS {
+            let most = Batch::MOST_PARTS;
+            let text = format!("a batch has at most {most} lines; make several smaller ones");
             return Err(at_line(args, lines.number, Failure::Message(text)));
         }
         parts.push((lines.number, line));

@@ -5,10 +5,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write, stdout};
 use std::path::{Path, PathBuf};
 
-use endura::Pool;
+use endura::{Batch, Pool};
 use indicatif::ProgressBar;
 
-use super::batch::MOST_PARTS;
 use crate::format::{FORMATS, Flaw, FormatName, Source};
 use crate::pool::made::Writing;
 use crate::pool::pool_args::{NewMapArgs, shown_name};
@@ -227,7 +226,7 @@ fn read_whole(
         checked.map_err(|error| nothing(wrong_in(args, source, error.to_string().into())))?;
         bytes += length(&entry);
         // Some files have no end.
-        if entries.len() == MOST_PARTS || bytes > MOST_BYTES {
+        if entries.len() == Batch::MOST_PARTS || bytes as u64 > Batch::MOST_BYTES {
             return Err(nothing(wrong_in(args, source, MOST.into())));
         }
         entries.push(entry);
@@ -309,8 +308,6 @@ fn wrong_in(args: &Args, source: &Source, flaw: Flaw) -> Failure {
     wrong(args, source.line(), flaw, source.has_columns())
 }
 
-/// The most bytes of keys and values of a batch.
-const MOST_BYTES: usize = 1 << 30;
 const MOST: &str =
     "--whole takes at most 1048576 entries, and 1 GiB: divide the file, or leave --whole out";
 const HEADED: &str = "the first line, which names the columns, is an entry now: --header skips it";

@@ -193,3 +193,60 @@ fn a_hold_does_not_wait_for_a_commit_that_stands() {
     });
     drop(world.space.quiesce().unwrap());
 }
+
+/// A commit that writes its records and its intent (B1) for as long as `writes` runs.
+struct Large<'s, C> {
+    changes: C,
+    writes: &'s dyn Fn(),
+}
+
+impl Changes<Heap> for Large<'_, Sorted<'_, '_, Heap>> {
+    fn maps(&self) -> &[ChangedMap<'_, Heap>] {
+        self.changes.maps()
+    }
+
+    fn are_few(&self) -> bool {
+        self.changes.are_few()
+    }
+
+    fn prepare(&mut self, guard: &Guard<'_, Heap>) -> Result<Vec<Planned<'_>>> {
+        (self.writes)();
+        self.changes.prepare(guard)
+    }
+
+    fn take_back(&mut self, guard: &Guard<'_, Heap>) {
+        self.changes.take_back(guard);
+    }
+
+    fn look(&self) -> Result<Needs> {
+        self.changes.look()
+    }
+
+    fn apply(&self, each: &mut dyn FnMut()) -> Result<()> {
+        self.changes.apply(each)
+    }
+}
+
+/// The first two commits of a pool, of which one has very large values.
+#[test]
+fn a_commit_that_writes_its_records_for_long_holds_up_no_other() {
+    let world = World::new();
+    let stands = Barrier::new(2);
+    let writes = || {
+        stands.wait();
+        thread::sleep(STANDS);
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            world.with(&[(0, 1, Some(1))], |operations| {
+                let changes = Sorted::of(operations);
+                world.space.commit(&mut Large { changes, writes: &writes }).unwrap();
+            });
+        });
+        stands.wait();
+        let begun = Instant::now();
+        world.commit(&[(0, 2, Some(2))]).unwrap();
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    });
+    assert_eq!([1, 2].map(|key| world.get(0, key)), [Some(1), Some(2)]);
+}

@@ -243,9 +243,11 @@ impl ThreadCache {
         for (at, units) in mem::take(&mut self.runs) {
             result = result.and(allocator.give_alone(media, at, Room::Run(units)));
         }
-        for (class, Cache { ready, .. }) in Class::all().zip(&mut self.caches) {
+        for (class, Cache { ready, returned }) in Class::all().zip(&mut self.caches) {
             let most = (KEPT_BYTES / class.size()) as usize;
-            if ready.len() > most {
+            if ready.len() + returned.len() > most {
+                returned.append(ready);
+                mem::swap(ready, returned);
                 // The last ones are handed out next.
                 let surplus = ready.len() - most;
                 result = result.and(allocator.give(media, class, ready.drain(..surplus)));

@@ -14,7 +14,7 @@
 //! | --- | --- |
 //! | B0 | sorts the changes; of several for one key, the last counts |
 //! | B1 | waits for [reads of one moment](crate::space::commit) that ran too often, a second at most; writes the records and the intent, which has the keys that are only read too, inside a writer's pin; flushes, fences. The pin stays, parked, until the end |
-//! | B2 | sets BATCHES in the gate, unless it is set: the *mode*, which lasts for a while after the last commit |
+//! | B2 | sets BATCHES in the gate, unless it is set: the *mode*, which lasts for a while after the last commit. It comes before the pin of B1, which has no claim and may last, so that no commit waits for the records of another one |
 //! | B3 | takes the [turns](crate::space::directory::turns) of its maps, in the order of their entries, which it shares with other commits unless it has many keys; takes a flight, which then has the intent and is LOCKED |
 //! | B4 | marks its stripes in ascending order, and waits for the marks of other flights |
 //! | B5 | fence; waits until every claim on its stripes has [changed](crate::runtime::claims) |

@@ -136,6 +136,20 @@ impl<'s, M: Media> Guard<'s, M> {
         taken.map(|()| aside)
     }
 
+    /// Allocates chunks of these sizes in a span that was set aside, as changes of a commit do that find no other space. For
+    /// campaigns, whose pools need not be full for that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`], also if the span is too small.
+    pub fn alloc_aside(&self, sizes: &[u64]) -> Result<Vec<u64>> {
+        let mut needs = Needs::default();
+        sizes.iter().for_each(|&bytes| needs.add_loose(bytes, 1, bytes));
+        let _aside = self.set_aside(&needs)?;
+        let full = |bytes| Error::full(bytes, 0, SpaceLimit::MaxSize);
+        sizes.iter().map(|&bytes| self.alloc_from_aside(full(bytes), bytes)).collect()
+    }
+
     fn keep_chunks(&self, class: Class, count: usize) -> Result<()> {
         let Space { media, allocator, .. } = self.space;
         let lacking = self.slot.contents.lock().lacking(class, count);

@@ -12,7 +12,7 @@ use crate::runtime::thread;
 use crate::space::batch::intent::{Planned, encode, write};
 use crate::space::commit::needs::Needs;
 use crate::space::commit::words;
-use crate::space::directory::turns::{Alone, Shared};
+use crate::space::directory::turns::{Alone, Shared, Turns, Waiting};
 use crate::space::open_map::OpenMap;
 use crate::space::pins::guard::Guard;
 use crate::space::session::QUIESCED;
@@ -71,17 +71,39 @@ enum MapTurn<'o> {
     Alone { _turn: Alone<'o> },
 }
 
+/// A commit waits for its turn in a map.
+enum Waits<'o> {
+    ToShare(&'o Turns, Instant),
+    ToBeAlone(Waiting<'o>),
+}
+
 impl<'o> MapTurn<'o> {
-    /// The turn of a commit that has waited since `begun`, if it has come.
-    fn of<M: Media>(
-        open: &'o OpenMap<M>,
-        changes: &dyn Changes<M>,
-        begun: Option<Instant>,
-    ) -> Option<Self> {
-        let turns = open.map().pops().turns();
-        match changes.are_few() {
-            true => turns.try_shared(begun).map(|turn| Self::Shared { _turn: turn }),
+    /// The turn of a commit in a map that it may share, or not, if it has come.
+    fn of(turns: &'o Turns, shares: bool) -> Option<Self> {
+        match shares {
+            true => turns.try_shared(None).map(|turn| Self::Shared { _turn: turn }),
             false => turns.try_alone().map(|turn| Self::Alone { _turn: turn }),
+        }
+    }
+}
+
+impl<'o> Waits<'o> {
+    fn begin(turns: &'o Turns, shares: bool) -> Self {
+        match shares {
+            true => Self::ToShare(turns, Instant::now()),
+            false => Self::ToBeAlone(turns.wait()),
+        }
+    }
+
+    /// The turn, if it has come.
+    fn turn(&mut self) -> Option<MapTurn<'o>> {
+        match self {
+            Self::ToShare(turns, begun) => {
+                turns.try_shared(Some(*begun)).map(|turn| MapTurn::Shared { _turn: turn })
+            }
+            Self::ToBeAlone(waiting) => {
+                waiting.try_alone().map(|turn| MapTurn::Alone { _turn: turn })
+            }
         }
     }
 }
@@ -116,6 +138,10 @@ impl<M: Media> Space<M> {
     fn commit_once(&self, changes: &mut dyn Changes<M>) -> Result<bool> {
         // Outside of the pin, because a verification would wait for it.
         self.wait_for_views()?;
+        // This pin refuses a pool that is closed, poisoned or read-only, whose readers then take no slow path.
+        drop(self.pin_mut()?);
+        // B2, before the pin of B1, which has no claim and may last: who enters the mode would wait for it.
+        let _mode = self.enter_mode()?;
         // A closure around the commit relies on its own pin, which has the same epoch.
         let is_outermost = !self.is_inside();
         let Written { guard, at, bytes, stripes } = self.write_intent(&mut *changes)?;
@@ -175,19 +201,19 @@ impl<M: Media> Space<M> {
             let open = map.open;
             // The pins are for a child of a fork, where a turn of a parent's thread never ends.
             drop(open.pin_mut()?);
-            if let Some(turn) = MapTurn::of(open, changes, None) {
+            let (of_map, shares) = (open.map().pops().turns(), changes.are_few());
+            if let Some(turn) = MapTurn::of(of_map, shares) {
                 turns.push(turn);
                 continue;
             }
-            let (begun, mut backoff) = (Instant::now(), Backoff::default());
-            let _waiting = (!changes.are_few()).then(|| open.map().pops().turns().wait());
+            let (mut waits, mut backoff) = (Waits::begin(of_map, shares), Backoff::default());
             loop {
                 if pins != Pins::OfClosures && self.epochs.gate() & QUIESCED != 0 {
                     return Ok(None);
                 }
                 backoff.wait();
                 drop(open.pin_mut()?);
-                if let Some(turn) = MapTurn::of(open, changes, Some(begun)) {
+                if let Some(turn) = waits.turn() {
                     turns.push(turn);
                     break;
                 }
@@ -196,7 +222,7 @@ impl<M: Media> Space<M> {
         Ok(Some(turns))
     }
 
-    /// B2 to B12. Returns `false`, with nothing changed, if writers are to be kept out first.
+    /// B3 to B12. Returns `false`, with nothing changed, if writers are to be kept out first.
     fn commit_written(
         &self,
         at: u64,
@@ -204,7 +230,6 @@ impl<M: Media> Space<M> {
         changes: &dyn Changes<M>,
         pins: Pins,
     ) -> Result<bool> {
-        let _mode = self.enter_mode()?;
         // A pop of a map and a commit come one after the other, so that neither waits for the other's key. The flight comes
         // later: who finds it, and has a turn, is not waited for by it; and commits that wait for one map leave the flights
         // to those of other maps.

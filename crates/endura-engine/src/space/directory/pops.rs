@@ -68,7 +68,12 @@ impl NewKey for [u8] {
 impl Pops {
     /// The turn to pop, unless another thread has it. Its announcements continue the rounds of the previous turn.
     pub(crate) fn try_begin(&self) -> Option<Turn<'_>> {
-        self.turns.try_alone().map(|alone| Turn { pops: self, _alone: alone })
+        self.turns.try_alone().map(|alone| self.begin(alone))
+    }
+
+    /// The turn to pop, of who has the map alone.
+    pub(crate) fn begin<'t>(&'t self, alone: Alone<'t>) -> Turn<'t> {
+        Turn { pops: self, _alone: alone }
     }
 
     /// Who has the map for itself, or with others.

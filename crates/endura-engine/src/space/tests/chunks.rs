@@ -260,3 +260,17 @@ fn a_producer_and_a_consumer_do_not_let_the_pool_grow() {
     });
     assert!(space.stats().length <= 2 * PAGE, "{:?}", space.stats());
 }
+
+/// While a commit keeps the cache of its thread, all that becomes free comes there. Most of it leaves with the commit.
+#[test]
+fn a_commit_leaves_a_small_cache() {
+    const BYTES: u64 = 64;
+    let space = pool(16);
+    let guard = space.pin_mut().unwrap();
+    let taken: Vec<u64> = (0..(3 << 20) / BYTES).map(|_| guard.alloc(BYTES).unwrap()).collect();
+    let aside = guard.set_aside(&Needs::default()).unwrap();
+    taken.iter().for_each(|&at| guard.discard(at, BYTES));
+    drop(aside);
+    let cached = guard.slot.contents.lock().cached().count() as u64;
+    assert!(cached * BYTES <= 1 << 20, "{cached} chunks");
+}

@@ -4,6 +4,8 @@
 //! the server is killed, those without a reply may have happened up to any point, in their order. All clients count one
 //! counter up.
 
+mod evicted;
+mod marks;
 mod model;
 
 use std::path::Path;
@@ -135,7 +137,7 @@ fn flush_into_a_kill(pool: &Path, models: &mut [Model], rng: &mut fastrand::Rng)
 fn planned_flush(pool: &Path, models: &mut [Model]) {
     let server = Running::start(pool, &[]);
     let mut client = server.connect();
-    assert_eq!(client.ask("flush_all 2\r\n").unwrap(), "OK");
+    assert_eq!(client.ask("flush_all 3\r\n").unwrap(), "OK");
     let planned = Instant::now();
     assert_eq!(present(&mut client, models).0, present(&mut client, models).1);
     server.kill();

@@ -213,14 +213,17 @@ impl Model {
         let name = if is_less { "decr" } else { "incr" };
         let said = format!("{name} {key} {delta}{tail}\r\n").into_bytes();
         let Some((flags, data)) = old else { return (said, "NOT_FOUND".into(), None) };
-        let is_number = !data.is_empty() && data.iter().all(u8::is_ascii_digit);
-        let text = String::from_utf8_lossy(&data).into_owned();
+        // The number ends at a blank: one that became shorter is padded with blanks.
+        let word = data.split(|&byte| byte == b' ').next().unwrap_or_default();
+        let is_number = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+        let text = String::from_utf8_lossy(word).into_owned();
         match text.parse::<u64>().ok().filter(|_| is_number) {
             Some(old) => {
                 let number =
                     if is_less { old.saturating_sub(delta) } else { old.wrapping_add(delta) };
-                let text = number.to_string();
-                (said, text.clone(), Some((flags, text.into_bytes())))
+                let (text, length) = (number.to_string(), data.len());
+                let padded = format!("{text:<length$}");
+                (said, text, Some((flags, padded.into_bytes())))
             }
             None => {
                 let refused = "CLIENT_ERROR cannot increment or decrement non-numeric value";

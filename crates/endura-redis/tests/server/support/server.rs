@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::client::{Client, Reply};
@@ -30,6 +31,33 @@ pub(crate) fn module() -> PathBuf {
         Some((time, path))
     });
     newest.max().expect("the module is built beside its tests").1
+}
+
+/// The server that is tested: `redis-server`, or the program that `ENDURA_REDIS_SERVER` names.
+pub(crate) fn program() -> &'static str {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        std::env::var("ENDURA_REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
+    })
+}
+
+/// What the server that is tested says of its version, such as `Redis server v=7.0.15 ...`.
+pub(crate) fn version() -> &'static str {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    VERSION.get_or_init(|| {
+        let output = Command::new(program()).arg("--version").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    })
+}
+
+/// Whether the server that is tested is Valkey.
+pub(crate) fn is_valkey() -> bool {
+    version().starts_with("Valkey")
+}
+
+/// Whether the server that is tested is a Redis before 7.2, which has no WAITAOF and lets no module declare categories.
+pub(crate) fn is_before_7_2() -> bool {
+    ["v=7.0", "v=7.1"].iter().any(|old| version().contains(old))
 }
 
 /// A port of this machine that nobody has.
@@ -65,6 +93,11 @@ impl Server {
         let mut server = Self { folder: folder.to_owned(), process, port, options };
         server.wait();
         server
+    }
+
+    /// With a file of options, which loads the module.
+    pub(crate) fn with_file(folder: &Path, file: &Path) -> Self {
+        Self::plain(folder, &[&file.display().to_string()])
     }
 
     /// Without the module: to compare with.
@@ -207,7 +240,7 @@ impl Drop for Server {
         let _ = self.process.wait();
         if std::thread::panicking() {
             let log = self.log();
-            let short = |line: &str| line.chars().take(200).collect::<String>();
+            let short = |line: &str| line.chars().take(600).collect::<String>();
             let tail = log.lines().rev().take(12).map(short).collect::<Vec<_>>();
             let _ =
                 writeln!(io::stderr(), "log of the server, its end first:\n{}", tail.join("\n"));
@@ -216,7 +249,13 @@ impl Drop for Server {
 }
 
 fn spawn(folder: &Path, port: u16, options: &[String]) -> Child {
-    let mut command = Command::new("redis-server");
+    let mut command = Command::new(program());
+    // A file of options comes first.
+    let (file, options) = match options {
+        [file, rest @ ..] if !file.starts_with("--") => (Some(file), rest),
+        _ => (None, options),
+    };
+    command.args(file);
     command.args(["--port", &port.to_string(), "--bind", "127.0.0.1"]);
     command.args(["--unixsocket", "socket", "--logfile", "log"]);
     command.env("ENDURA_REDIS_STEPS", folder.join("steps"));
@@ -231,6 +270,6 @@ fn spawn(folder: &Path, port: u16, options: &[String]) -> Child {
     }
     command.args(options).stdin(Stdio::null()).stdout(Stdio::null());
     command.spawn().unwrap_or_else(|error| {
-        panic!("redis-server cannot be started: {error}. Install it (Debian: redis-server)")
+        panic!("{} cannot be started: {error}. `.ci/redis --install` installs it", program())
     })
 }

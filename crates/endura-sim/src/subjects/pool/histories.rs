@@ -2,7 +2,7 @@
 
 use super::ops::{PoolOp, SLOTS};
 
-use PoolOp::{Collect, Drop, Link, Make, Relieve, Rename, Reopen, Spend, Unlink};
+use PoolOp::{Collect, Drop, Link, LinkAside, Make, Relieve, Rename, Reopen, Spend, Unlink};
 
 /// A name that is in more than one line.
 pub const LONG: &str = "second map, with a name beyond one line of sixty-four bytes";
@@ -21,6 +21,11 @@ pub struct History {
 /// Allocates chunk number `size` of [`SIZES`](super::SIZES), and links it.
 pub fn link(slot: usize, size: usize) -> PoolOp {
     Link { slot, size }
+}
+
+/// The same in a span that is set aside.
+fn aside(slot: usize, size: usize) -> PoolOp {
+    LinkAside { slot, size }
 }
 
 /// Every operation that a short sequence may have.
@@ -95,6 +100,9 @@ pub fn histories() -> Vec<History> {
         // What the second thread links lies behind a span that the first one has taken for itself.
         of("spans of two threads", &[], vec![Spend(1, 1), link(0, 2)]),
         of("a page of two threads", &full(), vec![Spend(1, 6), link(0, 2)]),
+        of("set aside", &[link(2, 1)], set_aside()),
+        of("set aside, alone in a page", &full(), set_aside()),
+        of("set aside between free units", &freed_between(), set_aside()),
     ]
 }
 
@@ -241,6 +249,34 @@ fn shortened() -> Vec<PoolOp> {
 
 fn grown() -> Vec<PoolOp> {
     vec![link(0, 2), link(1, 3), link(2, 3), link(3, 6), link(4, 2), link(5, 6), link(6, 4)]
+}
+
+/// Chunks in place of spans that were set aside: of two classes, and with a part of the span, or all of it.
+fn set_aside() -> Vec<PoolOp> {
+    vec![
+        aside(0, 0),
+        aside(1, 2),
+        Unlink(0),
+        Relieve,
+        aside(3, 3),
+        aside(0, 1),
+        Unlink(1),
+        Unlink(3),
+        Relieve,
+        aside(4, 2),
+        Reopen,
+        aside(5, 0),
+        Unlink(4),
+        Relieve,
+        aside(6, 1),
+    ]
+}
+
+/// After these, there are free units before and behind those that are taken next.
+fn freed_between() -> Vec<PoolOp> {
+    let mut ops: Vec<PoolOp> = (7..12).map(|slot| link(slot, 2)).collect();
+    ops.extend([Unlink(7), Unlink(9), Unlink(10), Relieve]);
+    ops
 }
 
 fn collected() -> Vec<PoolOp> {

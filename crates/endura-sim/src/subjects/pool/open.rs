@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use endura_engine::Error;
 use endura_engine::media::{Media, Ordering, Region, STEP};
-use endura_engine::space::{Counted, MapState, PAGE, Session, Space, Worker};
+use endura_engine::space::{Counted, Guard, MapState, PAGE, Session, Space, Worker};
 
 use super::super::leak_recovery::{Recovery, complete};
 use super::ops::{PoolModel, PoolOp, SIZES, SLOTS, UNIT};
@@ -142,13 +142,19 @@ impl OpenSession {
         Ok(reached)
     }
 
-    fn put(&self, slot: usize, size: usize) -> Result<bool, Finding> {
+    /// Links a new chunk, which `alloc` allocates.
+    fn put(
+        &self,
+        slot: usize,
+        size: usize,
+        alloc: impl Fn(&Guard<'_, Sim>, u64) -> endura_engine::Result<u64>,
+    ) -> Result<bool, Finding> {
         if self.link(slot)?.is_some() {
             return Ok(false);
         }
         let (space, medium) = (&self.space, self.space.media());
         let bytes = SIZES[size];
-        let at = told(space.with_room(|| space.pin_mut()?.alloc(bytes)))?;
+        let at = told(space.with_room(|| alloc(&space.pin_mut()?, bytes)))?;
         let link = at << 3 | (size as u64 + 1);
         store(medium, at, link)?;
         store(medium, at + bytes / 8 * 8 - 8, !link)?;
@@ -296,7 +302,12 @@ impl OpenPool {
         }
         let session = self.session.borrow();
         let answer = match *op {
-            PoolOp::Link { slot, size } => session.put(slot, size)?,
+            PoolOp::Link { slot, size } => {
+                session.put(slot, size, |guard, bytes| guard.alloc(bytes))?
+            }
+            PoolOp::LinkAside { slot, size } => {
+                session.put(slot, size, |guard, bytes| Ok(guard.alloc_aside(&[bytes])?[0]))?
+            }
             PoolOp::Unlink(slot) => session.take(slot)?,
             PoolOp::Make(name, kind) => session.make(name, kind)?,
             PoolOp::Drop(name) => session.drop_map(name)?,

@@ -24,6 +24,13 @@ pub enum PoolOp {
         /// Its number in [`SIZES`].
         size: usize,
     },
+    /// The same, with a chunk in a span that was set aside for a commit. What is left of the span is given back.
+    LinkAside {
+        /// Where.
+        slot: usize,
+        /// Its number in [`SIZES`].
+        size: usize,
+    },
     /// Unlinks a chunk and retires it.
     Unlink(usize),
     /// Frees what waits.

@@ -39,7 +39,7 @@ impl Subject for PoolSpace {
 
     fn specify(&self, model: &mut PoolModel, op: &PoolOp) -> bool {
         match *op {
-            PoolOp::Link { slot, size } => {
+            PoolOp::Link { slot, size } | PoolOp::LinkAside { slot, size } => {
                 let fits = !model.links.contains_key(&slot);
                 model.links.entry(slot).or_insert(size);
                 fits
