@@ -12,11 +12,14 @@ use crate::Result;
 use crate::checkpoint::backup::{self, ByHand, Source};
 use crate::checkpoint::restore::Progress;
 use crate::checkpoint::{Checkpoints, Restored, told};
-use crate::media::Placement;
+use crate::media::{Placement, Reservation};
 use crate::os::file_identity::FileId;
 use crate::os::whereabouts;
 use crate::runtime::calls::Call;
 use crate::space::{Draft, PoolFile, Schedule, Superblock};
+
+/// The least that a copy reserves of the address space, which may be limited (`ulimit -v`).
+const LEAST_ADDRESSES: u64 = 64 << 20;
 
 impl Open {
     /// See `Pool::backup_with`.
@@ -79,7 +82,12 @@ impl Options {
         progress: &mut Progress<'_>,
     ) -> Result<()> {
         let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
-        let mount = |file: &mut PoolFile| self.begin_on(file, placement(file)?);
+        let mount = |file: &mut PoolFile| {
+            // A copy grows only by what its close saves, which is far less than the copy has.
+            let most = file.len()?.saturating_mul(2).clamp(LEAST_ADDRESSES, Reservation::MAX);
+            let options = Self { max_size: Some(most), ..self.clone() };
+            options.begin_on(file, placement(file)?)
+        };
         backup::write(to, (source, of), self.any_filesystem, (&placement, &mount), progress)
     }
 
