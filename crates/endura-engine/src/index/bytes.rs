@@ -50,6 +50,9 @@ macro_rules! on_tree {
     };
 }
 
+/// How many entries [`ByteTree::heads`] copies at a time.
+const HEADS: usize = 64;
+
 impl ByteTree<Mapped> {
     /// Starts an operation that reads: for callers that must hold a pin around several calls.
     pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
@@ -191,23 +194,47 @@ impl ByteTree<Mapped> {
     }
 
     /// Passes the entries from a bound on to `look`, in order, until it breaks: the key, the first `most` bytes of the value,
-    /// and the length of the value. The rest of the value is not read.
+    /// and the length of the value. The rest of the value is not read. `look` is a closure of the user, so it runs between the
+    /// pins of the scan, and gets copies of a few entries at a time.
     pub fn heads(&self, from: Bound<&[u8]>, most: usize, look: HeadVisitor<'_>) -> Result<()> {
-        let mut copies = [Vec::new(), Vec::new()];
-        let mut look = |key: Bytes<'_>, value: Bytes<'_>| {
-            for (copy, bytes, most) in [(0, &key, key.len()), (1, &value, most)] {
-                copies[copy].resize(most.min(bytes.len()), 0);
-                bytes.copy_to(0, &mut copies[copy]);
+        let mut from = from.map(<[u8]>::to_vec);
+        loop {
+            let (mut copies, mut lengths) = (Vec::new(), Vec::new());
+            let mut copy = |key: Bytes<'_>, value: Bytes<'_>| {
+                let head = most.min(value.len());
+                for (bytes, part) in [(&key, key.len()), (&value, head)] {
+                    let begin = copies.len();
+                    copies.resize(begin + part, 0);
+                    bytes.copy_to(0, &mut copies[begin..]);
+                }
+                lengths.push((key.len(), head, value.len()));
+                if lengths.len() < HEADS {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            };
+            on_tree!(self, tree => {
+                note_scan(tree.open_map());
+                let mut cursor = Default::default();
+                let bounds = (from.as_ref().map(|key| &key[..]), Bound::Unbounded);
+                let shown = tree.scan_up(&mut cursor, bounds, &mut copy);
+                shown.map_err(|error| tree.noted(error))?;
+            });
+            let (mut rest, mut last) = (&copies[..], &[][..]);
+            for &(key, head, length) in &lengths {
+                let (entry, behind) = rest.split_at(key + head);
+                let (key, head) = entry.split_at(key);
+                if look(key, head, length).is_break() {
+                    return Ok(());
+                }
+                (rest, last) = (behind, key);
             }
-            look(&copies[0], &copies[1], value.len())
-        };
-        on_tree!(self, tree => {
-            note_scan(tree.open_map());
-            let mut cursor = Default::default();
-            let bounds = (from, Bound::Unbounded);
-            let shown = tree.scan_up(&mut cursor, bounds, &mut look);
-            shown.map_err(|error| tree.noted(error))
-        })
+            if lengths.len() < HEADS {
+                return Ok(());
+            }
+            from = Bound::Excluded(last.to_vec());
+        }
     }
 
     /// The entries with keys between two bounds.

@@ -1,5 +1,7 @@
 //! Keys by the places of their entries in the file.
 
+use std::ops::{Bound, ControlFlow};
+
 use std::collections::BTreeSet;
 
 use endura::{Kind, MapOptions, Pool};
@@ -123,5 +125,24 @@ fn places_are_read_beside_writers() {
             assert!(others.iter().all(|n| (1_000..1_300).contains(n)));
         }
     });
+    pool.verify().unwrap();
+}
+
+/// The closure may change the map, because no pin is held while it runs: it removes what it is shown.
+#[test]
+fn a_closure_may_change_the_map_whose_heads_it_sees() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = Pool::open(folder.path().join("pool")).unwrap();
+    let map = pool.map::<str, [u8]>("map").unwrap();
+    (0..1_000).for_each(|n| _ = map.put(&format!("{n:04}"), &[7; 500]).unwrap());
+    let mut seen = 0;
+    let look = |key: &str, head: &[u8], length: usize| {
+        assert_eq!((key, head, length), (&*format!("{seen:04}"), &[7; 3][..], 500));
+        map.remove(key).unwrap();
+        seen += 1;
+        if seen < 900 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    map.heads(Bound::Unbounded, 3, look).unwrap();
+    assert_eq!((seen, map.len().unwrap()), (900, 100));
     pool.verify().unwrap();
 }
