@@ -10,7 +10,9 @@ use super::leak_recovery::Background;
 use super::table;
 use super::tree::Tree;
 use crate::media::Media;
-use crate::space::{Change, Intent, OwnedKey, Plan, Session, Space, keep_words, unfinished};
+use crate::space::{
+    Change, Intent, OwnedKey, Plan, Session, Space, Unfinished, keep_words, unfinished,
+};
 use crate::tree::records::record::Record;
 use crate::{Error, Result};
 
@@ -35,10 +37,10 @@ pub fn replay<M: Media>(space: &Arc<Space<M>>, accepts: bool) -> Result<usize> {
         return Err(Error::NeedsRecovery);
     }
     let mut intents = Vec::new();
-    for (flight, at) in left {
-        match whole(space.media(), at) {
-            Ok(intent) => intents.push((flight, intent)),
-            Err(_) if accepts => space.finish_intent(flight, None)?,
+    for commit in left {
+        match whole(space.media(), commit) {
+            Ok(intent) => intents.push((commit.flight, intent)),
+            Err(_) if accepts => space.finish_intent(commit.flight, None)?,
             Err(error) => return Err(error),
         }
     }
@@ -83,9 +85,9 @@ fn recover_leaks<M: Media>(
     Background::begin(space, 0).finish().map(drop)
 }
 
-/// The intent at `at`, of which everything was read, and all records.
-fn whole<M: Media>(media: &M, at: u64) -> Result<Intent<'_, M>> {
-    let intent = Intent::enter(media, at)?;
+/// The intent of a commit, of which everything was read, and all records.
+fn whole<M: Media>(media: &M, commit: Unfinished) -> Result<Intent<'_, M>> {
+    let intent = commit.intent(media)?;
     intent.check()?;
     for i in 0..intent.len() {
         if let Change { key: OwnedKey::Bytes(key), plan: Plan::Put(at), .. } = intent.get(i)? {
@@ -123,8 +125,8 @@ fn check_record<M: Media>(media: &M, at: u64, key: &[u8]) -> Result<()> {
 /// now. Those of changes that are not whole are left out.
 pub(crate) fn chunks<M: Media>(media: &M) -> Result<Vec<(u64, u64)>> {
     let mut chunks = Vec::new();
-    for (_, at) in unfinished(media)? {
-        if let Ok(intent) = whole(media, at) {
+    for commit in unfinished(media)? {
+        if let Ok(intent) = whole(media, commit) {
             chunks.extend(chunks_of(media, intent, |_| true)?);
         }
     }

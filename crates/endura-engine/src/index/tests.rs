@@ -153,11 +153,11 @@ impl World {
     /// Commits the steps, of which only the first `applied` are applied before an error.
     fn commit_in_part(&self, steps: &[Step], applied: usize) {
         self.with(steps, |operations| {
-            let apply = |changes: &Sorted<'_, '_, Heap>| {
+            let apply = |changes: &OfMaps<'_, '_>, _: &mut dyn FnMut()| {
                 changes.apply_first(applied, &mut || ())?;
                 Err(Error::Poisoned)
             };
-            let mut staged = Staged { changes: Sorted::of(operations), apply: &apply };
+            let mut staged = Staged { apply: &apply, ..Staged::of(operations) };
             assert!(matches!(self.space.commit(&mut staged), Err(Error::Poisoned)));
         });
         assert!(self.space.is_poisoned());
@@ -191,13 +191,27 @@ fn act<V>(value: Option<V>) -> Act<V> {
     value.map_or(Act::Delete, Act::Put)
 }
 
-/// A commit whose changes are applied by `apply`.
+type OfMaps<'o, 'c> = Sorted<'o, 'c, Heap>;
+
+/// A commit that something happens beside.
 struct Staged<'s, C> {
     changes: C,
-    apply: &'s dyn Fn(&C) -> Result<()>,
+    /// Runs before it writes its records and its intent (B1).
+    writes: &'s dyn Fn(),
+    /// Runs before it looks how much space it needs.
+    looks: &'s dyn Fn(),
+    /// Applies the changes. The second argument is called after each of them.
+    apply: &'s dyn Fn(&C, &mut dyn FnMut()) -> Result<()>,
 }
 
-impl Changes<Heap> for Staged<'_, Sorted<'_, '_, Heap>> {
+impl<'s, 'o, 'c> Staged<'s, OfMaps<'o, 'c>> {
+    fn of(operations: &'o [Operation<'c, Heap>]) -> Self {
+        let changes = Sorted::of(operations);
+        Self { changes, writes: &|| (), looks: &|| (), apply: &|changes, each| changes.apply(each) }
+    }
+}
+
+impl Changes<Heap> for Staged<'_, OfMaps<'_, '_>> {
     fn maps(&self) -> &[ChangedMap<'_, Heap>] {
         self.changes.maps()
     }
@@ -207,6 +221,7 @@ impl Changes<Heap> for Staged<'_, Sorted<'_, '_, Heap>> {
     }
 
     fn prepare(&mut self, guard: &Guard<'_, Heap>) -> Result<Vec<Planned<'_>>> {
+        (self.writes)();
         self.changes.prepare(guard)
     }
 
@@ -215,11 +230,12 @@ impl Changes<Heap> for Staged<'_, Sorted<'_, '_, Heap>> {
     }
 
     fn look(&self) -> Result<Needs> {
+        (self.looks)();
         self.changes.look()
     }
 
-    fn apply(&self, _: &mut dyn FnMut()) -> Result<()> {
-        (self.apply)(&self.changes)
+    fn apply(&self, each: &mut dyn FnMut()) -> Result<()> {
+        (self.apply)(&self.changes, each)
     }
 }
 
@@ -300,8 +316,7 @@ fn torn_changes_are_refused_or_forgotten_as_a_whole() {
     world.commit(&before()).unwrap();
     world.commit_in_part(&changes(), 0);
     let image = world.image(32);
-    let word = Region::new(&image, 8256, 1).unwrap().load(0, Ordering::Relaxed);
-    let value = Region::new(&image, word + 64 + 16, 1).unwrap();
+    let value = Region::new(&image, damage::intent_of(&image) + 64 + 16, 1).unwrap();
     value.store(0, value.load(0, Ordering::Relaxed) ^ 1, Ordering::Relaxed);
     assert!(matches!(Space::inspect_intents(&image), Err(Error::Corrupt { .. })));
     let world = World::open(image, AFTER_A_KILL);
@@ -347,7 +362,7 @@ fn a_commit_that_stands_holds_up_its_own_keys_only() {
     let world = World::new();
     world.commit(&before()).unwrap();
     let (stands, go_on) = (Barrier::new(2), Barrier::new(2));
-    let apply = |changes: &Sorted<'_, '_, Heap>| {
+    let apply = |changes: &OfMaps<'_, '_>, _: &mut dyn FnMut()| {
         stands.wait();
         go_on.wait();
         changes.apply_first(changes_of_two_maps().len(), &mut || ())?;
@@ -358,7 +373,7 @@ fn a_commit_that_stands_holds_up_its_own_keys_only() {
     thread::scope(|scope| {
         scope.spawn(|| {
             world.with(&changes(), |operations| {
-                let mut staged = Staged { changes: Sorted::of(operations), apply: &apply };
+                let mut staged = Staged { apply: &apply, ..Staged::of(operations) };
                 world.space.commit(&mut staged).unwrap();
             });
         });
@@ -388,7 +403,7 @@ fn a_writer_of_a_key_of_a_commit_waits_for_it() {
     world.commit(&before()).unwrap();
     for map in 0..KINDS.len() {
         let (stands, go_on) = (Barrier::new(2), Barrier::new(2));
-        let apply = |changes: &Sorted<'_, '_, Heap>| {
+        let apply = |changes: &OfMaps<'_, '_>, _: &mut dyn FnMut()| {
             stands.wait();
             go_on.wait();
             changes.apply(&mut || ())
@@ -396,7 +411,7 @@ fn a_writer_of_a_key_of_a_commit_waits_for_it() {
         thread::scope(|scope| {
             scope.spawn(|| {
                 world.with(&[(map, 3, Some(7))], |operations| {
-                    let mut staged = Staged { changes: Sorted::of(operations), apply: &apply };
+                    let mut staged = Staged { apply: &apply, ..Staged::of(operations) };
                     world.space.commit(&mut staged).unwrap();
                 });
             });

@@ -51,7 +51,7 @@ pub(crate) const LENGTH: u64 = 8240;
 /// generation.
 pub(crate) const MAPS: u64 = 8248;
 
-/// Session words, one for each [flight](crate::space::batch::flights): the offset of the intent that is being applied, 0 =
+/// Session words, one for each [flight](crate::space::batch::flights): what leads to the intent that is being applied, 0 =
 /// none.
 pub(crate) const BATCH_WORDS: u64 = 8256;
 

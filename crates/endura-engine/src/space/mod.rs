@@ -54,7 +54,7 @@ pub(crate) use commit::answer::Answer;
 pub(crate) use commit::needs::Needs;
 pub(crate) use commit::run::{ChangedMap, Changes};
 pub(crate) use commit::view::note_scan;
-pub(crate) use commit::words::{keep_words, unfinished};
+pub(crate) use commit::words::{Unfinished, keep_words, unfinished};
 pub use directory::drops::Inventory;
 pub use directory::map_state::{Counted, MapState};
 pub(crate) use directory::pops::{NewKey, Pops, Turn};

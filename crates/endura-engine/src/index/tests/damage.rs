@@ -9,8 +9,13 @@ fn killed() -> (Heap, u64) {
     world.commit(&before()).unwrap();
     world.commit_in_part(&changes(), 7);
     let image = world.image(4);
-    let at = Region::new(&image, 8256, 1).unwrap().load(0, Ordering::Relaxed);
+    let at = intent_of(&image);
     (image, at)
+}
+
+/// The offset to which the first BATCH word leads.
+pub(super) fn intent_of(image: &Heap) -> u64 {
+    Region::new(image, 8256, 1).unwrap().load(0, Ordering::Relaxed) & ((1 << 48) - 1)
 }
 
 fn words(image: &Heap, at: u64) -> Region<'_, Heap> {
@@ -60,7 +65,7 @@ fn an_intent_that_nobody_has_written_is_no_panic() {
     world.commit_in_part(&changes(), 7);
     for _ in 0..rounds {
         let image = world.image(4);
-        let at = Region::new(&image, 8256, 1).unwrap().load(0, Ordering::Relaxed);
+        let at = intent_of(&image);
         let intent = words(&image, at);
         for _ in 0..1 + below(3) {
             let i = below(intent.words() as u64) as usize;

@@ -5,50 +5,6 @@ use super::*;
 /// So many that a commit takes a later epoch some times.
 const MANY: u64 = 16_500;
 
-/// A commit that does something when it has applied a few changes, and something when it has applied all, and is killed
-/// then.
-struct Stopped<'s, 'o, 'c> {
-    space: &'s Space<Heap>,
-    changes: Sorted<'o, 'c, Heap>,
-    early: &'s dyn Fn(),
-    late: &'s dyn Fn(),
-}
-
-impl Changes<Heap> for Stopped<'_, '_, '_> {
-    fn maps(&self) -> &[ChangedMap<'_, Heap>] {
-        self.changes.maps()
-    }
-
-    fn are_few(&self) -> bool {
-        self.changes.are_few()
-    }
-
-    fn prepare(&mut self, guard: &Guard<'_, Heap>) -> Result<Vec<Planned<'_>>> {
-        self.changes.prepare(guard)
-    }
-
-    fn take_back(&mut self, guard: &Guard<'_, Heap>) {
-        self.changes.take_back(guard);
-    }
-
-    fn look(&self) -> Result<Needs> {
-        self.changes.look()
-    }
-
-    fn apply(&self, each: &mut dyn FnMut()) -> Result<()> {
-        self.changes.apply_first(10, each)?;
-        (self.early)();
-        // The epoch moves on as far as the pin of the commit lets it, so that it is the count of the commit by which the drop
-        // has to wait.
-        self.changes.apply_first(MANY as usize, &mut || {
-            each();
-            self.space.epochs.advance();
-        })?;
-        (self.late)();
-        Err(Error::Poisoned)
-    }
-}
-
 /// A map is dropped while a commit changes it that takes a later epoch now and then. Before the commit has ended no other map
 /// gets the entry of the map, and no chunk of its records is reused: an open after a kill would apply the changes to the
 /// other map, or find no records.
@@ -79,10 +35,20 @@ fn nothing_of_a_dropped_map_is_reused_before_the_commit_has_ended() {
             assert_ne!(entry(&another), entry(&world.trees[map]), "map {map}");
         };
         let beside = |run: &(dyn Fn() + Sync)| thread::scope(|s| s.spawn(run).join().unwrap());
-        let (early, late) = (|| beside(&drop_it), || beside(&make_another));
+        let apply = |changes: &OfMaps<'_, '_>, each: &mut dyn FnMut()| {
+            changes.apply_first(10, each)?;
+            beside(&drop_it);
+            // The epoch moves on as far as the pin of the commit lets it, so that it is the count of the commit by which the
+            // drop has to wait.
+            changes.apply_first(MANY as usize, &mut || {
+                each();
+                world.space.epochs.advance();
+            })?;
+            beside(&make_another);
+            Err(Error::Poisoned)
+        };
         world.with(&steps, |operations| {
-            let changes = Sorted::of(operations);
-            let mut stopped = Stopped { space: &world.space, changes, early: &early, late: &late };
+            let mut stopped = Staged { apply: &apply, ..Staged::of(operations) };
             assert!(matches!(world.space.commit(&mut stopped), Err(Error::Poisoned)));
         });
         let space = Arc::new(Space::mount(world.image(64), AFTER_A_KILL).unwrap());

@@ -7,47 +7,18 @@ use super::*;
 /// So many changes that a commit takes a new epoch.
 const MANY: usize = 4_096;
 
-/// A commit of so many changes that it takes new epochs, beside which `beside` runs a few times.
-struct Long<'s, C> {
-    changes: C,
-    beside: &'s (dyn Fn() + Sync),
-}
-
-impl Changes<Heap> for Long<'_, Sorted<'_, '_, Heap>> {
-    fn maps(&self) -> &[ChangedMap<'_, Heap>] {
-        self.changes.maps()
-    }
-
-    fn are_few(&self) -> bool {
-        self.changes.are_few()
-    }
-
-    fn prepare(&mut self, guard: &Guard<'_, Heap>) -> Result<Vec<Planned<'_>>> {
-        self.changes.prepare(guard)
-    }
-
-    fn take_back(&mut self, guard: &Guard<'_, Heap>) {
-        self.changes.take_back(guard);
-    }
-
-    fn look(&self) -> Result<Needs> {
-        self.changes.look()
-    }
-
-    fn apply(&self, each: &mut dyn FnMut()) -> Result<()> {
-        for _ in 0..6 {
-            (0..MANY).for_each(|_| each());
-            let beside = self.beside;
-            thread::scope(|scope| scope.spawn(beside).join()).unwrap();
-        }
-        self.changes.apply(each)
-    }
-}
-
 impl World {
+    /// Makes a commit of so many changes that it takes new epochs, beside which `beside` runs a few times.
     fn commit_long(&self, steps: &[Step], beside: &(dyn Fn() + Sync)) {
+        let apply = |changes: &OfMaps<'_, '_>, each: &mut dyn FnMut()| {
+            for _ in 0..6 {
+                (0..MANY).for_each(|_| each());
+                thread::scope(|scope| scope.spawn(beside).join()).unwrap();
+            }
+            changes.apply(each)
+        };
         self.with(steps, |operations| {
-            let mut long = Long { changes: Sorted::of(operations), beside };
+            let mut long = Staged { apply: &apply, ..Staged::of(operations) };
             self.space.commit(&mut long).unwrap();
         });
     }

@@ -1,5 +1,9 @@
 //! Commits in pools with exactly as many free chunks as a commit asks for.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::taken::tree_put;
 use super::*;
 
 /// Chunks by which all space is taken.
@@ -13,6 +17,10 @@ const RUN: u64 = 65_536;
 const SMALL: [u64; 10] = [32, 64, 80, 96, 112, 128, 144, 160, 192, 2_048];
 /// Keys that each map gets, one in each commit.
 const KEYS: u64 = 140;
+/// So many chunks of each size are enough for one key.
+const ENOUGH: usize = 100;
+/// The number of the key that divides a full array of ROART.
+const DIVIDES: u64 = 128;
 
 /// How the keys of a map look.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +50,7 @@ impl Keys {
 /// All space of a pool, taken.
 struct Taken<'w> {
     world: &'w World,
-    /// Chunks of the sizes that the map needs: one of each is given back at a time.
+    /// Chunks of the sizes that the map needs, which are given back one by one.
     spare: Vec<(u64, Vec<u64>)>,
 }
 
@@ -54,7 +62,8 @@ impl<'w> Taken<'w> {
             let all: Vec<u64> = (0..2 * count).map(|_| alloc(bytes).unwrap()).collect();
             all.into_iter().step_by(2).collect()
         };
-        let kept = SMALL.map(|bytes| (bytes, some(bytes, 200)));
+        let others = SMALL.into_iter().filter(|bytes| !sizes.contains(bytes));
+        let kept: Vec<_> = others.map(|bytes| (bytes, some(bytes, 200))).collect();
         let count = |bytes| if bytes < RUN { 200 } else { 150 };
         let spare = sizes.iter().map(|&bytes| (bytes, some(bytes, count(bytes)))).collect();
         for bytes in SIZES {
@@ -77,25 +86,36 @@ impl<'w> Taken<'w> {
         }
     }
 
-    /// Returns whether there was one of each.
-    fn give_one_of_each(&mut self) -> bool {
+    fn counts(&self) -> Vec<usize> {
+        self.spare.iter().map(|(_, chunks)| chunks.len()).collect()
+    }
+
+    /// Gives back chunks of one size; returns whether there were so many.
+    fn give(&mut self, size: usize, count: usize) -> bool {
+        let (bytes, chunks) = &mut self.spare[size];
         let guard = self.world.space.pin_mut().unwrap();
-        let mut all = true;
-        for (bytes, chunks) in &mut self.spare {
-            let chunk = chunks.pop();
-            all &= chunk.is_some();
-            chunk.into_iter().for_each(|at| guard.discard(at, *bytes));
-        }
-        all
+        let had = chunks.len();
+        chunks.drain(had.saturating_sub(count)..).for_each(|at| guard.discard(at, *bytes));
+        had >= count
     }
 }
 
-/// Each commit adds a key. It is `Full` until there are as many chunks as its change may need, and is made then.
-fn one_key_after_the_other(map: usize, keys: Keys, sizes: &[u64]) {
+/// Each commit adds a key. It is `Full` until there are as many chunks as its change may need, and is made then. Each size
+/// is once the one of which there are too few.
+fn one_key_after_the_other(range: Range<u64>, map: usize, keys: Keys, sizes: &[u64]) {
+    (0..sizes.len()).for_each(|few| with_few(few, range.clone(), map, keys, sizes));
+}
+
+/// The keys before the range are there already, if they are byte strings.
+fn with_few(few: usize, range: Range<u64>, map: usize, keys: Keys, sizes: &[u64]) {
     let world = World::of_pages(24);
+    if let Tree::Bytes(tree) = &world.trees[map] {
+        (0..range.start).for_each(|i| tree_put(tree, &keys.key(i)));
+    }
     let mut taken = Taken::all(&world, sizes);
     let (mut full, mut most, mut divisions) = (0, 0, 0);
-    'keys: for i in 0..KEYS {
+    let mut had = taken.counts();
+    'keys: for i in range {
         let key = keys.key(i);
         let operation = match &world.trees[map] {
             Tree::Words(tree) => Operation::Word { tree, key: i, act: Act::Put(i) },
@@ -108,6 +128,7 @@ fn one_key_after_the_other(map: usize, keys: Keys, sizes: &[u64]) {
             Tree::Bytes(tree) => tree.look(key, |_| ()).unwrap(),
         };
         let mut given = 0;
+        let mut others = (0..sizes.len()).filter(|&size| size != few);
         loop {
             match commit(&world.space, &[operation]) {
                 Ok(()) => break,
@@ -116,40 +137,44 @@ fn one_key_after_the_other(map: usize, keys: Keys, sizes: &[u64]) {
             }
             assert!(!world.space.is_poisoned(), "map {map}, {keys:?}, key {i}, {given} given");
             assert!(!is_there(&key));
-            if !taken.give_one_of_each() {
+            full += 1;
+            if let Some(size) = others.next() {
+                assert!(taken.give(size, ENOUGH));
+                continue;
+            }
+            if !taken.give(few, 1) {
                 break 'keys;
             }
             given += 1;
-            full += 1;
         }
         assert!(is_there(&key));
-        let before: usize = taken.spare.iter().map(|(_, chunks)| chunks.len() + given).sum();
         taken.take_again();
-        let after: usize = taken.spare.iter().map(|(_, chunks)| chunks.len()).sum();
-        divisions += usize::from(after < before);
+        let counts = taken.counts();
+        divisions += usize::from(counts.iter().zip(&had).any(|(now, had)| now < had));
+        had = counts;
         most = most.max(given);
     }
-    println!(
-        "map {map}, {keys:?}: {full} times full, {most} at most given, {divisions} times used"
-    );
-    assert!(full as u64 > KEYS / 2 && divisions > 0, "map {map}, {keys:?}: {full}, {divisions}");
+    let of = sizes[few];
+    println!("map {map}, {keys:?}, few of {of}: {most} at most given, {divisions} times used");
+    assert!(full > 0 && divisions > 0, "map {map}, {keys:?}, few of {of}: {full}, {divisions}");
 }
 
 #[test]
 fn a_commit_has_all_that_its_change_may_need() {
     for map in 0..4 {
-        one_key_after_the_other(map, Keys::Numbers, &[1_024]);
+        one_key_after_the_other(0..KEYS, map, Keys::Numbers, &[1_024]);
     }
     for map in [4, 5] {
-        one_key_after_the_other(map, Keys::Numbers, &[1_024]);
-        one_key_after_the_other(map, Keys::LongPrefix, &[1_024]);
-        one_key_after_the_other(map, Keys::LongFences, &[RUN, 1_024]);
+        one_key_after_the_other(0..KEYS, map, Keys::Numbers, &[1_024]);
+        one_key_after_the_other(0..KEYS, map, Keys::LongPrefix, &[1_024]);
+        one_key_after_the_other(0..KEYS, map, Keys::LongFences, &[RUN, 1_024]);
     }
-    let sizes: Vec<u64> = crate::tree::roart::node_sizes()
-        .chain(crate::tree::roart::arrays_of_groups().map(|(bytes, _)| bytes))
-        .collect();
+    let nodes = crate::tree::roart::node_sizes();
+    let arrays = crate::tree::roart::arrays_of_groups().map(|(bytes, _)| bytes);
+    let sizes: Vec<u64> = BTreeSet::from_iter(nodes.chain(arrays)).into_iter().collect();
     for keys in [Keys::Numbers, Keys::LongPrefix, Keys::Groups] {
-        one_key_after_the_other(6, keys, &sizes);
+        // One of these divides an array into smaller ones, below a new node.
+        one_key_after_the_other(DIVIDES - 2..DIVIDES + 2, 6, keys, &sizes);
     }
 }
 

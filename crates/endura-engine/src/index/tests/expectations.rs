@@ -63,7 +63,7 @@ fn a_writer_of_a_key_that_is_only_read_waits_and_a_reader_finds_it_in_the_map() 
     world.commit(&before()).unwrap();
     for map in 0..KINDS.len() {
         let (stands, go_on) = (Barrier::new(2), Barrier::new(2));
-        let apply = |changes: &Sorted<'_, '_, Heap>| {
+        let apply = |changes: &OfMaps<'_, '_>, _: &mut dyn FnMut()| {
             stands.wait();
             go_on.wait();
             changes.apply(&mut || ())
@@ -73,7 +73,7 @@ fn a_writer_of_a_key_that_is_only_read_waits_and_a_reader_finds_it_in_the_map() 
                 world.with(&[(map, 3, Some(7))], |change| {
                     world.with(&[(map, 4, Some(1_004))], |read| {
                         let parts = [change[0], as_expected(&read[0])];
-                        let mut staged = Staged { changes: Sorted::of(&parts), apply: &apply };
+                        let mut staged = Staged { apply: &apply, ..Staged::of(&parts) };
                         world.space.commit(&mut staged).unwrap();
                     });
                 });

@@ -30,6 +30,31 @@ fn an_open_that_finds_no_room_recovers_leaks_first() {
     assert!(steps.iter().all(|&(map, key, value)| world.get(map, key) == value));
 }
 
+/// Chunks of others are given back when a commit has begun, whose pin keeps them.
+#[test]
+fn a_commit_begins_again_for_what_its_own_pin_has_kept() {
+    let world = World::of_pages(3);
+    world.commit(&before()).unwrap();
+    let alloc = |bytes| world.space.with_room(|| world.space.pin_mut()?.alloc(bytes));
+    // The commit's intent has 96 bytes, and the key that it adds may need a leaf.
+    let intent = alloc(96).unwrap();
+    let mut taken = Vec::new();
+    for bytes in SIZES {
+        taken.extend(std::iter::from_fn(|| alloc(bytes).ok()).map(|at| (at, bytes)));
+    }
+    world.space.pin_mut().unwrap().discard(intent, 96);
+    let taken = std::cell::RefCell::new(taken);
+    let looks = || {
+        let guard = world.space.pin_mut().unwrap();
+        taken.borrow_mut().drain(..).for_each(|(at, bytes)| guard.retire(at, bytes));
+    };
+    world.with(&[(0, 50, Some(8))], |operations| {
+        let mut staged = Staged { looks: &looks, ..Staged::of(operations) };
+        world.space.commit(&mut staged).unwrap();
+    });
+    assert_eq!(world.get(0, 50), Some(8));
+}
+
 /// In a pool with a little more space each time, a commit is made or fails with nothing changed.
 #[test]
 fn a_full_pool_is_known_before_the_commit() {

@@ -46,7 +46,7 @@ fn steps() -> Vec<Step> {
 fn beside_a_commit_that_stands(world: &World, beside: impl FnOnce(&AtomicBool, &AtomicBool)) {
     let (stands, goes_on, is_made) =
         (Barrier::new(2), AtomicBool::new(false), AtomicBool::new(false));
-    let apply = |changes: &Sorted<'_, '_, Heap>| {
+    let apply = |changes: &OfMaps<'_, '_>, _: &mut dyn FnMut()| {
         // Of map 0, whose values are no records: these are applied twice.
         changes.apply_first(3, &mut || ())?;
         stands.wait();
@@ -58,7 +58,7 @@ fn beside_a_commit_that_stands(world: &World, beside: impl FnOnce(&AtomicBool, &
     thread::scope(|scope| {
         scope.spawn(|| {
             world.with(&steps(), |operations| {
-                let mut staged = Staged { changes: Sorted::of(operations), apply: &apply };
+                let mut staged = Staged { apply: &apply, ..Staged::of(operations) };
                 world.space.commit(&mut staged).unwrap();
             });
             is_made.store(true, Ordering::Release);
@@ -194,39 +194,6 @@ fn a_hold_does_not_wait_for_a_commit_that_stands() {
     drop(world.space.quiesce().unwrap());
 }
 
-/// A commit that writes its records and its intent (B1) for as long as `writes` runs.
-struct Large<'s, C> {
-    changes: C,
-    writes: &'s dyn Fn(),
-}
-
-impl Changes<Heap> for Large<'_, Sorted<'_, '_, Heap>> {
-    fn maps(&self) -> &[ChangedMap<'_, Heap>] {
-        self.changes.maps()
-    }
-
-    fn are_few(&self) -> bool {
-        self.changes.are_few()
-    }
-
-    fn prepare(&mut self, guard: &Guard<'_, Heap>) -> Result<Vec<Planned<'_>>> {
-        (self.writes)();
-        self.changes.prepare(guard)
-    }
-
-    fn take_back(&mut self, guard: &Guard<'_, Heap>) {
-        self.changes.take_back(guard);
-    }
-
-    fn look(&self) -> Result<Needs> {
-        self.changes.look()
-    }
-
-    fn apply(&self, each: &mut dyn FnMut()) -> Result<()> {
-        self.changes.apply(each)
-    }
-}
-
 /// The first two commits of a pool, of which one has very large values.
 #[test]
 fn a_commit_that_writes_its_records_for_long_holds_up_no_other() {
@@ -239,8 +206,8 @@ fn a_commit_that_writes_its_records_for_long_holds_up_no_other() {
     thread::scope(|scope| {
         scope.spawn(|| {
             world.with(&[(0, 1, Some(1))], |operations| {
-                let changes = Sorted::of(operations);
-                world.space.commit(&mut Large { changes, writes: &writes }).unwrap();
+                let mut large = Staged { writes: &writes, ..Staged::of(operations) };
+                world.space.commit(&mut large).unwrap();
             });
         });
         stands.wait();

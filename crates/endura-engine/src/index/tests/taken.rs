@@ -73,13 +73,13 @@ impl World {
 
     /// Commits the changes, and applies them beside hunger, whose chunks are given back then.
     fn commit_beside_hunger(&self, operations: &[Operation<'_, Heap>]) -> Result<()> {
-        let apply = |changes: &Sorted<'_, '_, Heap>| {
+        let apply = |changes: &OfMaps<'_, '_>, _: &mut dyn FnMut()| {
             let (applied, taken) = self.beside_hunger(|| changes.apply(&mut || ()));
             let guard = self.space.pin_mut().unwrap();
             taken.iter().for_each(|&(at, bytes)| guard.discard(at, bytes));
             applied
         };
-        let mut staged = Staged { changes: Sorted::of(operations), apply: &apply };
+        let mut staged = Staged { apply: &apply, ..Staged::of(operations) };
         self.space.commit(&mut staged)
     }
 }
@@ -119,7 +119,7 @@ fn operation<'o>(
     }
 }
 
-fn tree_put(tree: &ByteTree<Heap>, key: &[u8]) {
+pub(super) fn tree_put(tree: &ByteTree<Heap>, key: &[u8]) {
     on_bytes!(tree, tree => tree.apply(key, |_| ByteChange::Put(b"v"[..].into())).unwrap());
 }
 
@@ -363,13 +363,13 @@ fn an_open_has_space_for_what_a_killed_commit_has_set_aside() {
                 .collect();
             let applied = random.below(count as u64 + 1) as usize;
             let taken = std::cell::RefCell::new(Vec::new());
-            let apply = |changes: &Sorted<'_, '_, Heap>| {
+            let apply = |changes: &OfMaps<'_, '_>, _: &mut dyn FnMut()| {
                 let (made, chunks) =
                     world.beside_hunger(|| changes.apply_first(applied, &mut || ()));
                 taken.replace(chunks);
                 made.and(Err(Error::Poisoned))
             };
-            let mut staged = Staged { changes: Sorted::of(&operations), apply: &apply };
+            let mut staged = Staged { apply: &apply, ..Staged::of(&operations) };
             assert!(matches!(world.space.commit(&mut staged), Err(Error::Poisoned)));
             let world = World::open(world.image(12), AFTER_A_KILL);
             let guard = world.space.pin_mut().unwrap();

@@ -248,7 +248,7 @@ impl<M: Media> Space<M> {
         {
             let _pin = self.pin_mut()?;
             flight.is_decided = true;
-            words::set(&self.media, flight.number, at)?;
+            words::set(&self.media, flight.number, Some(at))?;
         }
         changed().for_each(|map| map.open.map().begin_commit());
         flight.commit();
@@ -266,7 +266,7 @@ impl<M: Media> Space<M> {
         outcome?;
         {
             let _pin = self.pin_mut()?;
-            words::set(&self.media, flight.number, 0)?;
+            words::set(&self.media, flight.number, None)?;
             flight.is_decided = false;
         }
         // B11: from here on no flight has the intent.

@@ -64,7 +64,7 @@ use crate::{Error, Result};
 pub const BYTES: usize = 256;
 /// The number of the file format that this build reads and writes. A pool of another format is refused
 /// ([`Error::Version`]).
-pub const FORMAT: u32 = 11;
+pub const FORMAT: u32 = 12;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
 /// The offsets of the two checksums.
 const SUM: usize = 124;
