@@ -6,7 +6,7 @@ use endura::{Error, Transaction};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 
-use crate::call::call;
+use crate::call::{call, detached};
 use crate::error::failure;
 use crate::map::{Map, OpenMap};
 
@@ -160,9 +160,9 @@ pub(crate) fn transact<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (py, run) = (run.py(), run.clone().unbind());
     let (mut changed, mut ended) = (Vec::new(), None);
-    let made = py.detach(|| {
+    let made = detached(py, |caller| {
         pool.transact_moved(|transaction| {
-            Python::attach(|py| {
+            caller.attach(|py| {
                 if let Some(error) = ended.take() {
                     return (transaction, Err(Stop::Python(error)));
                 }

@@ -4,10 +4,12 @@
 //! done by `pthread_exit`, which unwinds the stack, and aborts the process if it comes to frames of Rust. So every call
 //! of a function of the program goes through this file. A guard, which the unwinding reaches first, keeps the thread
 //! where it is, without the lock, until the process ends. Python 3.14 keeps such a thread where it is by itself, and
-//! PyO3 does so where a thread attaches. Code that Python runs in other ways, such as the `__index__` of a number that
+//! PyO3 does so where a thread attaches. A thread that PyO3 attaches when the interpreter has ended has a state made for it
+//! of what is no longer there; so [`detached`] keeps the one it has. Code that Python runs in other ways, such as the `__index__` of a number that
 //! is not an `int`, or a `__del__`, is not guarded.
 
 use std::hint::black_box;
+use std::sync::atomic::AtomicPtr;
 use std::{ptr, thread};
 
 use pyo3::ffi;
@@ -23,6 +25,34 @@ impl Drop for Stay {
             thread::park();
         }
     }
+}
+
+/// What a thread had of the interpreter before others ran Python in its place. It stays with this thread.
+pub(crate) struct Caller(*mut ffi::PyThreadState);
+
+impl Caller {
+    /// Calls `run` with the interpreter's lock. Never returns when the interpreter has ended, or is about to.
+    pub(crate) fn attach<R>(&self, run: impl FnOnce(Python<'_>) -> R) -> R {
+        struct Attached;
+        impl Drop for Attached {
+            fn drop(&mut self) {
+                // SAFETY: this thread is attached, and nothing of Python is borrowed any more.
+                unsafe { ffi::PyEval_SaveThread() };
+            }
+        }
+        // SAFETY: the state is that of this thread, which is detached. If the interpreter has ended, the state is only compared
+        // with that of the thread that ended it.
+        unsafe { ffi::PyEval_RestoreThread(self.0) };
+        let _attached = Attached;
+        Python::attach(run)
+    }
+}
+
+/// Lets other threads run Python while `run` runs, which may call functions of the program by its argument.
+pub(crate) fn detached<R: Send>(py: Python<'_>, run: impl FnOnce(Caller) -> R + Send) -> R {
+    // SAFETY: this thread is attached.
+    let state = AtomicPtr::new(unsafe { ffi::PyThreadState_Get() });
+    py.detach(|| run(Caller(state.into_inner())))
 }
 
 type Object = *mut ffi::PyObject;

@@ -61,9 +61,11 @@ def pool(path):
 
 
 def stacks_of(process):
-    """Where its threads are: in the kernel, and in the program where there is a debugger."""
+    """Where its threads are: in the kernel, with the hundredths of a second that they ran, and in the program where there is a
+    debugger."""
     tasks = pathlib.Path(f"/proc/{process.pid}/task")
-    found = [f"{task.name}: {(task / 'wchan').read_text()}" for task in tasks.iterdir()]
+    ran = lambda task: (task / "stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    found = [f"{task.name}: {(task / 'wchan').read_text()} {ran(task)}" for task in tasks.iterdir()]
     if gdb := shutil.which("gdb"):
         how = [gdb, "-p", str(process.pid), "-batch", "-ex", "thread apply all backtrace 40"]
         found.append(subprocess.run(how, capture_output=True, text=True, timeout=60).stdout)
@@ -79,16 +81,17 @@ class Program:
     def start(self, text, *options, **popen):
         text = f"import endura, os, sys\npath = {str(self.path)!r}\n" + textwrap.dedent(text)
         popen = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | popen
-        return subprocess.Popen([sys.executable, *options, "-c", text], **popen)
+        return subprocess.Popen([sys.executable, "-X", "faulthandler", *options, "-c", text], **popen)
 
     def end(self, text, *options, **popen):
         """The process, its output and its errors, when it has ended; fails if it does not in time."""
         process = self.start(text, *options, **popen)
         try:
-            return process, *process.communicate(timeout=30)
+            return process, *process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             stacks = stacks_of(process)
-            process.kill()
+            # `faulthandler` writes where all threads are in Python.
+            process.send_signal(signal.SIGABRT)
             pytest.fail(f"did not end: {process.communicate()}\n{stacks}")
 
     def run(self, text, *options, code=0, **popen):

@@ -12,10 +12,11 @@ pub(super) struct Maps {
     records: Map<u64, [u8]>,
     strings: Map<[u8], [u8]>,
     blocks: Map<[u8], [u8]>,
+    block_records: Map<u64, [u8]>,
 }
 
 /// The number of maps.
-const MAPS: u32 = 6;
+const MAPS: u32 = 7;
 /// The most that a value in a record repeats its number.
 const REPEATS: u32 = 40;
 
@@ -29,6 +30,7 @@ impl Maps {
             records: pool.map_with("records", kind(Kind::FastFair))?,
             strings: pool.map_with("strings", kind(Kind::FastFair))?,
             blocks: pool.map_with("blocks", kind(Kind::NbTree))?,
+            block_records: pool.map_with("block-records", kind(Kind::NbTree))?,
         })
     }
 
@@ -40,7 +42,8 @@ impl Maps {
             2 => self.roart.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
             3 => self.records.put(key, &repeated(step, value)).map(drop),
             4 => self.strings.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
-            _ => self.blocks.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
+            5 => self.blocks.put(&key.to_be_bytes(), &repeated(step, value)).map(drop),
+            _ => self.block_records.put(key, &repeated(step, value)).map(drop),
         }
     }
 
@@ -52,7 +55,8 @@ impl Maps {
             2 => self.roart.delete(&key.to_be_bytes()).map(drop),
             3 => self.records.delete(key).map(drop),
             4 => self.strings.delete(&key.to_be_bytes()).map(drop),
-            _ => self.blocks.delete(&key.to_be_bytes()).map(drop),
+            5 => self.blocks.delete(&key.to_be_bytes()).map(drop),
+            _ => self.block_records.delete(key).map(drop),
         }
     }
 
@@ -89,9 +93,11 @@ impl Maps {
                 add_record(map, number(&key), value)?;
             }
         }
-        for entry in &self.records {
-            let (key, value) = entry.map_err(|error| error.to_string())?;
-            add_record(3, Some(key), value)?;
+        for (map, tree) in [(3, &self.records), (6, &self.block_records)] {
+            for entry in tree {
+                let (key, value) = entry.map_err(|error| error.to_string())?;
+                add_record(map, Some(key), value)?;
+            }
         }
         Ok(all)
     }
