@@ -35,7 +35,7 @@ pub(super) fn full(need: u64, free: u64, limit: SpaceLimit) -> String {
 pub(super) fn not_a_pool(what: &str) -> &'static str {
     match what == A_FOLDER {
         true => "name a file in it",
-        false => "give the path of a pool, or of a file that is not there yet",
+        false => "give the path of a pool (a new one begins where there is no file)",
     }
 }
 

@@ -125,7 +125,7 @@ fn a_pool_that_is_refused() {
     fs::create_dir(at("folder")).unwrap();
     told("a folder", &at("folder"), &["it is a folder; name a file in it"]);
     fs::write(at("foreign"), "a shopping list\n").unwrap();
-    let advice = "give the path of a pool, or of a file that is not there yet";
+    let advice = "give the path of a pool (a new one begins where there is no file)";
     told("a foreign file", &at("foreign"), &["does not start like one", advice]);
     assert_eq!(fs::read(at("foreign")).unwrap(), b"a shopping list\n");
     fs::write(at("empty"), "").unwrap();
