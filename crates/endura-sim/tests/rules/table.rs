@@ -115,7 +115,7 @@ pub(crate) const FAULTS: &[Fault] = faults! {
     "                self.epochs.renew(slot);\n            }\n        });" => "                self.epochs.renew(slot);\n            }\n        }) };";
 
     "B7 is durable", "space/commit/words.rs", CUTS,
-    "    media.drain();\n    Ok(())\n}\n\n/// The offsets" => "    if !(PLANTED && to != 0) { media.drain(); }\n    Ok(())\n}\n\n/// The offsets";
+    "    media.drain();\n    Ok(())\n}\n\n/// A commit that" => "    if !(PLANTED && intent.is_some()) { media.drain(); }\n    Ok(())\n}\n\n/// A commit that";
 
     "B8 counts before readers see anything", "space/commit/run.rs", MEETINGS,
     "        changed().for_each(|map| map.open.map().begin_commit());\n        flight.commit();"
