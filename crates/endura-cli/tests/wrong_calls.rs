@@ -88,7 +88,12 @@ fn a_file_that_is_missing_or_foreign() {
         );
     }
     let put = endura(&["put", foreign, "1", "1"]);
-    says("put", &put, 3, ["not an endura pool", foreign, "a new one begins where there is no file"]);
+    says(
+        "put",
+        &put,
+        3,
+        ["not an endura pool", foreign, "a new one begins where there is no file"],
+    );
     let put = endura(&["put", nowhere, "1", "1"]);
     says("put", &put, 3, ["No such file", nowhere, "check the path"]);
     let import = endura(&["import", &place.pool(), missing]);
