@@ -126,7 +126,7 @@ pub(crate) const FAULTS: &[Fault] = faults! {
     => "        if counts_late {\n            changed().for_each(|map| map.open.map().begin_commit());\n        }\n        changed().for_each(|map| map.open.map().end_commit());";
 
     "B10 is durable before B11", "space/commit/words.rs", By::Schedules("a_write_behind_a_commit"),
-    "    word.flush(0, 1);\n    media.mark(Mark::Step(\"batch.word\"));" => "    if !(PLANTED && to == 0) { word.flush(0, 1); }\n    media.mark(Mark::Step(\"batch.word\"));";
+    "    word.flush(0, 1);\n    media.mark(Mark::Step(\"batch.word\"));" => "    if !(PLANTED && intent.is_none()) { word.flush(0, 1); }\n    media.mark(Mark::Step(\"batch.word\"));";
 
     "B10 comes before B11", "space/commit/run.rs", By::Schedules("a_write_behind_a_commit"),
     "        outcome?;\n        {" => "        outcome?;\n        if PLANTED { flight.take_marks_off(); }\n        {";
