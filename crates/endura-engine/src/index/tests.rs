@@ -193,6 +193,9 @@ fn act<V>(value: Option<V>) -> Act<V> {
 
 type OfMaps<'o, 'c> = Sorted<'o, 'c, Heap>;
 
+/// Applies changes. The second argument is called after each of them.
+type Apply<'s, C> = dyn Fn(&C, &mut dyn FnMut()) -> Result<()> + 's;
+
 /// A commit that something happens beside.
 struct Staged<'s, C> {
     changes: C,
@@ -200,8 +203,7 @@ struct Staged<'s, C> {
     writes: &'s dyn Fn(),
     /// Runs before it looks how much space it needs.
     looks: &'s dyn Fn(),
-    /// Applies the changes. The second argument is called after each of them.
-    apply: &'s dyn Fn(&C, &mut dyn FnMut()) -> Result<()>,
+    apply: &'s Apply<'s, C>,
 }
 
 impl<'s, 'o, 'c> Staged<'s, OfMaps<'o, 'c>> {

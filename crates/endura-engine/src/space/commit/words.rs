@@ -88,7 +88,7 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt).
+    /// [`Error::Corrupt`].
     pub(crate) fn inspect_intents(media: &M) -> Result<()> {
         unfinished(media)?.into_iter().try_for_each(|commit| commit.intent(media)?.check())
     }
