@@ -2,8 +2,8 @@
 //! item can use. Chunks that are freed here and there are of use to items of their size only; those of a whole window are
 //! not. The items of a window are found by their places, so it takes as long in a large pool as in a small one.
 //!
-//! Of some windows the one is cleared whose items are worth least. Items that are fetched often go too. Each of them costs
-//! one miss, and then it is stored again.
+//! Of some windows the one is cleared whose items are worth least. Items of it that are fetched often go too. Each of them
+//! costs one miss, and then it is stored again.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -26,6 +26,9 @@ const LONG_SPANS: u64 = 16 << 20;
 const SMALLEST: u64 = 256 << 10;
 /// How many windows are compared, by their first bytes.
 const COMPARED: usize = 8;
+/// A fetch of late costs as much as so many bytes of an item that is worth more than half of all: so a window with a few small
+/// items that are fetched all the time stays, and among many that are fetched now and then it is the bytes that count.
+const FETCH: u64 = 1 << 10;
 /// How many times the items of a window are looked for. Other threads store new ones where the first were.
 const PASSES: usize = 3;
 
@@ -63,8 +66,8 @@ pub(super) fn clear_one(
     clear(store, evictions, window * size..(window + 1) * size).map(Some)
 }
 
-/// What it costs to clear a stretch: the bytes of items that are worth more than half of all items, and twice the bytes that
-/// no items have. Those may be free, or nodes of the map, which stay.
+/// What it costs to clear a stretch: the bytes of items that are worth more than half of all items, what all their fetches
+/// cost, and twice the bytes that no items have. Those may be free, or nodes of the map, which stay.
 fn cost(
     store: &Store,
     evictions: &Evictions,
@@ -78,7 +81,9 @@ fn cost(
         let Some(item) = Item::of(&entry) else { continue };
         let chunk = levels.chunk(record_bytes(key.len(), entry.len()));
         all += chunk;
-        if Worth::new(evictions.fetches.count(Print::of(&key)), item.cas) >= common {
+        let fetches = evictions.fetches.count(Print::of(&key));
+        warm += FETCH * u64::from(fetches);
+        if Worth::new(fetches, item.cas) >= common {
             warm += chunk;
         }
     }
