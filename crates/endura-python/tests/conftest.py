@@ -92,7 +92,12 @@ class Program:
             stacks = stacks_of(process)
             # `faulthandler` writes where all threads are in Python.
             process.send_signal(signal.SIGABRT)
-            pytest.fail(f"did not end: {process.communicate()}\n{stacks}")
+            try:
+                said = process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                said = process.communicate()
+            pytest.fail(f"did not end: {said}\n{stacks}")
 
     def run(self, text, *options, code=0, **popen):
         """Its output; fails if it does not end with ``code``."""

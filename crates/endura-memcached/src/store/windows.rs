@@ -75,19 +75,19 @@ fn cost(
     common: Worth,
     stretch: Range<u64>,
 ) -> Result<u64> {
-    let (bytes, mut all, mut warm) = (stretch.end - stretch.start, 0, 0);
+    let (bytes, mut all, mut lost) = (stretch.end - stretch.start, 0, 0);
     for key in store.keys_in(stretch)? {
         let Some(entry) = store.bytes_of(&key)? else { continue };
         let Some(item) = Item::of(&entry) else { continue };
         let chunk = levels.chunk(record_bytes(key.len(), entry.len()));
         all += chunk;
         let fetches = evictions.fetches.count(Print::of(&key));
-        warm += FETCH * u64::from(fetches);
+        lost += FETCH * u64::from(fetches);
         if Worth::new(fetches, item.cas) >= common {
-            warm += chunk;
+            lost += chunk;
         }
     }
-    Ok(2 * bytes.saturating_sub(all) + warm)
+    Ok(2 * bytes.saturating_sub(all) + lost)
 }
 
 /// Evicts the items that have bytes of a stretch; returns how many.
@@ -175,6 +175,23 @@ mod tests {
         }
         let lost = warm.filter(|&n| !fetch(n)).count();
         assert!(gone > 1_000 && lost < gone / 4, "{lost} of {gone} were fetched");
+    }
+
+    /// So a window stays that has a few small items which all clients fetch.
+    #[test]
+    fn fetches_cost_more_than_the_bytes_of_small_items() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path(), 8 << 20);
+        (0..100).for_each(|n| set(&store, &format!("item {n}"), 5));
+        let evictions = store.evictions().unwrap();
+        let stats = store.pool().stats().unwrap();
+        let common = evictions.hand().sample.below(0.5);
+        let of_all =
+            || cost(&store, evictions, &Levels::of(&stats), common, 0..stats.file_bytes).unwrap();
+        let before = of_all();
+        let fetch = |n: usize| store.get(format!("item {n}").as_bytes(), NOW, |_| ()).unwrap();
+        (0..100).for_each(|n| (0..3).for_each(|_| assert!(fetch(n))));
+        assert!(of_all() > before + 200_000, "{} after {before}", of_all());
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn with_few(few: usize, range: Range<u64>, map: usize, keys: Keys, sizes: &[u64]
     let mut taken = Taken::all(&world, sizes);
     let (mut full, mut most, mut divisions) = (0, 0, 0);
     let mut had = taken.counts();
-    'keys: for i in range {
+    for i in range {
         let key = keys.key(i);
         let operation = match &world.trees[map] {
             Tree::Words(tree) => Operation::Word { tree, key: i, act: Act::Put(i) },
@@ -142,9 +142,7 @@ fn with_few(few: usize, range: Range<u64>, map: usize, keys: Keys, sizes: &[u64]
                 assert!(taken.give(size, ENOUGH));
                 continue;
             }
-            if !taken.give(few, 1) {
-                break 'keys;
-            }
+            assert!(taken.give(few, 1), "map {map}, {keys:?}, key {i}, {given} given");
             given += 1;
         }
         assert!(is_there(&key));
